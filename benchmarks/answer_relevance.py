@@ -1,11 +1,11 @@
-"""How often the embedded judge rates a good answer above an answer to another question.
+"""Measure how often the embedded judge rates a good answer above an answer to another question.
 
     RAGBOARD_DATA=/path/to/data python benchmarks/answer_relevance.py
 
-Each good answer meets one other, drawn at random: another question's human answer (CLAPNQ), an answer of another
-conversation or to another question of the same one (MTRAG, where people grade both 3 of 4 or more as appropriate), the
-poor answer (WikiEval), a biography of any of the persons (FActScore). A tie counts one half. `words` is the rating
-without looking at what question and answer have in common.
+Each good answer is compared with a random other answer: the human answer to another question (CLAPNQ), an answer from
+another conversation or to another question of the same conversation (MTRAG, both graded 3 of 4 or more for
+appropriateness), the poor answer (WikiEval), or a biography of a random person (FActScore). A tie counts one half.
+`words` is the rating without the penalty for few words in common with the question.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from ragboard.judges.embedded.select import rate
 
 APPROPRIATE = 3.0
 Pair: TypeAlias = tuple[str, str, str]
-"""A question, its answer and another's."""
+"""A question, its answer, and the answer to another question."""
 
 
 def pairs(folder: Path) -> dict[str, list[Pair]]:
     rng = random.Random(0)
     turns = [row for row in raw_rows(folder / SETS["mtrag"][0]) if row["human_mean"]["appropriateness"] >= APPROPRIATE]
-    talks: dict[str, list[Row]] = defaultdict(list)
+    conversations: dict[str, list[Row]] = defaultdict(list)
     for row in turns:
-        talks[talk(row)].append(row)
+        conversations[conversation(row)].append(row)
     clapnq = [row for row in raw_rows(folder / SETS["clapnq"][0]) if row["answerable"] and row["answers"][0]]
     lives = raw_rows(folder / "factscore" / "factscore_90.jsonl")
     wiki = raw_rows(folder / "wikieval" / "wikieval_10.jsonl")
 
-    def met(row: Row, others: Sequence[Row]) -> Pair:
+    def pair_with(row: Row, others: Sequence[Row]) -> Pair:
         return row["question"], row["answer"], rng.choice(others)["answer"]
 
     return {
@@ -46,20 +46,22 @@ def pairs(folder: Path) -> dict[str, list[Pair]]:
             (row["question"], row["answers"][0], rng.choice([one for one in clapnq if one is not row])["answers"][0])
             for row in clapnq
         ],
-        "MTRAG, other conversations": [met(row, [one for one in turns if talk(one) != talk(row)]) for row in turns],
+        "MTRAG, other conversations": [
+            pair_with(row, [other for other in turns if conversation(other) != conversation(row)]) for row in turns
+        ],
         "MTRAG, the same conversation": [
-            met(row, others)
+            pair_with(row, others)
             for row in turns
-            if (others := [one for one in talks[talk(row)] if one["task_id"] != row["task_id"]])
+            if (others := [turn for turn in conversations[conversation(row)] if turn["task_id"] != row["task_id"]])
         ],
         "FActScore, other persons": [
-            met(row, [one for one in lives if one["question"] != row["question"]]) for row in lives
+            pair_with(row, [other for other in lives if other["question"] != row["question"]]) for row in lives
         ],
         "WikiEval, poor answers": [(row["question"], row["grounded_answer"], row["poor_answer"]) for row in wiki],
     }
 
 
-def talk(row: Row) -> str:
+def conversation(row: Row) -> str:
     return str(row["task_id"]).split("<::>")[0]
 
 

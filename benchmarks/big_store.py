@@ -1,9 +1,9 @@
-"""Stores of any size, for measuring: two runs over the same questions, both evaluated.
+"""Make stores of any size for benchmarks: two evaluated runs over the same questions.
 
-Each answer has five statements and five passages, each statement a verdict on the passages together and one on each
-passage by itself, each sample six metrics. The sentences are those of the sample runs' passages, put together anew, so
-that texts have real lengths and words. Runs are written by SQL inside the database (through Python objects a million
-samples would take an hour); evaluations are loaded from Parquet files as every evaluation is.
+Each answer has five statements and five passages. Each statement has a verdict on all passages together and one on
+each single passage, and each sample has six metrics. Texts are random combinations of sentences from the passages of
+the sample runs, which gives them realistic lengths and words. Runs are written by SQL, because a million samples would
+take an hour as Python objects. Evaluations are loaded from Parquet files, as usual.
 
     python -m benchmarks.big_store FOLDER SAMPLES
 """
@@ -33,7 +33,7 @@ PASSAGES = 5
 
 
 def make_store(folder: Path, samples: int) -> Store:
-    """A store of so many samples in all, half of them in each of two runs; one that is there already is kept."""
+    """Return a store with `samples` samples, half of them in each of two runs. An existing store is kept."""
     store = Store(folder)
     if store.database.path.exists():
         return store
@@ -45,7 +45,7 @@ def make_store(folder: Path, samples: int) -> Store:
 
 
 def _prepare(connection: duckdb.DuckDBPyConnection) -> None:
-    """The macro `pick`: a sentence of the sample runs' passages, the same for the same three numbers."""
+    """Create the macro `pick`, which returns a sentence of the sample runs' passages for three numbers."""
     passages = {passage.text for sample in sample_runs()[0].samples for passage in sample.contexts or ()}
     found = sorted({part.strip() for text in passages for part in text.split(". ") if 40 < len(part.strip()) < 240})
     connection.execute("SET VARIABLE sentences = ?", [[f"{one.rstrip('.')}." for one in found]])

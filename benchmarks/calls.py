@@ -1,9 +1,9 @@
-"""Calls and tokens per sample of a judge that asks a model: bundled, and with every passage asked by itself.
+"""Measure calls and tokens per sample of an LLM judge, with bundled tasks and with one task for each passage.
 
     python -m benchmarks.calls --samples 5 --statements 12 --passages 5 --json
 
-RAGAS's three metrics, ragas context precision and RAGChecker's eleven, against the server of the tests. Tokens are
-of four characters. A bundled task asks for all passages and for their joint verdict at once.
+Computes three metrics of RAGAS, ragas context precision and RAGChecker's eleven metrics with the test server. A token
+is four characters. A bundled task asks about all passages, single and together, at once.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ METRICS = metrics_named(
 
 @dataclass(frozen=True)
 class OneByOne:
-    """Passes tasks on, a verification as one task for each passage and one for all together."""
+    """Passes tasks to a judge, but splits a verification into one task for each passage and one for all together."""
 
     inner: Judge
     name: str = "one by one"
@@ -68,7 +68,7 @@ class OneByOne:
 
 
 def made_run(samples: int, statements: int, passages: int) -> Run:
-    """Samples with so many sentences in answer and reference, and so many passages of 120 words."""
+    """Return samples with `statements` sentences in answer and reference, and `passages` passages of 120 words."""
 
     def text(what: str, sample: int, sentences: int) -> str:
         return " ".join(f"The {what} of tower {sample} has {number} red doors." for number in range(sentences))
@@ -90,7 +90,7 @@ def made_run(samples: int, statements: int, passages: int) -> Run:
 
 
 def measured(run: Run, *, bundled: bool) -> dict[str, float]:
-    """Calls and tokens per sample."""
+    """Return calls and tokens per sample."""
     with chat_server() as server, TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         endpoint = Endpoint(server.url, "key")
         judge = LlmJudge("m", endpoint)
@@ -107,7 +107,7 @@ def measured(run: Run, *, bundled: bool) -> dict[str, float]:
 
 
 def _figures(server: ChatServer, samples: int, *, bundled: bool) -> dict[str, float]:
-    """The server replies in the bundled form to whatever it is asked: only there are its replies counted."""
+    """Return calls and tokens per sample. Reply tokens count only if `bundled`, the form of all server replies."""
     prompts = [asked["messages"][0]["content"] for asked in server.asked if "messages" in asked]
     figures = {
         "llm_calls": len(prompts) / samples,

@@ -1,10 +1,10 @@
-"""How much faster two nodes of a Ray cluster are than one, where the judge mostly waits.
+"""Measure how much faster two nodes of a Ray cluster are than one, with a judge that mostly waits.
 
     python benchmarks/cluster.py --samples 400 --latency-ms 200 --concurrency 16 --pairs 3
 
-Evaluates a run by a model that answers after a constant time, on a cluster of one node and on one of two, each with the
-same concurrency, in interleaved pairs. Both nodes are on this machine. The times are those from the first request to
-the last response, by the server's log: starting Ray is left out, and printed apart.
+Evaluates a run with a model that answers after a constant time, on clusters of one and of two nodes with the same
+`--concurrency`, in interleaved pairs. Both nodes are on this machine. Times are from the first request to the last
+response in the server's log; the time to start Ray is printed separately.
 """
 
 from __future__ import annotations

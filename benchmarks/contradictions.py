@@ -1,9 +1,9 @@
-"""How often the embedded judge calls a statement contradicted, and how often people say so too.
+"""Measure how often the embedded judge calls a statement contradicted, and how often annotators agree.
 
     RAGBOARD_DATA=/path/to/data python benchmarks/contradictions.py
 
-Prints a Markdown table, then every statement called contradicted that people did not label, to be read. Biographies:
-the facts of one model's biography of a person, held against another model's biography of the same person.
+Prints a Markdown table, then all statements called contradicted that have no label, for manual review. Biographies: the
+facts in one model's biography of a person are checked against another model's biography of the same person.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ragboard.sample_files import sample_folder
 from ragboard.tasks import Verify
 
 Statements: TypeAlias = Iterator[tuple[str, str | None, Verdict]]
-"""Each with people's label, None without one, and the judge's verdict."""
+"""Statements with the annotators' label (None if unlabelled) and the judge's verdict."""
 
 
 def judge_statements(
@@ -80,7 +80,7 @@ def main() -> None:
     if "RAGBOARD_DATA" not in os.environ:
         sys.exit("usage: RAGBOARD_DATA=/path/to/data python benchmarks/contradictions.py")
     unread: list[str] = []
-    print("| texts | statements | called contradicted | people say so too |\n|---|---|---|---|")
+    print("| texts | statements | called contradicted | annotators agree |\n|---|---|---|---|")
     for name, read in TEXTS.items():
         found = list(read(Path(os.environ["RAGBOARD_DATA"])))
         fired: list[tuple[str, Any, str]] = [

@@ -1,9 +1,9 @@
-"""How often the intervals hold the truth, in simulations whose truth is known.
+"""Measure the coverage of the confidence intervals in simulations with known true values.
 
     python benchmarks/coverage.py means --repeats 1000
 
-Prints the tables of docs/background/statistics.md. Every table has its own generator and seed, so that a table is the
-same whichever others are printed.
+Prints the tables of docs/background/statistics.md. Each table has its own generator and seed, and does not depend on
+which other tables are printed.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ from ragboard.stats.ppi import PpiDesign, PpiMoments, binary_ppi_moments, half_w
 
 FloatArray = NDArray[np.float64]
 World = Callable[[np.random.Generator, int, float], tuple[FloatArray, float]]
-"""(generator, pairs, effect) -> differences, and their true mean."""
+"""(generator, pairs, effect) -> differences and their true mean."""
 
 PARTIAL = np.array([0, 1 / 4, 1 / 3, 1 / 2, 2 / 3, 3 / 4, 4 / 5])
-"""What a score below 1 may be where it counts few statements."""
+"""Possible scores below 1 of an answer with few statements."""
 
 
 def normal_like(rng: np.random.Generator, n: int, effect: float) -> tuple[FloatArray, float]:
-    """Differences from a normal distribution."""
+    """Draw differences from a normal distribution."""
     return rng.normal(effect, 0.2, n), effect
 
 
 def ceiling_heavy(rng: np.random.Generator, n: int, effect: float) -> tuple[FloatArray, float]:
-    """Scores of which 70 % (and the effect) are 1 and the others simple fractions."""
+    """Draw differences of scores. 70% of the scores (plus the effect) are 1, the others simple fractions."""
     first = np.where(rng.random(n) < 0.7, 1.0, rng.choice(PARTIAL, n))
     second = np.where(rng.random(n) < 0.7 + effect, 1.0, rng.choice(PARTIAL, n))
     return second - first, effect * (1 - float(PARTIAL.mean()))
 
 
 def tied(share: float) -> World:
-    """Differences of which a share is 0 and the others are normal, cut at -1 and 1."""
+    """Return a world in which a share of the differences is 0 and the others are normal, clipped to -1 and 1."""
 
     def world(rng: np.random.Generator, n: int, effect: float) -> tuple[FloatArray, float]:
         around = np.clip(rng.normal(0, 0.3, n), -1 + effect, 1 - effect)
@@ -52,7 +52,7 @@ def tied(share: float) -> World:
 
 
 def one_sided(share: float) -> World:
-    """Differences of which a share is 0 and of the others nine in ten are improvements."""
+    """Return a world in which a share of the differences is 0 and nine in ten of the others are improvements."""
 
     def world(rng: np.random.Generator, n: int, effect: float) -> tuple[FloatArray, float]:
         sizes = effect * rng.choice([0.5, 1.0, 1.5], n) * np.where(rng.random(n) < 0.9, 1, -1)
@@ -72,18 +72,18 @@ WORLDS: dict[str, World] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Coverage:
-    """How often an interval came without a warning, and how often such an interval held the truth."""
+    """How often there was an interval without a warning, and how often the intervals covered the true value."""
 
     offered: float
-    """The share of draws with an interval that came without a warning."""
+    """The share of draws that gave an interval without a warning."""
     covered: float
-    """Of these, the share that held the truth."""
+    """The coverage of intervals without a warning."""
     wide: float
-    """The share that held the truth among the intervals that came with a warning."""
+    """The coverage of intervals with a warning."""
 
 
 def paired_coverage(world: World, n: int, effect: float, *, repeats: int, seed: int) -> Coverage:
-    """Draw pairs, ask for the 95 % interval, see whether it holds the true mean difference."""
+    """Draw pairs and return how often their 95% interval covers the true mean difference."""
     rng = np.random.default_rng([seed, n, round(100 * effect)])
     nothing = np.zeros(n)
     vouched: list[bool] = []
@@ -98,7 +98,7 @@ def paired_coverage(world: World, n: int, effect: float, *, repeats: int, seed: 
 
 
 def false_alarms(world: World, n: int, *, metrics: int, repeats: int, seed: int) -> float:
-    """How often at least one of several metrics is called different between two runs of one configuration."""
+    """Return how often two runs of one configuration differ significantly in at least one of several metrics."""
     rng = np.random.default_rng([seed, n, metrics])
     nothing, alarms = np.zeros(n), 0
     for _ in range(repeats):
@@ -109,7 +109,7 @@ def false_alarms(world: World, n: int, *, metrics: int, repeats: int, seed: int)
 
 @dataclass(frozen=True, kw_only=True)
 class Judge:
-    """How often people say yes, and how often the judge alone, or a person alone, does."""
+    """How often annotators say yes, and how often only the judge or only the annotator does."""
 
     rate: float
     judge_alone: float
@@ -117,13 +117,13 @@ class Judge:
 
     @property
     def rarest(self) -> float:
-        """The least share of: errors, right answers, a yes and a no of people, a yes and a no of the judge."""
+        """The smallest share among errors, correct verdicts, and the yes and no of annotators and of the judge."""
         errors, yes = self.judge_alone + self.person_alone, self.rate - self.person_alone + self.judge_alone
         return min(errors, 1 - errors, self.rate, 1 - self.rate, yes, 1 - yes)
 
 
 def drawn(judge: Judge, n: int, m: int, *, repeats: int, seed: int) -> PpiMoments:
-    """The moments of so many draws of n labelled and m other items, all at once."""
+    """Return the moments of `repeats` draws of n labelled and m other items, all at once."""
     rng = np.random.default_rng([seed, n, m])
     shares = [judge.rate - judge.person_alone, judge.judge_alone, judge.person_alone]
     cells = rng.multinomial(n, [*shares, 1 - sum(shares)], repeats).astype(float)
@@ -133,7 +133,7 @@ def drawn(judge: Judge, n: int, m: int, *, repeats: int, seed: int) -> PpiMoment
 
 @dataclass(frozen=True, kw_only=True)
 class Powered:
-    """What PPI and PPI++ covered, and the widest PPI++ was compared with the classical interval."""
+    """The coverage of PPI and PPI++, and the largest width of PPI++ as a ratio to the classical interval."""
 
     ppi: float
     tuned: float
@@ -141,7 +141,7 @@ class Powered:
 
 
 def ppi_coverage(judge: Judge, n: int, m: int, *, design: PpiDesign, repeats: int, seed: int) -> Powered:
-    """Draw labelled and other items, and see which 95 % intervals hold the rate of yeses."""
+    """Draw labelled and other items, and return how often the 95% intervals cover the true rate."""
     parts = drawn(judge, n, m, repeats=repeats, seed=seed)
     covered, widths = {}, {}
     for weight in (0.0, 1.0, None):
@@ -154,7 +154,7 @@ def ppi_coverage(judge: Judge, n: int, m: int, *, design: PpiDesign, repeats: in
 
 
 def judges(n: int, errors: int) -> Iterator[Judge]:
-    """Judges that make so many errors in n: too lenient, too strict, half and half."""
+    """Yield judges that make `errors` errors in n items: too lenient, too strict, or both equally."""
     share = errors / n
     for rate in (0.6, 0.85):
         for judge_alone, person_alone in ((share, 0.0), (0.0, share), (share / 2, share / 2)):
@@ -163,11 +163,11 @@ def judges(n: int, errors: int) -> Iterator[Judge]:
 
 
 DESIGNS: tuple[tuple[PpiDesign, int], ...] = (("subset", 2000), ("separate", 4421))
-"""How the labelled and the other items are drawn, and how many others."""
+"""How labelled and other items are drawn, and the number of other items."""
 
 
 def ppi_table(repeats: int) -> Iterator[str]:
-    """Coverage for judges with so many expected errors; from 20 up, only those with as many of every rare case."""
+    """Yield coverage by number of expected errors; from 20 errors, only judges with as many of every rare case."""
     yield "| labels | rare cases expected | design | PPI covered | PPI++ covered | widest PPI++, of labels alone |"
     yield "|---|---|---|---|---|---|"
     for n in (150, 300):
@@ -213,12 +213,12 @@ def _percent(share: float) -> str:
 
 Scores = Callable[[np.random.Generator, tuple[int, int]], FloatArray]
 Limits = Callable[[FloatArray, float, float], tuple[FloatArray, FloatArray]]
-"""(draws by values, least, greatest) -> the ends of a 95 % interval of each draw."""
+"""(draws by values, minimum, maximum) -> the ends of the 95% interval of each draw."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Grid:
-    """Bounded scores, or differences of them, whose true mean is known."""
+    """A distribution of bounded scores, or of their differences, with a known mean."""
 
     draw: Scores
     mean: float
@@ -235,7 +235,7 @@ def beta(a: float, b: float) -> Grid:
 
 
 def spiked(zeros: float, ones: float, a: float, b: float) -> Grid:
-    """Shares of 0 and 1, and between them a beta distribution."""
+    """Return a beta distribution with additional shares of 0 and 1."""
 
     def draw(rng: np.random.Generator, shape: tuple[int, int]) -> FloatArray:
         which = rng.random(shape)
@@ -245,7 +245,7 @@ def spiked(zeros: float, ones: float, a: float, b: float) -> Grid:
 
 
 def moved(wins: float, losses: float) -> Grid:
-    """Differences of 0/1 scores, of which the others are ties."""
+    """Return differences of 0/1 scores; all others are ties."""
 
     def draw(rng: np.random.Generator, shape: tuple[int, int]) -> FloatArray:
         which = rng.random(shape)
@@ -255,7 +255,7 @@ def moved(wins: float, losses: float) -> Grid:
 
 
 def less(first: Grid, second: Grid, ties: float = 0.0) -> Grid:
-    """Differences of two scores, of which a share is 0."""
+    """Return differences of two scores, of which a share is 0."""
 
     def draw(rng: np.random.Generator, shape: tuple[int, int]) -> FloatArray:
         apart = first.draw(rng, shape) - second.draw(rng, shape)
@@ -301,7 +301,7 @@ def by_t(values: FloatArray, low: float, high: float) -> tuple[FloatArray, Float
 
 
 def _resampled(values: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Means and deviations of bootstrap draws, by rows of values."""
+    """Return means and standard deviations of bootstrap draws, by row of values."""
     n = values.shape[1]
     times = np.random.default_rng(0).multinomial(n, np.full(n, 1 / n), BOOTSTRAPS).T / n
     means = values @ times
@@ -334,21 +334,21 @@ def by_bca(values: FloatArray, low: float, high: float) -> tuple[FloatArray, Flo
 
 
 def by_gaffke(values: FloatArray, low: float, high: float) -> tuple[FloatArray, FloatArray]:
-    """The Bayesian bootstrap with one more point at the bound (Gaffke 2005)."""
+    """Return intervals by the Bayesian bootstrap with an additional point at the bound (Gaffke 2005)."""
     ones, score = np.ones(values.shape[1]), normal_quantile(0.025)
     ends = [(lower_limit(row, ones, low, score), -lower_limit(-row, ones, -high, score)) for row in values]
     return np.array([end[0] for end in ends]), np.array([end[1] for end in ends])
 
 
 def by_bernstein(values: FloatArray, low: float, high: float) -> tuple[FloatArray, FloatArray]:
-    """Maurer and Pontil 2009, both sides."""
+    """Return two-sided intervals after Maurer and Pontil (2009)."""
     n, width, logs = values.shape[1], high - low, np.log(4 / 0.05)
     half = np.sqrt(2 * values.var(axis=1, ddof=1) * logs / n) + 7 * width * logs / (3 * (n - 1))
     return np.maximum(low, values.mean(axis=1) - half), np.minimum(high, values.mean(axis=1) + half)
 
 
 def by_betting(values: FloatArray, low: float, high: float) -> tuple[FloatArray, FloatArray]:
-    """The hedged capital of Waudby-Smith and Ramdas 2024, with their predictable bets."""
+    """Return intervals by the hedged capital process of Waudby-Smith and Ramdas (2024), with predictable bets."""
     n = values.shape[1]
     scaled = (values - low) / (high - low)
     steps = np.arange(1, n + 1)
@@ -383,7 +383,7 @@ ENOUGH = 0.935
 def mean_coverage(
     grid: Grid, n: int, *, repeats: int, seed: int, methods: dict[str, Limits]
 ) -> dict[str, tuple[float, float]]:
-    """For each method how often its 95 % interval holds the true mean, and its median width."""
+    """Return the coverage and the median width of each method's 95% interval."""
     values = grid.draw(np.random.default_rng([seed, n]), (repeats, n))
     found = {}
     for name, method in methods.items():
@@ -394,7 +394,7 @@ def mean_coverage(
 
 
 def mean_table(repeats: int) -> Iterator[str]:
-    """Coverage and median width, of the narrowest that covers at least 93.5 %."""
+    """Yield coverage, and width relative to the narrowest method with a coverage of at least 93.5%."""
     yield f"| scores | n | {' | '.join(METHODS)} |"
     yield "|---|---|" + "---|" * len(METHODS)
     for name, grid in GRID.items():
@@ -420,7 +420,7 @@ def unbounded_table(repeats: int) -> Iterator[str]:
 def clustered(
     rng: np.random.Generator, grid: str, groups: int, correlation: float, sizes: str
 ) -> tuple[FloatArray, list[int]]:
-    """Scores of groups, by a normal copula with this correlation inside each."""
+    """Draw scores of groups, with a normal copula and this correlation within each group."""
     counts = {
         "5": np.full(groups, 5),
         "1 to 10": rng.integers(1, 11, groups),
@@ -441,7 +441,7 @@ def clustered(
 def cluster_coverage(
     grid: str, groups: int, correlation: float, sizes: str, *, repeats: int, seed: int
 ) -> tuple[float, float]:
-    """How often the interval of clusters holds the true mean, and how often that of independent values does."""
+    """Return the coverage of the clustered interval, and of the interval that assumes independent values."""
     rng = np.random.default_rng([seed, groups])
     held: list[bool] = []
     alone: list[bool] = []

@@ -1,18 +1,18 @@
-"""How near the engine comes to what concurrency and latency allow, and what it costs the client.
+"""Measure how close the engine is to the bound by concurrency and latency, and its CPU time in the client.
 
     python benchmarks/engine.py --samples 200 --latency-ms 200 --concurrency 64 --pairs 3 --json
 
-An evaluation of the 15-metric suite (RAGAS three, ranked context precision, RAGChecker eleven: 9 calls a
-sample, and one of embeddings) against the tests' server in another process. The bound is the larger of calls x
-latency / concurrency and the longest chain of calls; `ratio_to_bound` is the time from the first request to the last
-response over it. The references send the same requests to the same server, in turn with it: through the SDK, and as
-ready bytes through a bare HTTP client that parses nothing. `--faults` asks a server that misbehaves, after one that
-does not, and compares the scores. Every measurement is a process of its own; figures are medians of `--pairs` turns.
+Evaluates 15 metrics (three of RAGAS, ranked context precision, eleven of RAGChecker: 9 calls and an embedding call for
+each sample) with the test server in another process. The bound is the larger of calls x latency / concurrency and the
+longest chain of calls. `ratio_to_bound` is the time from the first request to the last response, divided by the bound.
+As references, the same requests are sent through the SDK, and as prepared bytes through an HTTP client that does not
+parse replies, in alternation. `--faults` repeats the evaluation with a faulty server and compares the scores. Each
+measurement is a separate process. Figures are medians of `--pairs` repetitions.
 
     python benchmarks/engine.py --samples 2000 --faults --virtual --deadline 2 --pairs 5 --json
 
-measures the order and the pauses of the requests alone: the server is a function, and the event loop's clock jumps to
-the next event, so neither CPU time nor other programs count. Each turn draws other faults.
+measures only the order and the pauses of requests: the server is a function, and the clock of the event loop jumps to
+the next event, which excludes CPU time and other programs. Each repetition has other faults.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ T = TypeVar("T")
 
 METRICS = ["ragas.faithfulness", "ragas.answer_relevance", "ragas.context_relevance", "ragas.context_precision"]
 CHAIN = 2
-"""Calls that wait for one another: statements, then verdicts; questions, then their embeddings."""
+"""Length of the longest chain of calls: statements, then verdicts; questions, then their embeddings."""
 
 
 def main() -> None:
@@ -59,11 +59,13 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--samples", type=int, default=200)
     parser.add_argument("--latency-ms", type=float, default=200.0)
     parser.add_argument("--concurrency", type=int, default=64)
-    parser.add_argument("--tail", action="store_true", help="Heavy-tailed latency (log-normal, sigma 1) of that mean.")
-    parser.add_argument("--faults", action="store_true", help="Ask one that misbehaves, too.")
+    parser.add_argument(
+        "--tail", action="store_true", help="Heavy-tailed latency (log-normal, sigma 1) with that mean."
+    )
+    parser.add_argument("--faults", action="store_true", help="Also measure with a faulty server.")
     parser.add_argument("--virtual", action="store_true", help="Faults in virtual time, without a server.")
     parser.add_argument("--deadline", type=float, default=120.0, help="Seconds for one request.")
-    parser.add_argument("--pairs", type=int, default=1, help="Turns of which figures are the medians.")
+    parser.add_argument("--pairs", type=int, default=1, help="Number of repetitions; figures are their medians.")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--measure", choices=["engine", "sdk", "http"], help=argparse.SUPPRESS)
     parser.add_argument("--url", help=argparse.SUPPRESS)
@@ -108,7 +110,7 @@ def report(given: argparse.Namespace) -> dict[str, Any]:
 
 
 def faulty(given: argparse.Namespace, well: dict[str, Any]) -> dict[str, Any]:
-    """The same evaluation by a server that misbehaves, beside the one by a server that does not."""
+    """Compare the same evaluation with a faulty server and with a server without faults."""
     turns = [faulty_turn(given, well) for _ in range(given.pairs)]
     worst = {"faults_scored_share": min, "faults_changed_scores": max}
     return {name: worst.get(name, median)([turn[name] for turn in turns]) for name in turns[0]}
@@ -124,7 +126,7 @@ def faulty_turn(given: argparse.Namespace, well: dict[str, Any]) -> dict[str, fl
 def beside_ideal(
     given: argparse.Namespace, well: dict[str, Any], ill: dict[str, Any], drawn: list[list[str]]
 ) -> dict[str, float]:
-    """An evaluation with faults beside one without and the ideal schedule of the same faults."""
+    """Compare an evaluation with faults with one without, and with the ideal schedule for the same faults."""
     ideal, foreseen = ideal_seconds(drawn, given), ideal_seconds(drawn, given, foresees=True)
     whole = sum(1 for scores in ill["scores"].values() if all(value is not None for value in scores.values()))
     changed = sum(
@@ -144,7 +146,7 @@ def beside_ideal(
 
 
 def virtual_report(given: argparse.Namespace) -> dict[str, Any]:
-    """An evaluation in virtual time with faults, beside one without."""
+    """Compare evaluations in virtual time with and without faults."""
     well, _ = engine_virtually(given, None)
     turns: list[dict[str, float]] = []
     for turn in range(given.pairs):
@@ -176,7 +178,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
 
 def engine_virtually(given: argparse.Namespace, seed: int | None) -> tuple[dict[str, Any], list[list[str]]]:
-    """Evaluate in virtual time, and return what `engine` does and each request; without faults if `seed` is None."""
+    """Evaluate in virtual time; return the result of `engine` and all requests. If `seed` is None, without faults."""
     from engine_server import call_of, kind_of_fault
     from tests.chat_server import answer, vector
 
@@ -216,15 +218,15 @@ EXTRACTS, VERIFIES, WRITES = (
     "# Write the questions that an answer answers",
 )
 DEPENDS = {VERIFIES: EXTRACTS, "embeddings": WRITES}
-"""Calls that begin once all calls of another kind of their sample are answered."""
+"""Calls that start after all calls of another kind for the same sample are answered."""
 
 
 def ideal_seconds(drawn: list[list[str]], given: argparse.Namespace, *, foresees: bool = False) -> float:
-    """The time of a scheduler that never pauses by itself, and first sends the call with most left to do.
+    """Return the time of a scheduler that never idles and sends the call with the longest remaining work first.
 
-    `drawn`: sample, title, call and fault of each request that the server got. An attempt takes the latency, a hung one
-    the deadline; after a 429 the call pauses for the second that the server asks for, and others take its place. With
-    `foresees`, the scheduler knows the faults in advance, and begins early what will take long.
+    `drawn` has the sample, title, call and fault of each request to the server. An attempt takes the latency, or the
+    deadline if it hangs. After a 429 the call pauses for a second, and other calls use its slot. With `foresees`, the
+    scheduler knows the faults in advance and starts long calls early.
     """
     latency = given.latency_ms / 1000
     attempts: dict[tuple[str, str, str], list[str]] = {}
@@ -248,7 +250,9 @@ def ideal_seconds(drawn: list[list[str]], given: argparse.Namespace, *, foresees
     open_calls = {kind: len(calls) for kind, calls in by_kind.items()}
     ready = [(-left[call], call, 0) for call in attempts if (call[0], DEPENDS.get(call[1], "")) not in by_kind]
     heapify(ready)
-    events: list[tuple[float, int, tuple[str, str, str], int]] = []  # when, 0: a slot is free, 1: a pause is over
+    events: list[
+        tuple[float, int, tuple[str, str, str], int]
+    ] = []  # the time, and 0 if a slot is free or 1 if a pause ends
     now, free = 0.0, given.concurrency
     while ready or events:
         while ready and free:
@@ -288,7 +292,7 @@ def server(given: argparse.Namespace, *, faults: bool) -> Generator[str]:
 
 
 def measured(given: argparse.Namespace, what: str, url: str) -> dict[str, Any]:
-    """What a process of its own prints, and what the server counted meanwhile."""
+    """Return the output of a separate process and what the server counted meanwhile."""
     asked(f"{url}/clock", "POST")
     command = [sys.executable, __file__, "--measure", what, "--url", url]
     command += ["--samples", str(given.samples), "--concurrency", str(given.concurrency)]
@@ -305,8 +309,8 @@ def asked(url: str, method: str = "GET") -> Any:
 
 
 def engine(given: argparse.Namespace) -> dict[str, Any]:
-    """Evaluate, and say what it took this process."""
-    import openai  # noqa: F401 - so that neither side pays for the import while it is measured
+    """Evaluate, and return the resources that this process used."""
+    import openai  # noqa: F401 - imported before the measurement for both sides
 
     from ragboard import EvaluationOptions, Panel, RunRef, Store, evaluate_run
     from ragboard.analysis import SampleQuery, sample_rows
@@ -338,7 +342,7 @@ def engine(given: argparse.Namespace) -> dict[str, Any]:
 
 
 def made_run(samples: int) -> Any:
-    """Samples of 4 statements a side and 5 passages of about 120 words, each sample's its own."""
+    """Return samples with 4 statements in answer and reference, and 5 different passages of about 120 words."""
     from ragboard import Passage, Run, Sample
 
     def sample(number: int) -> Sample:
@@ -361,7 +365,7 @@ def made_run(samples: int) -> Any:
 
 
 def bare_sdk(given: argparse.Namespace) -> dict[str, Any]:
-    """Send requests like those of an evaluation through the SDK, so many at a time, and read the replies."""
+    """Send the requests of an evaluation through the SDK with the given concurrency, and read the replies."""
     from openai import AsyncOpenAI, DefaultAioHttpClient
 
     async def send() -> float:
@@ -380,7 +384,7 @@ def bare_sdk(given: argparse.Namespace) -> dict[str, Any]:
 
 
 def bare_http(given: argparse.Namespace) -> dict[str, Any]:
-    """Send the bytes that an evaluation sends through an HTTP client, so many at a time, and drop the replies."""
+    """Send the bytes of an evaluation through an HTTP client with the given concurrency, and discard the replies."""
     import aiohttp
 
     kept = requests_of(given)
@@ -406,7 +410,7 @@ def bare_http(given: argparse.Namespace) -> dict[str, Any]:
 
 
 async def cpu_of(given: argparse.Namespace, one: Callable[[T], Awaitable[None]], requests: list[T]) -> float:
-    """Send all requests, so many at a time, and return the seconds of CPU that it took."""
+    """Send all requests with the given concurrency, and return the CPU time in seconds."""
     waiting = iter(requests)
 
     async def work() -> None:
@@ -420,7 +424,7 @@ async def cpu_of(given: argparse.Namespace, one: Callable[[T], Awaitable[None]],
 
 
 def requests_of(given: argparse.Namespace) -> dict[str, Any]:
-    """The bodies of the requests that an evaluation of at most 200 samples sends, and the headers of one."""
+    """Return the request bodies of an evaluation of at most 200 samples, and the headers of one request."""
     asked(f"{given.url}/clock?keep=yes", "POST")
     engine(argparse.Namespace(url=given.url, samples=min(given.samples, 200), concurrency=256, deadline=120.0))
     kept: dict[str, Any] = asked(f"{given.url}/kept")

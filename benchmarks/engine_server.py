@@ -1,10 +1,10 @@
-"""The server that `engine.py` measures against, in a process of its own.
+"""The server for `engine.py`, in a separate process.
 
     python benchmarks/engine_server.py --latency-ms 200 --tail --faults
 
-Prints its port, then answers as the tests' server does, after a while. `GET /clock` tells how many requests
-came and how long it took from the first to the last; `POST /clock` forgets both, `GET /kept` gives the
-requests since, if they are kept, and `GET /drawn` what became of each request: its sample, call and fault.
+Prints its port, then answers like the test server, with latency. `GET /clock` returns the number of requests and the
+time from the first to the last; `POST /clock` resets both. `GET /kept` returns the requests since then, if they are
+kept. `GET /drawn` returns the sample, call and fault of each request.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def main() -> None:
     state.chance = draw
     config = uvicorn.Config(app(state, drawn), port=0, log_level="critical", lifespan="off", ws="none", backlog=4096)
     server = uvicorn.Server(config)
-    # With the protocol named, asyncio sends small segments at once; else a response waits 40 ms for an acknowledgement.
+    # If the protocol is given, asyncio sends small segments at once; otherwise responses wait 40 ms for an ACK.
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.bind(("127.0.0.1", 0))
     listening.listen(4096)
@@ -57,7 +57,7 @@ def main() -> None:
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     parser.add_argument("--latency-ms", type=float, default=0.0)
-    parser.add_argument("--tail", action="store_true", help="Log-normal latency of that mean and sigma 1.")
+    parser.add_argument("--tail", action="store_true", help="Log-normal latency with that mean and sigma 1.")
     parser.add_argument("--faults", action="store_true", help="5%% 429, 5%% 500, 5%% malformed, 2%% hung.")
     return parser.parse_args()
 
@@ -71,14 +71,14 @@ FAULTS: Mapping[str, Fault] = {
 
 
 def kind_of_fault(rng: random.Random) -> str:
-    """5% are told to come back in a second, 5% fail, 5% are malformed, 2% never end."""
+    """Draw a fault: 5% are told to retry after a second, 5% fail, 5% are malformed, 2% hang."""
     drawn = rng.random()
     limits = {"429": 0.05, "500": 0.10, "malformed": 0.15, "hung": 0.17}
     return next((kind for kind, limit in limits.items() if drawn < limit), "")
 
 
 def call_of(asked: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Return the sample of a request, the title of its prompt, and a digest that its repairs and retries share."""
+    """Return a request's sample, the title of its prompt, and a digest that is the same for repairs and retries."""
     text = asked["messages"][0]["content"] if "messages" in asked else json.dumps(asked["input"])
     texts = text.partition("## Now")[2] or text
     sample = re.search(r"[Ii]tem (\d+)", texts)

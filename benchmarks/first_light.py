@@ -1,9 +1,9 @@
-"""How fast the embedded judge reads and how fast runs go into the store, as ratios within one process.
+"""Measure the speed of the embedded judge and of importing runs, as ratios within one process.
 
     python benchmarks/first_light.py --samples 300 --rows 20000 --json
 
-The judge is compared with one pass of `re.findall(r"\\w+", text)` over the same text; the store with
-DuckDB's own `read_json` of the same rows. Absolute times are of the machine; the ratios travel.
+The judge is compared with one pass of `re.findall(r"\\w+", text)` over the same text, the store with DuckDB's
+`read_json` of the same rows. Unlike absolute times, the ratios can be compared between machines.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ragboard.tasks import Failure, Reply, Task
 
 
 def made_samples(count: int, seed: int = 1) -> list[Sample]:
-    """Samples of 5 passages of about 120 words and an answer of 4 sentences, from the sample's own text."""
+    """Return samples with 5 passages of about 120 words and an answer of 4 sentences, with text of the sample runs."""
     rng = random.Random(seed)
     runs = sample_runs()
     sentences = [
@@ -50,7 +50,7 @@ def made_samples(count: int, seed: int = 1) -> list[Sample]:
 
 
 def seconds(work: Callable[[], object], repeats: int = 3) -> float:
-    """The best of several runs."""
+    """Return the shortest time of several repetitions."""
     times: list[float] = []
     for _ in range(repeats):
         start = time.perf_counter()

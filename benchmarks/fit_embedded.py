@@ -1,20 +1,25 @@
-"""Fit the embedded judge's coefficients, and say how well they do on sources they were not fitted on.
+"""Fit the embedded judge's coefficients, and evaluate them on sources that they were not fitted on.
 
     RAGBOARD_DATA=/path/to/data python benchmarks/fit_embedded.py           # write both files
     RAGBOARD_DATA=/path/to/data python benchmarks/fit_embedded.py --held-out  # figures by source, nothing written
 
-Support is fitted on Factcheck-GPT (Apache-2.0; complete support against refuting and irrelevant evidence), BEGIN
-(CC BY 4.0), MTRAG (Apache-2.0; each statement of an answer with the label of the answer), the sample's own labels,
-and sentences of CLAPNQ passages (Apache-2.0) as they stand, against the same with a number, date, name or denial
-changed, a remark of the speaker's put around, or half of another sentence put in. WiCE, whose text is share-alike,
-counts only for the calibration. Each source weighs the same, and in each the two classes the same.
-Help of a sentence with a question is fitted on the sample's labelled sentences, on CLAPNQ's, and on MTRAG: the
-sentences of its passages that bear out the reference answer, against the others.
-No coefficient may have the wrong sign: what is missing never speaks for a claim.
+Support of a statement is fitted on:
 
-The fit weighs both classes the same, so its score is a probability where half of the statements are supported. A
-straight line through its log odds is then fitted to the sources as they are, each weighing the same, and worked into
-the coefficients: the score is the probability of support at their mean base rate. Needs scipy.
+- Factcheck-GPT (Apache-2.0): complete support against refuting and irrelevant evidence
+- BEGIN (CC BY 4.0)
+- MTRAG (Apache-2.0): the statements of an answer with the label of the answer
+- the labels of the sample data
+- CLAPNQ (Apache-2.0): sentences of passages, against the same sentences with a changed number, date, name or negation,
+  with an added personal remark, or with half of another sentence
+
+WiCE is used only for the calibration, because its text is share-alike. Sources have equal weights, and so have the two
+classes in each source. Help of a sentence with a question is fitted on the labelled sentences of the sample data and
+CLAPNQ, and on MTRAG: sentences that support the reference answer, against other sentences. The sign of each coefficient
+is fixed: missing words never increase the support of a claim.
+
+With equal class weights, the score is a probability only if half of the statements are supported. A line through the
+log odds is therefore fitted to the sources with their natural shares and equal weights, and merged into the
+coefficients. The score is then the probability of support at the mean base rate of the sources. Needs scipy.
 """
 
 from __future__ import annotations
@@ -48,25 +53,25 @@ from ragboard.stats.auroc_intervals import auroc_difference
 FITTED = ("factcheck_gpt", "begin", "mtrag", "sample", "changed")
 HELD_OUT = ("wice", "factcheck_gpt", "begin", "mtrag", "sample")
 FOR = {"sentence", "pair", "words", *HELP}
-"""Features that speak for a claim, or for a sentence; all others speak against it."""
+"""Features that increase the score of a claim or sentence; all others decrease it."""
 RIDGE, EXAMPLES = 40.0, 1500.0
-"""The penalty of squared standardised coefficients, against so many examples."""
+"""The penalty of the squared standardised coefficients, and the number of examples that it is meant for."""
 REMARKS = (
     "I think {}", "I really love this: {}", "My friend told me that {}", "{} I like it very much.",
     "{} Do you know it?", "I am not sure, but {}", "{} I have never been there myself.",
 )  # fmt: skip
 OUT = Path(__file__).parents[1] / "core" / "ragboard" / "judges" / "embedded"
 SHOWN = (0.3, 0.7)
-"""Scores between these are shown as in doubt."""
+"""Bounds of the ranges of scores that are reported separately."""
 BORNE_OUT = 0.5
-"""The share of a reference's statement that sentences must hold to count as those it was written from."""
+"""Minimum share of a reference statement that a sentence must cover to count as its source."""
 
 FloatArray: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Example:
-    """Statements with one label, each with the close looks among which the best one counts."""
+    """Statements with one label, each with its comparisons, of which the best one is used."""
 
     statements: tuple[tuple[Comparison, ...], ...]
     positive: bool
@@ -97,7 +102,7 @@ def source(name: str, folder: Path, *, fitting: bool) -> list[Example]:
 
 
 def irrelevant_rows(folder: Path, count: int = 700) -> Iterator[JudgedRow]:
-    """Claims with evidence that people called irrelevant: not supported by it."""
+    """Yield claims with evidence that annotators called irrelevant, as unsupported."""
     rows = raw_rows(folder / SETS["factcheck_gpt"][0])
     rows = [row for row in rows if row["statements"][0]["label_raw"] == "irrelevant"]
     for row in random.Random(1).sample(rows, count):
@@ -120,7 +125,7 @@ def sample_of(question: str, passages: Sequence[str]) -> Sample:
 
 
 def changed_rows(folder: Path, count: int = 250) -> Iterator[JudgedRow]:
-    """One sentence of each of some passages as it stands, and with what was said of it spoilt."""
+    """Yield a sentence from each of `count` passages, unchanged as supported and changed as unsupported."""
     rng = random.Random(3)
     rows = list(read_set("clapnq", folder))
     rng.shuffle(rows)
@@ -140,7 +145,7 @@ def changed_rows(folder: Path, count: int = 250) -> Iterator[JudgedRow]:
 
 
 def fit(sources: dict[str, list[Example]], natural: dict[str, list[Example]]) -> Model:
-    """Fit to classes of equal weight, then calibrate on `natural`: sources whose shares of labels are as they are."""
+    """Fit with equal class weights, then calibrate on `natural`, the sources with their natural shares of labels."""
     model = balanced_fit(sources)
     odds, labels, weights = [], [], []
     for found in natural.values():
@@ -163,7 +168,7 @@ def log_odds(probability: float) -> float:
 
 
 def balanced_fit(sources: dict[str, list[Example]]) -> Model:
-    """Choose for each statement the look that supports it most, fit, and choose again."""
+    """Fit alternately the coefficients and the choice of the comparison that supports each statement most."""
     model = Model(0.0, tuple(float(name == "pair") for name in FEATURES))
     for _ in range(3):
         values, labels, weights = chosen(sources, model)
@@ -172,7 +177,7 @@ def balanced_fit(sources: dict[str, list[Example]]) -> Model:
 
 
 def fit_selection(folder: Path, clapnq: Sequence[JudgedRow]) -> Model:
-    """Fit help on labelled sentences and on those that MTRAG's references were written from."""
+    """Fit the help of sentences on labelled sentences and on the source sentences of MTRAG's references."""
     groups = [
         [
             (values, label)
@@ -188,7 +193,7 @@ def fit_selection(folder: Path, clapnq: Sequence[JudgedRow]) -> Model:
 
 
 def balanced(positive: FloatArray, weights: FloatArray | None = None) -> FloatArray:
-    """Weights by which either class weighs one half."""
+    """Return weights that give each class a total weight of one half."""
     found = np.ones(len(positive)) if weights is None else weights.copy()
     for label in (0.0, 1.0):
         found[positive == label] *= 0.5 / found[positive == label].sum()
@@ -196,7 +201,7 @@ def balanced(positive: FloatArray, weights: FloatArray | None = None) -> FloatAr
 
 
 def written_from(folder: Path) -> Iterator[JudgedRow]:
-    """The sentences of MTRAG's passages: 1 where a statement of the reference answer is best borne out."""
+    """Yield the sentences of MTRAG's passages, labelled 1 if they support a statement of the reference best."""
     for row in raw_rows(folder / SETS["mtrag"][0]):
         corpus = Corpus.of(row["contexts"])
         statements = [corpus.claim(each.text) for each in extract(row["answer"]).statements]
@@ -237,7 +242,7 @@ def chosen(sources: dict[str, list[Example]], model: Model) -> tuple[FloatArray,
 
 
 def regression(values: FloatArray, labels: FloatArray, weights: FloatArray, names: Sequence[str]) -> Model:
-    """Logistic regression with a ridge penalty, every coefficient held to its sign."""
+    """Fit a logistic regression with a ridge penalty and a required sign of every coefficient."""
     centre, spread = values.mean(0), values.std(0)
     spread[spread == 0] = 1.0
     design = np.c_[np.ones(len(values)), (values - centre) / spread]
@@ -263,7 +268,7 @@ def score(model: Model, example: Example) -> float:
 
 
 def held_out(folder: Path) -> Iterator[dict[str, Any]]:
-    """Each source by a model that was neither fitted nor calibrated on it; last the calibration of all together."""
+    """Evaluate each source with a model that was not fitted or calibrated on it; last, the calibration on all."""
     fitted = {name: source(name, folder, fitting=True) for name in FITTED}
     natural = {name: source(name, folder, fitting=False) for name in HELD_OUT}
     scores: dict[str, FloatArray] = {}
@@ -281,13 +286,16 @@ def held_out(folder: Path) -> Iterator[dict[str, Any]]:
             "base rate": round(float(labels[name].mean()), 3), "calibration error": error,
         }  # fmt: skip
     error = calibration_error(list(scores.values()), list(labels.values()))
-    yield {"source": "all, each weighing the same", "calibration error": error}
+    yield {"source": "all, with equal weights", "calibration error": error}
     yield from by_score(list(scores.values()), list(labels.values()))
     yield sentences_held_out(folder)
 
 
 def calibration_error(scores: Sequence[FloatArray], labels: Sequence[FloatArray], bins: int = 10) -> float:
-    """The mean distance of score and share of supported ones over equal bins, each source weighing the same."""
+    """Return the mean difference between score and share of supported statements over equal bins.
+
+    Sources have equal weights.
+    """
     together, y = np.concatenate(scores), np.concatenate(labels)
     weights = np.concatenate([np.full(len(each), 1 / len(each) / len(scores)) for each in scores])
     places = np.minimum((together * bins).astype(int), bins - 1)
@@ -296,9 +304,9 @@ def calibration_error(scores: Sequence[FloatArray], labels: Sequence[FloatArray]
 
 
 def by_score(scores: Sequence[FloatArray], labels: Sequence[FloatArray]) -> Iterator[dict[str, Any]]:
-    """Of the scores between `SHOWN`, how many there are and how many are supported; the accuracy by where one counts.
+    """Yield the share of scores in each range of `SHOWN`, with the share of supported ones; then accuracy by threshold.
 
-    Each source weighs the same.
+    Sources have equal weights.
     """
     bounds = (0.0, *SHOWN, 1.0)
     for place, (low, high) in enumerate(pairwise(bounds)):
@@ -317,7 +325,7 @@ def by_score(scores: Sequence[FloatArray], labels: Sequence[FloatArray]) -> Iter
 
 
 def sentences_held_out(folder: Path, folds: int = 5) -> dict[str, Any]:
-    """CLAPNQ's sentences, each fifth of its rows by a model that was fitted without it."""
+    """Evaluate CLAPNQ's sentences by cross-validation over its rows."""
     rows = list(read_set("clapnq", folder))
     random.Random(1).shuffle(rows)
     scores: list[float] = []
@@ -341,7 +349,7 @@ def compared(
     positive: Sequence[bool],
     clusters: Sequence[str],
 ) -> dict[str, Any]:
-    """AUROC of each, and by how much the judge is better, with the clustered interval."""
+    """Return the AUROC of the judge and the baselines, and their difference with a clustered interval."""
     found: dict[str, Any] = {"source": name, "n": len(scores), "clusters": len(set(clusters))}
     found["embedded"] = round(auroc(scores, positive), 3)
     for contender, others in (("word overlap", overlap), ("length", length)):

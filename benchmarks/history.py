@@ -1,9 +1,9 @@
-"""Whether the embedded judge rates answers to follow-up questions better where it also reads the questions before.
+"""Measure whether the embedded judge rates answers to follow-up questions better if it also reads earlier questions.
 
     python benchmarks/history.py mtrag_human_eval_12conv.jsonl
 
-AUROC of its rating and of the similarity to generated questions, against people's grades of the median and above, and
-the difference to reading the question alone. Intervals are drawn over whole conversations.
+Prints the AUROC of its rating and of the similarity to generated questions, for human grades of at least the median,
+and the difference from reading only the last question. Intervals are clustered by conversation.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ QUESTIONS = 3
 
 
 def near(question: str, answer: str) -> float:
-    """The mean similarity of the question to those that the answer answers."""
+    """Return the mean similarity of the question to questions generated from the answer."""
     found = similarities(question, questions_of(answer, QUESTIONS))
     return statistics.fmean(found) if found else 0.0
 
@@ -37,12 +37,12 @@ READ: Mapping[str, Callable[[tuple[str, ...]], tuple[str, ...]]] = {
 
 
 def asked_before(sample: Sample) -> tuple[str, ...]:
-    """What the user said before the question."""
+    """Return the user's earlier questions."""
     return tuple(turn.text for turn in sample.history if turn.role == "user")
 
 
 def main(path: str) -> None:
-    """Print a line for each dimension, score and amount that is read."""
+    """Print a line for each dimension, score, and number of earlier questions that are read."""
     items = [item for item in read_labels(path).items if item.sides[0].history]
     samples, clusters = [item.sides[0] for item in items], [item.cluster for item in items]
     for dimension in DIMENSIONS:
@@ -63,7 +63,7 @@ def main(path: str) -> None:
 
 
 def shown_as(interval: object) -> str:
-    """An estimate with its interval."""
+    """Format an estimate with its interval."""
     if not isinstance(interval, Interval):
         return ""
     return estimate_text(interval.estimate, interval)

@@ -1,14 +1,13 @@
-"""What the embedded judge costs, in plain passes of `re.findall(r"\\w+", text)` over the same text in the same run.
+"""Measure the time of the embedded judge, relative to passes of `re.findall(r"\\w+", text)` over the same text.
 
-    python benchmarks/judge_cost.py            # the usual work, and what grows with what
+    python benchmarks/judge_cost.py            # typical samples, and growth with the size of texts
     python benchmarks/judge_cost.py --json
 
-The usual work: samples of 5 passages of about 120 words and an answer of 4 sentences, of which the statements are
-extracted and held against the passages together. Judge and as many plain passes as take about as long take turns, and
-the best turn of each counts, in processor time; a busy machine slows the judge more, for it touches more memory.
-Then a passage of up to 5 MB and an answer of up to 10,000 statements: microseconds for a character of the passage and
-for a statement, which should not grow. And the most memory the process has held after 1,000 and 10,000 samples, each
-made and forgotten as it is judged (not on Windows).
+Typical samples have 5 passages of about 120 words and an answer of 4 sentences. Statements are extracted and verified
+against all passages together. The judge and a number of passes that takes about as long are measured in alternation,
+and the smallest CPU time of each is used. A busy machine slows the judge more, because it uses more memory.
+Growth is the time per character of passages of up to 5 MB and per statement of answers with up to 10,000 statements;
+both should be constant. Memory is the peak after 1,000 and 10,000 samples, which are not kept (not on Windows).
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ PASSAGES = (1_250_000, 2_500_000, 5_000_000)
 ANSWERS = (2_500, 5_000, 10_000)
 """Statements."""
 JUDGED, AT_ONCE = (1_000, 10_000), 100
-"""Samples after which memory is looked at; samples that are held at a time."""
+"""Numbers of samples after which memory is measured; number of samples in memory at a time."""
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -76,7 +75,7 @@ def usual_work() -> dict[str, float]:
 
 
 def memory() -> Iterator[tuple[str, float]]:
-    """Megabytes, at their highest since the process began; this comes first, before what takes more."""
+    """Yield the peak memory of the process in MB. Must run first, before work that needs more memory."""
     if sys.platform == "win32":
         return
     import resource

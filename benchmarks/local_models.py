@@ -1,10 +1,9 @@
-"""How fast local judges read, as a ratio to the bare model on the same texts in the same batches, in one process.
+"""Measure the speed of local judges, as a ratio to the bare model with the same texts and batches, in one process.
 
     python benchmarks/local_models.py --pairs 64
 
-Untaught models of each kind, of four layers, on one thread of the CPU: the ratio is what the judge costs around the
-model. The bare model reads texts that are made and sorted already; the judge also splits passages, sorts, and makes
-verdicts. The exit code is 1 if a kind is below `LEAST`.
+Uses untrained models of each kind with four layers, on one CPU thread. The bare model gets prepared and sorted texts;
+the judge also splits passages, sorts, and makes verdicts. The exit code is 1 if the ratio of a kind is below `LEAST`.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ T5_WIDE = {"d_model": 128, "d_kv": 32, "d_ff": 512, "num_layers": 4, "num_heads"
 
 
 def made_tasks(count: int, seed: int = 1) -> list[Verify]:
-    """Statements of 6 to 20 words with 2 passages of 30 to 120 words each."""
+    """Return statements of 6 to 20 words with 2 passages of 30 to 120 words each."""
     rng = random.Random(seed)
 
     def text(least: int, most: int) -> str:
@@ -55,7 +54,7 @@ def made_tasks(count: int, seed: int = 1) -> list[Verify]:
 
 
 def fastest(*works: Callable[[], Coroutine[Any, Any, object]]) -> list[float]:
-    """The least seconds that each takes, in turns, so that what else the machine does falls on all of them."""
+    """Return the shortest time of each in seconds. They run in alternation, because other programs may be running."""
     times: list[list[float]] = [[] for _ in works]
     for _ in range(REPEATS):
         for work, taken in zip(works, times, strict=True):
@@ -66,8 +65,8 @@ def fastest(*works: Callable[[], Coroutine[Any, Any, object]]) -> list[float]:
 
 
 def bare(judge: LocalJudge, tasks: list[Verify]) -> Callable[[], None]:
-    """What the bare model does with the texts that the judge gives it: a tokenizer and a forward pass, by batches."""
-    head, torch = judge._head, import_module("torch")  # noqa: SLF001 - the model within
+    """Return a function that runs tokenizer and model on the judge's texts, in the same batches."""
+    head, torch = judge._head, import_module("torch")  # noqa: SLF001 - the bare model
     read: list[Any] = []
     predict = head.predict
 

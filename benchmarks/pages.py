@@ -1,18 +1,18 @@
-"""How long pages take to show their content in a browser, over stores of different sizes, beside an empty page.
+"""Measure how long pages take to show their content in a browser, for different store sizes and an empty page.
 
     python benchmarks/pages.py --stores FOLDER --sizes 1000 100000 --repeats 7
 
-Stores (`big_store.py`) are made under FOLDER where they are not there yet; the size is of all samples together. A
-server is started for each and one for an empty Streamlit page of the same version and configuration; a headless
-Chromium of 1440x900 opens the pages in turn, so that what else the machine does falls on all alike. A page shows its
-content when the last thing of its first screen is visible (`CONTENT`). Three ways of opening:
+Stores (`big_store.py`) are made in FOLDER if they do not exist; a size is the total number of samples. Each store has a
+server, and so has an empty Streamlit page of the same version and configuration. A headless Chromium (1440x900) opens
+the pages in alternation, because other programs may be running. A page shows its content when the last element of its
+first screen is visible (`CONTENT`). Pages are opened in three ways:
 
-first   a new server, a new browser profile: nothing was read, compiled or fetched before
-anew    a running server, a known browser; the store was just written to, so nothing that was read before counts
-again   the same, once the server has read it
+first   with a new server and a new browser profile, without any caches
+anew    with a running server and a used browser, after a write to the store, which clears the server's caches
+again   the same, with the server's caches
 
-A sample is opened from the list of hallucinations, and never one that was open before. Times are medians in seconds,
-ratios are to the empty page opened in the same way. Linux only: memory is what /proc says of the server.
+A sample is opened from the list of hallucinations, each time another one. Times are medians in seconds; ratios are to
+the empty page opened in the same way. Linux only: the memory of the server is read from /proc.
 """
 
 from __future__ import annotations
@@ -66,10 +66,10 @@ CONTENT = {
 ARGUMENTS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
 PATIENCE = 120
 LOOK = 10
-"""Milliseconds between two looks for the content."""
+"""Milliseconds between two checks for the content."""
 
 Times = dict[tuple[str, str, str], list[float]]
-"""Seconds by store, page and way of opening."""
+"""Times in seconds, by store, page and way of opening."""
 
 
 def main() -> None:
@@ -90,7 +90,7 @@ def main() -> None:
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--stores", type=Path, required=True, help="Folder of the stores; made where missing.")
+    parser.add_argument("--stores", type=Path, required=True, help="Folder of the stores, which are made if missing.")
     parser.add_argument("--sizes", type=int, nargs="+", default=[1_000, 100_000])
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--first", type=int, default=3, help="Repeats with a new server each.")
@@ -100,7 +100,7 @@ def arguments() -> argparse.Namespace:
 
 @contextmanager
 def server(folder: Path | None, script: Path) -> Generator[tuple[str, int]]:
-    """Address and process id: of the dashboard over a store, or of the empty page where there is none."""
+    """Yield address and process id of a server for a store, or for the empty page if there is no store."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = str(probe.getsockname()[1])
@@ -117,7 +117,7 @@ def server(folder: Path | None, script: Path) -> Generator[tuple[str, int]]:
 
 
 def first_loads(browser: Browser, stores: dict[str, Path], script: Path, times: Times) -> None:
-    """Open every page on a server of its own, in a browser that has seen nothing."""
+    """Open every page with a new server and a new browser profile."""
     for page in PATHS:
         for name, folder in (("", None), *stores.items()):
             shown = page if folder else "Empty"
@@ -130,11 +130,11 @@ def first_loads(browser: Browser, stores: dict[str, Path], script: Path, times: 
 def loads(
     browser: Browser, stores: dict[str, Path], script: Path, times: Times, repeats: int
 ) -> dict[str, tuple[int, int]]:
-    """Open every page on running servers; what memory each server took, now and at most, in MB."""
+    """Open every page with running servers. Returns the current and peak memory of each server, in MB."""
     with servers(stores, script) as running:
         contexts = {name: browser.new_context(viewport={"width": 1440, "height": 900}) for name in running}
         for repeat in range(-1, repeats):
-            found: Times = times if repeat >= 0 else defaultdict(list)  # the first round warms everything up
+            found: Times = times if repeat >= 0 else defaultdict(list)  # the first round is a warm-up
             for shown in PATHS:
                 for name, (address, _) in running.items():
                     _twice(contexts[name], address, stores.get(name), name, shown if name else "Empty", found)
@@ -145,20 +145,20 @@ def loads(
 
 @contextmanager
 def servers(stores: dict[str, Path], script: Path) -> Generator[dict[str, tuple[str, int]]]:
-    """A server for the empty page, whose name is empty, and one for each store."""
+    """Yield the server of each store by its name, and of the empty page with an empty name."""
     with ExitStack() as stack:
         yield {name: stack.enter_context(server(folder, script)) for name, folder in (("", None), *stores.items())}
 
 
 def _twice(context: BrowserContext, address: str, folder: Path | None, name: str, shown: str, times: Times) -> None:
     if folder:
-        os.utime(folder / "ragboard.duckdb")  # as after a write: nothing that was read before counts
+        os.utime(folder / "ragboard.duckdb")  # as after a write: clears the server's caches
     times[name, shown, "anew"].append(load(context, address, shown))
     times[name, shown, "again"].append(load(context, address, shown))
 
 
 def load(context: BrowserContext, address: str, shown: str) -> float:
-    """Seconds from the address to the content."""
+    """Return the seconds from opening the address to the content."""
     page = new_page(context)
     start = time.perf_counter()
     page.goto(f"{address}/{PATHS.get(shown, '')}", wait_until="commit")
@@ -169,7 +169,7 @@ def load(context: BrowserContext, address: str, shown: str) -> float:
 
 
 def opening(context: BrowserContext, address: str, place: int) -> float:
-    """Seconds from a click on a statement to its sample."""
+    """Return the seconds from a click on a statement to its sample."""
     page = new_page(context)
     page.goto(f"{address}/{PATHS['Hallucinations']}")
     wait_for(page, "Hallucinations")
@@ -190,25 +190,25 @@ def new_page(context: BrowserContext) -> Page:
 
 
 def wait_for(page: Page, shown: str) -> None:
-    """Look often: the browser library's own waiting looks every half second in the end."""
+    """Wait for the content with short intervals; the library's wait ends up checking every half second."""
     until = time.monotonic() + PATIENCE
     for selector in CONTENT[shown]:
         there = page.locator(selector)
         while not there.is_visible():
             if time.monotonic() > until:
-                sys.exit(f"{shown} did not come: {page.url} shows no {selector}")
+                sys.exit(f"{shown} did not appear: {page.url} shows no {selector}")
             page.wait_for_timeout(LOOK)
 
 
 def memory_of(pid: int) -> tuple[int, int]:
-    """Resident memory of a process in MB, now and at most."""
+    """Return the current and peak resident memory of a process in MB."""
     said = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
     now, most = (int(said[key].split()[0]) // 1024 for key in ("VmRSS", "VmHWM"))
     return now, most
 
 
 def report(times: Times, memory: dict[str, tuple[int, int]], stores: list[str]) -> str:
-    """The medians as Markdown tables."""
+    """Return the medians as Markdown tables."""
     known = {key: median(values) for key, values in times.items()}
     empty = {way: known["", "Empty", way] for way in ("first", "anew", "again") if ("", "Empty", way) in known}
     lines = [f"Empty page: {', '.join(f'{way} {seconds:.2f} s' for way, seconds in empty.items())}", ""]

@@ -1,10 +1,10 @@
-"""The embedded judge against the labels of the sample's authors, beside plain word overlap.
+"""Compare the embedded judge and word overlap with the labels of the sample data's authors.
 
     python benchmarks/sample_labels.py
 
-Prints, as Markdown, the confusion of verdicts and the AUROC of the support score (supported against
-not), and for sentences how selection agrees with relevance. The authors who labelled also wrote the
-answers: this shows how the judge behaves on the sample, not how good it is elsewhere.
+Prints, as Markdown, the confusion matrix of verdicts, the AUROC of the support score (supported against not), and the
+agreement of selected with relevant sentences. The authors of the labels also wrote the answers: this shows how the
+judge behaves on the sample data, not how good it is on other data.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def statement_report() -> list[str]:
     counts = confusion(said, truth)
     positive = [label == "supported" for label in truth]
     lines = [f"{len(truth)} statements of {len(rows('statements'))} answers.", ""]
-    lines += ["| the authors say | " + " | ".join(f"judge: {label}" for label in LABELS) + " |", "|---|---|---|---|"]
+    lines += ["| label | " + " | ".join(f"judge: {label}" for label in LABELS) + " |", "|---|---|---|---|"]
     for label in LABELS:
         lines.append(f"| {label} | " + " | ".join(str(counts.get((label, other), 0)) for other in LABELS) + " |")
     lines += ["", "| supported against not | AUROC |", "|---|---|"]
@@ -83,7 +83,7 @@ def sentence_report() -> list[str]:
         hits += [(bool(part["label"]), place in reply.chosen) for place, part in enumerate(row["sentences"])]
     counts = confusion([chosen for _, chosen in hits], [relevant for relevant, _ in hits])
     lines = ["", f"{len(hits)} sentences of {len(rows('sentences'))} passages.", ""]
-    lines += ["| the authors say | judge: selected | judge: not selected |", "|---|---|---|"]
+    lines += ["| label | judge: selected | judge: not selected |", "|---|---|---|"]
     for label, name in ((True, "helps"), (False, "does not")):
         lines.append(f"| {name} | {counts.get((label, True), 0)} | {counts.get((label, False), 0)} |")
     return lines

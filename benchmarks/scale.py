@@ -1,14 +1,16 @@
-"""How imports and evaluations grow with the number of samples: time, CPU time and peak memory, as ratios of one run.
+"""Measure time, CPU time and peak memory of large imports and evaluations, as ratios within one run.
 
     python benchmarks/scale.py import FOLDER --samples 100000 --pairs 3
     python benchmarks/scale.py workers FOLDER --samples 2000 --pairs 3
     python benchmarks/scale.py rerun FOLDER --samples 100000 --pairs 5
 
-`import`: `ragboard import` of a JSONL file (5.3 kB a sample) beside DuckDB's `CREATE TABLE AS SELECT * FROM read_json`
-under the same memory limit. `workers`: the embedded judge by two workers beside two processes, each with half of the
-samples. `rerun`: an evaluation with nothing left to do beside `ragboard runs`. Each measurement has its own process,
-the two of a pair one after the other; figures are medians of pairs. CPU time counts where other programs use the
-machine. Memory is that of the process and its children together (Linux).
+- `import`: `ragboard import` of a JSONL file (5.3 kB per sample), compared with DuckDB's `CREATE TABLE AS SELECT * FROM
+  read_json` with the same memory limit.
+- `workers`: the embedded judge with two workers, compared with two processes that have half of the samples each.
+- `rerun`: an evaluation with nothing left to do, compared with `ragboard runs`.
+
+Each measurement has its own process; those of a pair run one after the other. Figures are medians of pairs. If other
+programs are running, use CPU time. Memory is that of the process and its children (Linux).
 """
 
 from __future__ import annotations
@@ -90,7 +92,7 @@ def command(*words: str, store: Path) -> list[str]:
 
 
 def ratios(ours: list[dict[str, float]], theirs: list[dict[str, float]]) -> dict[str, Any]:
-    """Medians of both, and the median ratio of the pairs, by measure."""
+    """Return the medians of both, and the median ratio of the pairs, by measure."""
     return {
         name: {
             "ours": round(median(one[name] for one in ours), 2),
@@ -102,7 +104,7 @@ def ratios(ours: list[dict[str, float]], theirs: list[dict[str, float]]) -> dict
 
 
 def measured(commands: list[list[str]]) -> dict[str, float]:
-    """Run commands at the same time; return their wall time, CPU time and peak memory together."""
+    """Run commands at the same time; return their total wall time, CPU time and peak memory."""
     before, began = os.times(), time.perf_counter()
     running = [subprocess.Popen(one, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for one in commands]
     peak, done = [0.0], threading.Event()
@@ -124,7 +126,7 @@ def measured(commands: list[list[str]]) -> dict[str, float]:
 
 
 def memory(pid: int) -> float:
-    """MB of a process and its descendants; shared pages are divided among those that share them."""
+    """Return the memory of a process and its descendants in MB. Shared pages are divided among processes."""
     total = 0.0
     with suppress(OSError):
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
@@ -135,7 +137,7 @@ def memory(pid: int) -> float:
 
 
 def written(folder: Path, samples: int, first: int = 0) -> Path:
-    """A file of so many samples, with the sentences of the sample runs' passages put together anew."""
+    """Write a file of `samples` samples with random combinations of sentences from the sample runs' passages."""
     file = folder / f"samples-{first}-{samples}.jsonl"
     if file.exists():
         return file

@@ -1,4 +1,4 @@
-"""The labelled sets, by folder, as labelled files that `ragboard judge-bench` reads.
+"""Convert labelled datasets to label files that `ragboard judge-bench` reads.
 
 RAGBOARD_DATA=/path/to/data python benchmarks/sources.py FOLDER  # writes FOLDER/wice.jsonl and the others
 """
@@ -32,15 +32,15 @@ SETS: dict[str, tuple[str, Callable[[Row], str]]] = {
     "mtrag": ("mtrag/mtrag_human_eval_12conv.jsonl", _conversation),
     "clapnq": ("clapnq/clapnq_dev.jsonl", lambda row: row["question"]),
 }
-"""File, and cluster of a row."""
+"""The file of each dataset, and the function that returns the cluster of a row."""
 GRADE, AT_LEAST = "human_mean.faithfulness", 3.0
-"""MTRAG's grade of an answer, of 4, and from which one on the answer is faithful."""
+"""The path of MTRAG's grade of an answer (up to 4), and the minimum grade of a faithful answer."""
 CONTRADICTED = "refute"
-"""Factcheck-GPT's word, which its label of 0 stands for."""
+"""The word in Factcheck-GPT for the label 0."""
 
 
 def labelled_rows(name: str, folder: Path) -> Iterator[Row]:
-    """The rows of a set as docs/reference/label-files.md has them."""
+    """Yield the rows of a dataset in the format of docs/reference/label-files.md."""
     path, cluster = SETS[name]
     for row in raw_rows(folder / path):
         columns = ("id", "question", "history", "contexts")
@@ -59,7 +59,7 @@ def _text(text: Row) -> Row:
 
 
 def write_sets(folder: Path, out: Path) -> None:
-    """Write every set as a labelled file."""
+    """Write every dataset as a label file."""
     out.mkdir(parents=True, exist_ok=True)
     for name in SETS:
         lines = (json.dumps(row, ensure_ascii=False) for row in labelled_rows(name, folder))
@@ -67,7 +67,7 @@ def write_sets(folder: Path, out: Path) -> None:
 
 
 def read_set(name: str, folder: Path) -> tuple[JudgedRow, ...]:
-    """The rows of a set, or of the sample's own labels for `sample` and `sample_sentences`."""
+    """Return the rows of a dataset; `sample` and `sample_sentences` are the labels of the sample data."""
     if name.startswith("sample"):
         file = "sentences" if name == "sample_sentences" else "statements"
         return read_judged_rows(sample_folder() / "labels" / f"{file}.jsonl", cluster="id")
@@ -77,7 +77,7 @@ def read_set(name: str, folder: Path) -> tuple[JudgedRow, ...]:
 
 
 def raw_rows(path: Path) -> Sequence[Row]:
-    """The rows as they stand in the file."""
+    """Return the rows of the file unchanged."""
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 

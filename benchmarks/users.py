@@ -1,11 +1,11 @@
-"""Eight people, an evaluation and imports at once: no exception, no lock and no old page may reach anyone.
+"""Test eight users, an evaluation and imports at the same time: no errors, locks or outdated pages may occur.
 
     python -m benchmarks.users --minutes 10
 
-A real server over a new store; people in browsers of their own open pages, samples and comparisons; meanwhile one
-command after another imports a run, and one after another evaluates the run imported last. Reported is everything that
-a person should not have met: an exception or an error on a page, a page that does not come, a leaderboard without a
-run whose import had ended before the page was asked for, a command that failed, a traceback in the server's log.
+Starts a server with a new store. Users with separate browsers open pages, samples and comparisons, while commands
+import runs and evaluate the latest run. Reports every problem: an exception or error on a page, a page that does not
+load, a leaderboard without a run that was imported before the page was requested, a failed command, and a traceback in
+the server's log.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from ragboard import DEFAULT_METRICS, EmbeddedJudge, Panel, Store, evaluate_run,
 from ragboard_dashboard.server import wait_until_healthy
 
 PATIENCE = 120
-"""Seconds after which a page is taken not to come."""
+"""Seconds after which a page counts as not loaded."""
 PAUSE = 2.0
 """Seconds between two imports."""
 ARGUMENTS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
@@ -49,20 +49,20 @@ SHOWN = {
     "estimate?runs=bm25-k3": "[data-testid=stAlert]",
     "metrics": "h1, h2",
 }
-"""Pages, and what is there once one has come."""
+"""Pages, with a selector of content that shows that the page has loaded."""
 SIGNS = ("Traceback", "Could not set lock", "another process kept", "Exception")
 
 
 @dataclass
 class Soak:
-    """What happened so far."""
+    """The events of the test."""
 
     until: float
     imported: list[str] = field(default_factory=list[str])
-    """Runs whose import has ended."""
+    """Runs that were imported."""
     problems: list[str] = field(default_factory=list[str])
     seconds: list[float] = field(default_factory=list[float])
-    """How long each page took to come."""
+    """The loading time of each page."""
     done: Counter[str] = field(default_factory=Counter[str])
 
     @property
@@ -87,7 +87,7 @@ def arguments() -> argparse.Namespace:
 
 
 async def soak(folder: Path, minutes: float, people: int, chromium: str) -> Soak:
-    """Let people and commands work on a new store in the folder for so long."""
+    """Run users and commands on a new store in the folder for this many minutes."""
     store = Store(folder / "store")
     for added in store.add_runs(sample_runs()):
         evaluate_run(store, added.id, DEFAULT_METRICS, Panel(judge=EmbeddedJudge()))
@@ -105,7 +105,7 @@ async def soak(folder: Path, minutes: float, people: int, chromium: str) -> Soak
 
 @asynccontextmanager
 async def serving(store: Store, log: Path) -> AsyncGenerator[str]:
-    """`ragboard serve` over the store until the end of the block; what it says goes into the log."""
+    """Run `ragboard serve` on the store during the block; its output goes to the log."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -124,7 +124,7 @@ async def serving(store: Store, log: Path) -> AsyncGenerator[str]:
 
 
 async def import_runs(found: Soak, store: Store, folder: Path) -> None:
-    """Import a run after the other."""
+    """Import one run after another."""
     file = folder / "run.jsonl"
     number = 0
     while not found.over:
@@ -137,7 +137,7 @@ async def import_runs(found: Soak, store: Store, folder: Path) -> None:
 
 
 def _lines(number: int) -> list[str]:
-    """Rows of a run file: the sample's questions and passages, answered by a passage of each."""
+    """Return rows of a run file with questions and passages of the sample data; a passage is the answer."""
     return [
         json.dumps(
             {
@@ -152,7 +152,7 @@ def _lines(number: int) -> list[str]:
 
 
 async def evaluate_runs(found: Soak, store: Store) -> None:
-    """Evaluate the run imported last, again and again."""
+    """Evaluate the latest run, repeatedly."""
     while not found.over:
         if found.imported:
             await _runs(found, *_command("evaluate", store, found.imported[-1]))
@@ -164,7 +164,7 @@ def _command(verb: str, store: Store, *given: str) -> list[str]:
 
 
 async def _runs(found: Soak, *command: str) -> bool:
-    """Whether the command succeeds; where it does not, what it said is a problem."""
+    """Run a command and return whether it succeeds. If it fails, add its output to the problems."""
     process = await asyncio.create_subprocess_exec(
         *command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
     )
@@ -176,7 +176,7 @@ async def _runs(found: Soak, *command: str) -> bool:
 
 
 async def visit(found: Soak, browser: Browser, address: str, number: int) -> None:
-    """One person: opens pages at random, reads what is there, follows a link now and then."""
+    """Simulate a user who opens random pages, reads them, and sometimes follows a link."""
     choice = random.Random(number)
     context = await browser.new_context(viewport={"width": 1440, "height": 900})
     page = await context.new_page()
@@ -193,7 +193,7 @@ async def visit(found: Soak, browser: Browser, address: str, number: int) -> Non
 
 
 async def open_page(found: Soak, page: Page, address: str, path: str) -> None:
-    """Open a page and look at it."""
+    """Open a page and check it."""
     there = list(found.imported)
     start = time.monotonic()
     await page.goto(f"{address}/{path}")
@@ -222,7 +222,7 @@ async def _follow(found: Soak, page: Page, choice: random.Random) -> None:
 
 
 async def _look(found: Soak, page: Page, path: str) -> None:
-    """Note what nobody should see."""
+    """Add errors on the page to the problems."""
     for selector in ("[data-testid=stException]", "[data-testid=stAlertContentError]"):
         for text in await page.locator(selector).all_inner_texts():
             found.problems.append(f"{path}: {text[:300]}")

@@ -1,9 +1,9 @@
-"""How often the embedded judge prefers the side that WikiEval's design prefers, whole and without parts of it.
+"""Measure how often the embedded judge prefers the better side by WikiEval's design, with and without some features.
 
     python benchmarks/wikieval.py FILE_OF_PAIRS
 
-FILE_OF_PAIRS has `dimension`, `question`, `contexts`, `a`, `b`, `preferred` in each row. Beside the judge stand what
-is left of it where features of one sort count nothing, and the two lengths. A tie is no agreement.
+Each row of FILE_OF_PAIRS has `dimension`, `question`, `contexts`, `a`, `b` and `preferred`. The judge is compared with
+itself without one group of features, and with the lengths of the texts. A tie counts as disagreement.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ Side = Callable[[Row, Any], float]
 
 
 def without(model: Model, features: Sequence[str], dropped: set[str]) -> Model:
-    """The model with these features counting nothing."""
+    """Return the model without the `dropped` features."""
     pairs = zip(features, model.coefficients, strict=True)
     return Model(model.constant, tuple(0.0 if name in dropped else value for name, value in pairs))
 
 
 def faithfulness(dropped: set[str]) -> Side:
-    """Share of supported statements; of two equal ones the higher mean support."""
+    """Compare shares of supported statements; if equal, mean support."""
     model = without(support_model(), tuple(FEATURES), dropped)
 
     def score(row: Row, answer: str) -> float:
@@ -47,7 +47,7 @@ def faithfulness(dropped: set[str]) -> Side:
 
 
 def context_relevance(dropped: set[str]) -> Side:
-    """Chosen sentences of all sentences."""
+    """Compare shares of selected sentences."""
     model = without(helpfulness_model(), tuple(HELP), dropped)
 
     def score(row: Row, contexts: Sequence[str]) -> float:

@@ -1,8 +1,8 @@
-"""List every public name with the first line of its docstring, to be read aloud.
+"""List every public name with the first line of its docstring, for review.
 
     python scripts/public_names.py [FOLDER_OR_MODULE ...]
 
-Public is what does not begin with an underscore: modules, classes, their methods, functions.
+Public names are modules, classes, methods and functions that do not begin with an underscore.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def main() -> None:
-    """Print the names of the modules given, or of all."""
+    """Print the names in the given modules, or in all modules."""
     given = [Path(one) for one in sys.argv[1:]] or [ROOT / "core", ROOT / "dashboard"]
     modules = sorted(path for one in given for path in ([one] if one.is_file() else one.rglob("*.py")))
     for path in modules:

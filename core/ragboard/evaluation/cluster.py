@@ -243,7 +243,7 @@ def _limits_on_this_machine(ray: Any, *given: Any) -> Any:
             ray.get(limits.counts.remote())
         except ray.exceptions.ActorUnschedulableError as error:
             if time.monotonic() > give_up:
-                raise JudgeError(f"the cluster does not know this machine as one of its own: {error}") from error
+                raise JudgeError(f"this machine is not part of the cluster: {error}") from error
             time.sleep(0.2)
         else:
             return limits

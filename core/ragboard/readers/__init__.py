@@ -70,15 +70,20 @@ def read_runs(
     sheet: str | None = None,
     limit: int | None = None,
 ) -> ReadResult:
-    """Read a run file: JSONL, JSON, CSV, TSV, Parquet, Arrow or Excel, packed or not, or a file of another tool.
+    """Read a run file: JSONL, JSON, CSV, TSV, Parquet, Arrow or Excel, also compressed, or a file of another tool.
 
-    `file` is a path, also of a folder with the parts of one file; the paths of such parts; an address (`https://...`,
-    `s3://...`), which needs the extra `ragboard[remote]`; or a stream of bytes. `mapping` says which column a field is
-    read from, or which path into a column (`outputs.documents[].page_content`), or None if the field is to stay empty;
-    `run_column` splits the file into one run for each value of this column; `skip_bad` leaves bad rows out and lists
-    them; `table` is the file as `read_table` has parsed it; `sheet` names a sheet of an Excel file; `limit` reads only
-    that many rows from the top, at least one. Raises RunFileError, `file:line: field: got,
-    expected`, if the file or a row cannot be read, or where it is not clear which column holds the answer.
+    - `file`: a path, a URL (`https://...` or `s3://...`; needs the extra `ragboard[remote]`) or a stream of bytes. For
+      a file in several parts: the path of their folder, or the paths of the parts.
+    - `mapping`: for each field, the column to read it from, or a path into a column
+      (`outputs.documents[].page_content`). None leaves the field empty.
+    - `run_column`: split the file into one run for each value of this column.
+    - `skip_bad`: skip rows that cannot be read, and list them in the report.
+    - `table`: the file as `read_table` parsed it.
+    - `sheet`: a sheet of an Excel file.
+    - `limit`: read only the first rows, at least one.
+
+    Raises RunFileError (`file:line: field: got, expected`) if the file or a row cannot be read, or if it is unclear
+    which column is the answer.
     """
     with opened(file) as source:
         path = source.path
@@ -112,8 +117,8 @@ def open_runs(
 ) -> Generator[tuple[RunStream | None, Callable[[], ReadResult]]]:
     """Yield the run of a large JSONL file, to be read in blocks, and a function that reads the whole file.
 
-    There is only the function for any other file, and for one of fewer than `min_bytes`. The other arguments are those
-    of `read_runs`, and so are the errors.
+    For other files, and for files smaller than `min_bytes`, the run is None. The other arguments and the errors are
+    those of `read_runs`.
     """
     with opened(file) as source:
         read = partial(
@@ -143,9 +148,9 @@ def open_runs(
 def _base_run(
     path: Path, table: Table, name: str | None, config: Mapping[str, JsonValue] | None, dataset: str | None
 ) -> Run:
-    """Return the run of a table without samples: as the file describes it, and as these arguments override it."""
-    own = own_run(path, table)
-    return replace(own, name=name or own.name, config={**own.config, **(config or {})}, dataset=dataset or own.dataset)
+    """Return the run that the file describes, without samples; the arguments override what the file says."""
+    run = own_run(path, table)
+    return replace(run, name=name or run.name, config={**run.config, **(config or {})}, dataset=dataset or run.dataset)
 
 
 def preview(
@@ -153,7 +158,7 @@ def preview(
 ) -> Preview:
     """Return a preview of a file: its columns, the fields they are read as, and the first rows. Raises RunFileError.
 
-    `table` is the file as `read_table` has parsed it.
+    `table` is the file as `read_table` parsed it.
     """
     table = _first_rows(path, _table(path, mapping, table=table), mapping or {}, limit)
     if not table.columns:
@@ -167,7 +172,7 @@ def preview(
         columns=column_uses(table.columns, matched),
         missing=tuple(shown for shown in SHOWN if shown not in matched),
         unclear=unclear_answer(table.columns, mapping or {}, ours=ours),
-        suggested=suggested_fields(table, matched, [one for one in table.columns if one not in matched.values()]),
+        suggested=suggested_fields(table, matched, [name for name in table.columns if name not in matched.values()]),
         rows=tuple(tuple(_cell(row.cells.get(column)) for column in table.columns) for row in rows),
     )
 
@@ -179,7 +184,7 @@ def _table(
     table: Table | None = None,
     parts: Sequence[Path] = (),
 ) -> Table:
-    """Return the table of a file. A tool's file is read as a plain table if the mapping names columns of its rows."""
+    """Return the table of a file. A tool's file is read as a plain table if the mapping names its own columns."""
     table = table or read_table(path, sheet=sheet, parts=parts)
     named = [column for column in (mapping or {}).values() if column is not None]
     other = [column for column in named if column not in table.columns and root_of(column, table.columns) is None]
@@ -187,7 +192,7 @@ def _table(
 
 
 def _first_rows(path: Path, table: Table, mapping: Mapping[str, str | None], limit: int) -> Table:
-    """Return the table up to its readable row number `limit`, with a column for each path in the mapping.
+    """Return the table up to the last of `limit` readable rows, with a column for each path in the mapping.
 
     A table with a row for each passage is not shortened, because the rows of a sample may be anywhere in it. Raises
     RunFileError for a path that has no value in any row, not only in the first ones.
@@ -205,16 +210,16 @@ def _first_rows(path: Path, table: Table, mapping: Mapping[str, str | None], lim
 
 
 def own_run(path: Path, table: Table) -> Run:
-    """Return the run as the file itself describes it, without samples; its name is the file's if it has none."""
-    said: dict[str, Any] = dict(table.run.cells) if table.run else {}
+    """Return the run that the file describes, without samples. A run without a name is named after the file."""
+    described: dict[str, Any] = dict(table.run.cells) if table.run else {}
     tool = table.tool
     return Run(
-        name=(said.get("name") or "").strip() or (tool and storable(tool.name).strip()) or storable(stem_of(path)),
+        name=(described.get("name") or "").strip() or (tool and storable(tool.name).strip()) or storable(stem_of(path)),
         samples=(),
-        config=said.get("config") or (tool.config if tool else {}),
-        dataset=said.get("dataset"),
+        config=described.get("config") or (tool.config if tool else {}),
+        dataset=described.get("dataset"),
         source=storable(path.name),
-        tags=tuple(map(str, said.get("tags") or ())),
+        tags=tuple(map(str, described.get("tags") or ())),
     )
 
 

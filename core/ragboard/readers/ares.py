@@ -44,17 +44,17 @@ class AresRow:
     answer_relevance: bool | None = None
     """Whether the answer answers the question."""
     document_id: str = ""
-    """Rows with the same id come from the same document; empty if the file does not say."""
+    """Rows with the same id come from the same document. Empty if the file has no ids."""
     split: str = ""
-    """`train`, `validation` or `held out`; empty if the file does not say."""
+    """`train`, `validation` or `held out`; empty if unknown."""
     negative: str = ""
     """`weak` or `strong` if the row was made to be a negative example; else empty."""
     run: str = ""
-    """The run, or system, that gave the answer; empty if the file does not say."""
+    """The run or system that gave the answer; empty if unknown."""
 
 
 def read_ares(path: Path) -> tuple[AresRow, ...]:
-    """Return the rows of a few-shot, a synthetic or a labelled file. Raises RunFileError if it is none of these."""
+    """Return the rows of a few-shot, synthetic or labelled file. Raises RunFileError for any other file."""
     table = read_table(path)
     question, document = (_column(path, table.columns, names) for names in (_QUESTION, _DOCUMENT))
     answer = next((name for name in _ANSWER if name in table.columns), "")

@@ -60,7 +60,7 @@ def _parquet_rows(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
 
 
 def arrow_rows(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
-    """Return the columns and rows of an Arrow stream or file, the format of Hugging Face data sets.
+    """Return the columns and rows of an Arrow stream or file, the format of Hugging Face datasets.
 
     Raises RunFileError.
     """
@@ -91,7 +91,7 @@ def arrow_rows(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
 
 
 def _is_compressed(metadata: bytes, kind: str) -> bool:
-    """Return whether an Arrow message is compressed; it may then be far larger than it looks.
+    """Return whether an Arrow message is compressed. It may then be far larger than the file.
 
     Reads the message's flatbuffer: `compression` is the fourth field of the `RecordBatch` in `Message.header` (for a
     dictionary, in the header's `data`).
@@ -154,8 +154,8 @@ def _check_memory(path: Path, needed: int, size: int, limit: int) -> None:
     if needed > limit:
         raise RunFileError(
             path,
-            f"has {size:,} bytes but takes more than {limit // 2**20:,} MiB when it is read; write it as JSONL,"
-            " or leave out the columns that are not needed",
+            f"has {size:,} bytes but needs more than {limit // 2**20:,} MiB of memory; write it as JSONL,"
+            " or remove columns that are not needed",
         )
 
 
@@ -168,7 +168,7 @@ def _declared(file: ParquetFile) -> int:
 
 
 def _size(array: Any) -> int:
-    """Return the memory of an array's values as Python objects, in bytes; shared texts count each time."""
+    """Return the memory of an array's values as Python objects, in bytes. Shared texts are counted each time."""
     import pyarrow as pa
 
     size = BYTES_PER_VALUE * len(array)

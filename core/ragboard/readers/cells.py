@@ -46,7 +46,7 @@ __all__ = [
 ]
 
 Note: TypeAlias = Callable[[str], None]
-"""Called with each conversion, in words: `answer: number read as text`."""
+"""A function that is called with a description of each conversion: `answer: number read as text`."""
 
 MAX_DEPTH = 64
 ROLES: dict[str, Literal["user", "assistant", "system", "tool"]] = {
@@ -67,30 +67,30 @@ MESSAGE_TEXTS = ("content", "text", "message", "parts", "blocks")
 """Keys of a message that may hold its text, in order of preference."""
 PASSAGE_IDS = ("id", "doc_id", "passage_id", "chunk_id", "document_id", "id_", "node_id")
 PLAIN_PASSAGE = frozenset(("id", "text", "score", "rank"))
-"""Keys of a passage that is no serialised object of a framework."""
+"""Keys of a plain passage; other keys mean an object that a framework serialised."""
 QUESTION_KEYS = ("question", "user_input", "query", "prompt", "input")
 """Keys under which an object is likely to hold the question."""
 NAMES_ONLY = "a passage that is a file name or an address, not a text"
-"""The note on a passage that is a file name or an address."""
+"""The note about a passage that is a file name or a URL."""
 EXTENSIONS = (
     "pdf|docx?|odt|rtf|epub|pptx?|xlsx?|txt|mdx?|rst|html?|csv|tsv|jsonl?|ya?ml|xml|tex|ipynb|eml|msg|png|jpe?g"
 )
 URL = r"(?:[a-z][a-z0-9+.-]*://|www\.)\S+"
 FILE = rf"(?!.*\w\w\. )(?:[a-z]:)?[\w .,~@#%=&+'()\[\]/\\-]{{0,200}}\.(?:{EXTENSIONS})(?:[#:?]\S*)?"
-"""A file name, possibly with spaces, in which no sentence ends."""
+"""Matches a file name. It may have spaces, but no full stop with a space after it, as at the end of a sentence."""
 PATH = r"(?=.*[^\W\d_]{2})(?:[a-z]:)?[\w.~-]*(?:[/\\][\w.~-]+)+[/\\]?"
 TURNS = re.compile(r"history|messages|turns|dialog|conversation|chat")
 """Matches the name of a column whose plain texts may be earlier turns."""
 ADDRESS = re.compile(rf"{URL}|{FILE}|{PATH}", re.IGNORECASE)
 MAX_ADDRESS_WITH_SPACES = 220
-"""More characters than `ADDRESS` matches of a text with a space in it, up to its last space."""
+"""An address with spaces has its last space before this many characters; longer texts need not be matched."""
 PYTHON_MESSAGE = re.compile(rf"\[?\s*\{{\s*'(?:content': .*')?role': '(?:{'|'.join(ROLES)})'.*[}}\]]", re.DOTALL)
 NUMPY_ITEM = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
 NUMPY_LIST = re.compile(rf"\[\s*(?:{NUMPY_ITEM.pattern})(?:\s+(?:{NUMPY_ITEM.pattern}))+\s*\]")
 
 
 class BadCellError(ValueError):
-    """A cell that cannot be read as its field; the message says what it has and what was expected."""
+    """A cell cannot be read as its field. The message says what the cell has and what was expected."""
 
     def __init__(self, field_name: str, message: str) -> None:
         self.field = field_name
@@ -114,7 +114,7 @@ class UniqueIds:
     duplicates: Counter[str] = field(default_factory=Counter[str])
 
     def assign(self, requested: str) -> str:
-        """Return the id itself; if it is taken, `ID#2` and so on."""
+        """Return the id; if it is taken, `ID#2`, `ID#3` and so on."""
         assigned = requested
         while assigned in self.taken:
             self.duplicates[requested] += 1
@@ -154,7 +154,7 @@ def clean(value: Any, note: Note, depth: int = 0) -> JsonValue:
 
 
 def is_clean(value: Any, depth: int = 0) -> bool:
-    """Return whether `clean` would return a value of parsed JSON as it is, if none of its texts has a surrogate."""
+    """Return whether `clean` would leave a value of parsed JSON unchanged, apart from surrogates in texts."""
     if depth > MAX_DEPTH:
         return False
     for cell in value.values() if type(value) is dict else value:
@@ -171,7 +171,7 @@ def is_clean(value: Any, depth: int = 0) -> bool:
 
 
 def _to_text(value: Any, note: Note) -> str:
-    """Return any other value as text. Raises BadCellError if it has no text form."""
+    """Return a value that is not JSON as text. Raises BadCellError if this fails."""
     if isinstance(value, bytes):
         note("bytes read as text")
         return value.decode(errors="replace")
@@ -210,7 +210,7 @@ def read_question(value: JsonValue, note: Note) -> Conversation:
 
 
 def read_reference(value: JsonValue, note: Note, *, written: bool) -> str | None:
-    """Return the reference. Of a list, the first item is read, as ragas does."""
+    """Return the reference; if the cell is a list, its first item, as in ragas."""
     content = _parse_messages("reference", value, note)
     items = _parse_list(content, note) if written else content
     texts = isinstance(items, list) and all(isinstance(item, str) for item in items)
@@ -222,7 +222,7 @@ def read_reference(value: JsonValue, note: Note, *, written: bool) -> str | None
 
 
 def read_passages(name: str, value: JsonValue, note: Note, *, written: bool) -> tuple[Passage, ...] | None:
-    """Return the passages in a list of texts or objects, ranked from 1; `written` if the cell is CSV text."""
+    """Return the passages in a list of texts or objects, ranked from 1. `written`: the cell is the text of a CSV."""
     if value is None:
         return None
     items = _items(name, _parse_printed(name, value, note), note, written=written)
@@ -251,7 +251,7 @@ def read_history(name: str, value: JsonValue, note: Note) -> tuple[Turn, ...]:
 def read_nuggets(name: str, value: JsonValue, note: Note) -> tuple[Nugget, ...] | None:
     """Return the nuggets in a list of texts, or of objects with a text and an importance (vital or okay).
 
-    The importance `failed`, which nuggetizer writes if its judge gave none, is read as none.
+    nuggetizer writes the importance `failed` if its judge gave none; it is read as no importance.
     """
     value = _parse_list(value, note) or value
     if value is None:
@@ -297,7 +297,7 @@ def read_ids(value: JsonValue, note: Note) -> JsonValue:
 
 
 def kind_of_value(value: Any) -> str:
-    """Return the type of a JSON value in words, with its article: `a list`."""
+    """Return the type of a JSON value with its article: `a list`."""
     names: dict[type, str] = {
         dict: "an object",
         list: "a list",
@@ -334,7 +334,7 @@ def _turn(name: str, index: int, turn: JsonValue, note: Note) -> Turn:
 
 
 def read_text(name: str, value: JsonValue, note: Note) -> str | None:
-    """Return the text of a cell: a text itself, the text of an object, of a list of content parts, or a number as text.
+    """Return the text of a cell: a text, the text of an object or of a list of content parts, or a number as text.
 
     Raises BadCellError for anything else.
     """
@@ -361,14 +361,14 @@ def read_text(name: str, value: JsonValue, note: Note) -> str | None:
 
 TIME_COLUMNS = ("time", "timestamp", "created_at")
 EPOCH_UNITS = ((1e11, 1), (1e14, 1e3), (1e17, 1e6), (1e20, 1e9))
-"""The unit of a time since 1970, by its size: (limit, units per second) for s, ms, us and ns."""
+"""The unit of a Unix time, by its size: (upper limit, units per second) for s, ms, us and ns."""
 
 
 def read_time(metadata: Mapping[str, JsonValue]) -> datetime | None:
-    """Return when a question was asked, in UTC, from the columns `time`, `timestamp` or `created_at`.
+    """Return the time of a question in UTC, from the column `time`, `timestamp` or `created_at`; else None.
 
-    A column counts if it has an ISO 8601 date and time (UTC without a time zone) or a time since 1970 in s, ms, us or
-    ns, between the years 2000 and 2100; else None.
+    The value is an ISO 8601 date and time (UTC if it has no time zone), or a Unix time in s, ms, us or ns. Only times
+    between 2000 and 2100 are used.
     """
     for name in TIME_COLUMNS:
         value = metadata.get(name)
@@ -400,7 +400,7 @@ def _parse_printed(name: str, value: JsonValue, note: Note, position: str = "") 
 
 
 def _parts_of(value: Mapping[str, JsonValue]) -> str:
-    """Return how to read a text that is in the object, for an error message."""
+    """Return, for an error message, how to read a text inside the object."""
     texts = [key for key, cell in value.items() if isinstance(cell, str)]
     return f"; a path reads a part of it, such as COLUMN.{texts[0]}" if texts else ""
 
@@ -446,13 +446,13 @@ def _unwrap(item: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
 
 
 def _is_address(text: str) -> bool:
-    """Return whether a text is nothing but a file name or an address."""
+    """Return whether a text is only a file name or a URL."""
     body = text.strip()
     return body.find(" ", MAX_ADDRESS_WITH_SPACES) < 0 and ADDRESS.fullmatch(body) is not None
 
 
 def _first_key(item: Mapping[str, JsonValue], keys: Sequence[str]) -> str | None:
-    """Return the first of these keys under which an object has a value."""
+    """Return the first of these keys that has a value in the object."""
     for key in keys:
         if item.get(key) is not None:
             return key
@@ -460,7 +460,7 @@ def _first_key(item: Mapping[str, JsonValue], keys: Sequence[str]) -> str | None
 
 
 def _ignore_note(_: str) -> None:
-    """Ignore a note on a value that is only probed."""
+    """Ignore a note: the value is only checked."""
 
 
 def _is_message(value: JsonValue) -> bool:
@@ -477,7 +477,7 @@ def _are_messages(value: JsonValue) -> bool:
 
 
 def _are_parts(value: JsonValue) -> bool:
-    """Return whether a list holds the parts of one message: texts, pictures, calls of tools."""
+    """Return whether a list has the parts of one message: texts, images, tool calls."""
     if not isinstance(value, list) or not value:
         return False
     parts = [part if isinstance(part, Mapping) and "role" not in part else {} for part in value]
@@ -550,7 +550,7 @@ def _items(name: str, value: JsonValue, note: Note, *, written: bool) -> Sequenc
 
 
 def _parse_list(value: JsonValue, note: Note) -> list[JsonValue] | None:
-    """Parse a list written as text by numpy (no commas), as JSON or as Python; None if it is none."""
+    """Parse a list that was written as text by numpy (no commas), as JSON or as Python; None if it is not a list."""
     if not isinstance(value, str):
         return None
     body = value.strip()

@@ -26,7 +26,7 @@ _NAMES = {
     "metadata": "metadata",
 }
 FIELDS: dict[str, tuple[str, ...]] = {field: tuple(names.split()) for field, names in _NAMES.items()}
-"""The column names that each field of a sample is read from, most likely first."""
+"""Column names that are read as each field of a sample, most likely first."""
 
 MEANINGS: Mapping[str, str] = {
     "question": "what the user asked",
@@ -39,10 +39,10 @@ MEANINGS: Mapping[str, str] = {
     "id": "an id of the sample",
     "metadata": "an object with all else",
 }
-"""The meaning of each field of a sample, in the order of pages."""
+"""The meaning of each field of a sample, in the order in which pages show them."""
 
 MAX_LISTED = 40
-"""Maximum number of columns that a message lists, and maximum characters of each name."""
+"""Maximum number of columns in a message, and maximum characters of each name."""
 
 _PREFIXES = " model predicted generated actual system agent bot llm rag candidate"
 _NOUNS = "answer response output prediction completion"
@@ -50,11 +50,11 @@ _OTHER = "result results prediction predictions predictedanswers generation gene
 ANSWER_NAMES = frozenset(f"{prefix}{noun}" for prefix in _PREFIXES.split(" ") for noun in _NOUNS.split()) | {
     *_OTHER.split()
 }
-"""Column names, without underscores, that suggest that a column `answer` beside them is the reference."""
+"""Column names, without underscores. If a file has one of them, its column `answer` may be the reference."""
 
 
 def format_name(columns: Sequence[str], kind: str, *, ours: bool) -> str:
-    """Return the format and kind of the file, in words: `ragas (CSV)`, `table (JSONL)`."""
+    """Return the format and kind of the file: `ragas (CSV)`, `table (JSONL)`."""
     tool_format = format_of(columns)
     return f"{'ragboard' if ours else tool_format.name if tool_format else 'table'} ({kind})"
 
@@ -64,7 +64,7 @@ def match_columns(
 ) -> dict[str, str]:
     """Match fields of a sample to columns: first by `mapping`, then by the tool's format, then by column name.
 
-    A field mapped to None is read from no column. Columns that `unclear_answer` returns are not matched. Raises
+    A field mapped to None stays empty. Columns that `unclear_answer` returns are not matched. Raises
     SettingError for an unknown field or a column that is mapped twice, RunFileError for an unknown column.
     """
     if unknown := next((name for name in mapping if name not in FIELDS), None):
@@ -95,8 +95,8 @@ def match_columns(
 def unclear_answer(columns: Sequence[str], mapping: Mapping[str, str | None], *, ours: bool) -> tuple[str, ...]:
     """Return columns that may be the system's answer or the reference, the most likely answer first.
 
-    In Haystack and LangChain's QA evaluation, `answer` is the reference; in most other tools, the system's answer.
-    Empty if the format decides, if the file is ragboard's own, or if the mapping leaves only one such column.
+    In Haystack and LangChain's QA evaluation, `answer` is the reference; in most other tools it is the system's answer.
+    Empty if the format decides, if the file is in ragboard's format, or if the mapping leaves only one such column.
     """
     tool_format = format_of(columns)
     if ours or "answer" in mapping or (tool_format and "answer" in tool_format.fields):
@@ -116,7 +116,7 @@ def column_uses(columns: Sequence[str], matched: Mapping[str, str]) -> tuple[Col
 
 
 def list_columns(columns: Sequence[str]) -> str:
-    """Return the first column names, separated by commas, for a one-line message."""
+    """Return the first column names, separated by commas, for a message."""
     more = f" and {len(columns) - MAX_LISTED} more" if len(columns) > MAX_LISTED else ""
     return ", ".join(" ".join(column.split())[:MAX_LISTED] for column in columns[:MAX_LISTED]) + more
 

@@ -1,4 +1,4 @@
-"""A corpus: documents from a folder of text files or the rows of a table, cut into passages."""
+"""Read a corpus: documents from a folder of text files or from a table, split into passages."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ DOCUMENT_COLUMNS = ("document_id", "doc_id", "source", "title", "id")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CorpusPassage:
-    """A stretch of a document."""
+    """A passage of a document."""
 
     document: str
-    """Its name: the file's path in the folder, or what the table calls it."""
+    """The name of the document: its path in the folder, or its name in the table."""
     number: int
-    """Which passage of its document, from 1."""
+    """The number of the passage in its document, from 1."""
     text: str
 
 
 def read_corpus(path: Path, *, words: int = 120) -> tuple[CorpusPassage, ...]:
     """Return the passages of a folder of text or Markdown files, or of a JSONL, JSON, CSV, TSV or Parquet file.
 
-    A document is cut where paragraphs end, into passages of at most so many words as far as its
-    paragraphs allow; of a table the rows of one document go together. A passage that another document
-    has before is left out, and a row without a text. Raises RunFileError if nothing can be read.
+    Documents are split between paragraphs into passages of at most `words` words; only a single paragraph can be
+    longer. The rows of a table with the same document name are one document. Repeated passages and rows without text
+    are skipped. Raises RunFileError if nothing can be read.
     """
     found = tuple(_cut(_folder(path) if path.is_dir() else _table(path), words))
     if not found:
-        raise RunFileError(path, f"holds no text, expected {', '.join(TEXTS)} files or a table with a text column")
+        raise RunFileError(path, f"has no text, expected {', '.join(TEXTS)} files or a table with a text column")
     return found
 
 
@@ -63,7 +63,7 @@ def _table(path: Path) -> Iterator[tuple[str, list[str]]]:
     column = next((name for name in TEXT_COLUMNS if name in table.columns), None)
     if column is None:
         raise RunFileError(
-            path, f"has no column of texts (it has {', '.join(table.columns)}), expected {', '.join(TEXT_COLUMNS)}"
+            path, f"has no text column (it has {', '.join(table.columns)}), expected {', '.join(TEXT_COLUMNS)}"
         )
     name = next((known for known in DOCUMENT_COLUMNS if known in table.columns and known != column), None)
     rows = [_row(path, row, column, name) for row in table.rows]
@@ -83,18 +83,18 @@ def _row(path: Path, row: RawRow | BadRow, column: str, name: str | None) -> tup
 
 
 def _pieces(text: str, words: int) -> Iterator[str]:
-    """Neighbouring paragraphs together up to so many words; headings and lone paragraphs of any length."""
-    held: list[str] = []
+    """Yield groups of adjacent paragraphs with at most `words` words, without headings. One paragraph may be longer."""
+    group: list[str] = []
     for part in text.replace("\r\n", "\n").split("\n\n"):
         paragraph = " ".join(part.split())
         if not paragraph or _is_heading(part):
             continue
-        if held and len(" ".join([*held, paragraph]).split()) > words:
-            yield "\n\n".join(held)
-            held = []
-        held.append(paragraph)
-    if held:
-        yield "\n\n".join(held)
+        if group and len(" ".join([*group, paragraph]).split()) > words:
+            yield "\n\n".join(group)
+            group = []
+        group.append(paragraph)
+    if group:
+        yield "\n\n".join(group)
 
 
 def _is_heading(part: str) -> bool:

@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 MAX_ROW = 32 * 2**20
-"""Maximum bytes of a row (characters, in UTF-16); a longer row cannot be a sample."""
+"""Maximum length of a row in bytes (in UTF-16: characters). A longer row cannot be a sample."""
 MAX_JSON = 2 * 2**30
 """Maximum bytes of a JSON file."""
 
@@ -54,7 +54,7 @@ KINDS = {
     ".xlsx": "Excel",
 }
 TOOL_FILE_SIGNATURES = {b"SQLite format 3": "SQLite", b"PK\x03\x04": "zip"}
-"""Kinds of files of other tools, recognised by their first bytes, whatever their name."""
+"""Kinds of files that are recognised by their first bytes, not by their name."""
 PROTOBUF = {".pb", ".binpb"}
 EXTENSIONS = (*KINDS, ".gz", ".zst", ".zip", ".eval", ".sqlite", ".sqlite3", ".db", *sorted(PROTOBUF))
 """File name extensions that can be read."""
@@ -72,11 +72,10 @@ BOMS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-1
 
 
 def kind_of(path: Path) -> tuple[str, str]:
-    """Return the file's kind and encoding, by its name and first bytes.
+    """Return the file's kind and encoding, from its name and first bytes.
 
-    The kind is JSONL, JSON, CSV, TSV, Parquet, Arrow, Excel, SQLite, zip or protobuf.
-
-    Raises RunFileError if it is not a file, cannot be opened, is empty, or is of another kind.
+    The kind is JSONL, JSON, CSV, TSV, Parquet, Arrow, Excel, SQLite, zip or protobuf. Raises RunFileError if the file
+    is of another kind, is empty, is not a regular file, or cannot be opened.
     """
     start = _start(path)
     if binary := _binary_kind(path, start):
@@ -86,7 +85,7 @@ def kind_of(path: Path) -> tuple[str, str]:
     magic = next((what for sign, what in SIGNATURE_NAMES.items() if start.startswith(sign)), None)
     if kind == "Parquet":
         if not start.startswith(b"PAR1"):
-            raise RunFileError(path, f"is {magic or 'not a Parquet file'}, expected Parquet by its name")
+            raise RunFileError(path, f"is {magic or 'not a Parquet file'}, expected Parquet because of its name")
         return kind, "binary"
     if magic == "a Parquet file" and kind is None:
         raise RunFileError(path, f"is {magic}; rename it to {path.stem}.parquet")
@@ -103,7 +102,7 @@ def kind_of(path: Path) -> tuple[str, str]:
 
 
 def _binary_kind(path: Path, start: bytes) -> str:
-    """Return the kind of a file that is neither text nor Parquet; empty for any other."""
+    """Return the kind of a binary file other than Parquet; empty for any other file."""
     found = next((opened for sign, opened in TOOL_FILE_SIGNATURES.items() if start.startswith(sign)), "")
     if found == "zip":
         try:
@@ -123,11 +122,10 @@ ACCENTED = 0.3
 
 
 def table_encoding(path: Path, encoding: str) -> str:
-    """Return the encoding of a CSV: UTF-8, or Windows-1252 (with Latin-1, a part of it) if it is not valid UTF-8.
+    """Return the encoding of a CSV: UTF-8, or Windows-1252 (which includes Latin-1) if it is not valid UTF-8.
 
-    Excel writes Windows-1252. A file that also has characters of UTF-8 is damaged UTF-8, and one in which most letters
-    are accented is in another language's encoding: for both, "utf-8" is returned, and reading the file then says what
-    is wrong.
+    Excel writes Windows-1252. A file that has some valid UTF-8 sequences is damaged UTF-8, and one with many accented
+    letters is in another encoding. Both return "utf-8", and the error is raised when the file is read.
     """
     if encoding != "utf-8":
         return encoding
@@ -154,7 +152,7 @@ def table_encoding(path: Path, encoding: str) -> str:
 
 
 def encoding_of(path: Path) -> str:
-    """Return the encoding of a text file, by its first bytes. Raises RunFileError if it cannot be opened."""
+    """Return the encoding of a text file, from its first bytes. Raises RunFileError if it cannot be opened."""
     with open_file(path) as file:
         return _marked(file.read(4))
 
@@ -180,7 +178,7 @@ def decoded_lines(path: Path, file: BinaryIO, encoding: str, first: int = 1) -> 
 
 
 def through_line_end(file: BinaryIO, content: bytes) -> bytes:
-    """Return the rest of the last line of what was read; of a line that is too long, more than `MAX_ROW` bytes."""
+    """Return the rest of the last line in `content`, at most `MAX_ROW + 1` bytes."""
     return b"" if content.endswith(b"\n") else file.readline(MAX_ROW + 1)
 
 
@@ -194,7 +192,7 @@ def _numbered(path: Path, file: IO[AnyStr], first: int = 1) -> Iterator[tuple[in
 
 
 def file_text(path: Path, encoding: str) -> str:
-    """Return the whole text of a file. Raises RunFileError if it is too large or not in that encoding."""
+    """Return the text of a file. Raises RunFileError if the file is too large or has another encoding."""
     with open_file(path) as file:
         content = file.read(MAX_JSON + 1)
     if len(content) > MAX_JSON:
@@ -251,25 +249,26 @@ def open_file(path: Path) -> Generator[BinaryIO]:
 
 
 class ObjectWithRepeatedKey(dict[str, Any]):
-    """An object with a repeated key.
+    """A JSON object with a repeated key.
 
-    The last value of each key is kept; the code that reads the object decides what to do.
+    It has the last value of each key; the code that reads the object decides whether this is an error.
     """
 
     key: str
 
 
 def parse(text: str) -> Any:
-    """Return the value. Raises ValueError for what is not JSON, RecursionError if it is nested too deeply."""
+    """Parse JSON. Raises ValueError if the text is not JSON, RecursionError if it is nested too deeply."""
     if text.startswith("\ufeff"):
         raise json.JSONDecodeError("Unexpected UTF-8 BOM (decode using utf-8-sig)", text, 0)
     return _DECODER.decode(text)
 
 
 def parse_located(text: str) -> tuple[Any, dict[str, list[int]]]:
-    """Return the value, and the line of each of its elements: under "" for a list, by key for the lists in an object.
+    """Parse JSON and return its value, with the line on which each element begins.
 
-    Under the key of any other value is the line on which it begins. Raises the same errors as `parse`.
+    The lines of a list are under the key "". For an object, the lines of each list are under its key, and so is the
+    line of any other value. Raises the same errors as `parse`.
     """
     scanner = _Scanner(text)
     value, starts = scanner.document()
@@ -307,7 +306,7 @@ def _lines(text: str, offsets: list[int]) -> list[int]:
 
 
 class _Scanner:
-    """Parses the outermost list or object; the JSON decoder parses its elements."""
+    """Parses the outermost list or object, and lets the JSON decoder parse its elements."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -355,7 +354,7 @@ class _Scanner:
         return str(key)
 
     def members(self, begin: str, end: str) -> Iterator[None]:
-        """Yields before every member, which the caller must then read."""
+        """Yield before every member. The caller must then read the member."""
         self.expect(begin)
         if self.peek() == end:
             self.at += 1
@@ -374,7 +373,7 @@ class _Scanner:
         self.at += 1
 
     def peek(self) -> str:
-        """Return the next character after any space; empty at the end."""
+        """Return the next character that is not a space; empty at the end."""
         while (sign := self.text[self.at : self.at + 1]) and sign in " \t\r\n":
             self.at += 1
         return sign

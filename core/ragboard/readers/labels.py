@@ -1,4 +1,4 @@
-"""Read label files: preferences between two answers, grades of answers or passages, labels of statements."""
+"""Read label files: preferences between two answers, grades of answers or passages, and labels of statements."""
 
 from __future__ import annotations
 
@@ -40,28 +40,29 @@ Form: TypeAlias = Literal["pairs", "answers", "statements", "passages"]
 or how relevant a passage is."""
 
 HumanRating: TypeAlias = float | None
-"""One annotator's rating; None if there is none. A grade: higher is better. A pair: above 0 B is better, below 0 A,
-0 is a tie. A statement: 1 supported, 0 not. A passage: 0 to 3, as UMBRELA grades it."""
+"""One annotator's rating; None if there is none. For a grade, higher is better. For a pair, above 0 means that B is
+better, below 0 that A is better, and 0 is a tie. For a statement, 1 is supported and 0 is not. For a passage, it is
+a grade from 0 to 3, as in UMBRELA."""
 
 SamplingDesign: TypeAlias = Literal["random", "not random", "unknown"]
 """How the answers of an imported file were chosen, according to the user who imports it."""
 
 HUB = "hf:"
-"""Prefix of the name of a data set on the Hugging Face hub."""
+"""Prefix of the name of a dataset on the Hugging Face hub."""
 WIKIEVAL = frozenset({"question", "context_v1", "context_v2", "grounded_answer", "ungrounded_answer", "poor_answer"})
 PAIR = frozenset({"question", "a", "b"})
 """Columns of a pair, besides the votes."""
 SUPPORTED, HELPS, ANSWER_SUPPORTED = "supported", "helps", "answer supported"
-"""The dimensions of labelled statements, of sentences, and of whole answers that are supported or not."""
+"""Dimensions: whether a statement is supported, a sentence helps with the question, a whole answer is supported."""
 PASSAGE_RELEVANCE = "passage relevance"
 """The dimension of graded passages."""
 PASSAGE_GRADES = "passage_grades"
-"""The column of the grades of the passages, in their order."""
+"""The column with the grades of the passages, in the order of the passages."""
 SIDES = {"a": -1.0, "b": 1.0, "tie": 0.0}
 GRADES = ("grades", "human")
-"""Columns of grades by dimension: the open format's, and MTRAG's."""
+"""Columns with grades by dimension: of the open format, and of MTRAG."""
 SCORES = ("scores", "published_auto", "published_ragchecker")
-"""Columns of other tools' scores: the open format's, MTRAG's, and RAGChecker's."""
+"""Columns with scores of other tools: of the open format, MTRAG and RAGChecker."""
 TURN = "<::>"
 """Separates conversation and turn in the ids of MTRAG."""
 EXPECTED = (
@@ -70,7 +71,7 @@ EXPECTED = (
     "statements (`question`, `contexts`, `statements`)"
 )
 OURS = {"answer_faithfulness": "faithfulness"}
-"""Names of ARES's qualities that differ in ragboard."""
+"""Qualities of ARES that have another name in ragboard."""
 YES, NO = 5.0, 1.0
 """The grades, from 1 to 5, for ARES's Yes and No."""
 
@@ -83,13 +84,13 @@ class LabelledText:
     verdict: Label | None
     """For a sentence: `supported` if it helps to answer the question, else `unsupported`. None if undecided."""
     start: JsonValue = None
-    """Its first character in the answer or passage, as the file states it, unchecked; None if the file does not."""
+    """The position of its first character in the answer or passage, as in the file (not checked); None if not given."""
     end: JsonValue = None
     note: str = ""
 
     @property
     def rating(self) -> HumanRating:
-        """1 supported (or helping), 0 not, None undecided."""
+        """1 if supported (or helpful), 0 if not, None if undecided."""
         return None if self.verdict is None else float(self.verdict == "supported")
 
 
@@ -103,22 +104,22 @@ class LabelRow:
     """The answer, or the candidates A and B. Labelled statements need no answer."""
     texts: tuple[LabelledText, ...] = ()
     kind: Literal["statements", "sentences", "passages", ""] = ""
-    """What `texts` are, or `passages` if `grades` are of these; empty if there are none."""
+    """What was labelled: the kind of `texts`, or `passages` if there are `grades`; empty if neither."""
     grades: tuple[HumanRating, ...] = ()
-    """The grade of each passage, in their order; None if it has none."""
+    """The grade of each passage, in order; None for a passage without a grade."""
     ratings: Mapping[str, tuple[HumanRating, ...]] = field(default_factory=dict[str, tuple[HumanRating, ...]])
     """Grades or preferences by dimension, one for each annotator."""
     listed: frozenset[str] = frozenset()
-    """Dimensions for which the row has a list of ratings instead of one."""
+    """Dimensions for which the row has a list of ratings instead of a single one."""
     published: Mapping[str, Mapping[str, tuple[float, ...]]] = field(
         default_factory=dict[str, Mapping[str, tuple[float, ...]]]
     )
     """Scores in the file: by scorer and dimension, one for each side."""
     cluster: str = ""
-    """Rows with the same cluster are not independent. By default the question; empty without one."""
+    """Rows with the same cluster are not independent. By default the question; empty if there is none."""
     annotator: str = ""
     run: str = ""
-    """The run that gave the answer; empty if the file does not say."""
+    """The run that gave the answer; empty if unknown."""
     sample: str = ""
     design: SamplingDesign | None = None
     note: str = ""
@@ -141,13 +142,13 @@ class Item:
     sides: tuple[Sample, ...]
     """The answer, or the candidates A and B; for a statement or a passage, that is the answer."""
     human_ratings: Mapping[str, tuple[HumanRating, ...]]
-    """By dimension the rating of each annotator."""
+    """The rating of each annotator, by dimension."""
     published: Mapping[str, Mapping[str, tuple[float, ...]]] = field(
         default_factory=dict[str, Mapping[str, tuple[float, ...]]]
     )
     """Scores in the file: by scorer and dimension, one for each side."""
     verdicts: tuple[Label | None, ...] = ()
-    """Of a statement, the verdict of each annotator; None if undecided."""
+    """For a statement, the verdict of each annotator; None if undecided."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -160,7 +161,7 @@ class LabelFile:
     """The file name, or `hf:OWNER/NAME`."""
     items: tuple[Item, ...]
     notes: tuple[str, ...] = ()
-    """What was converted or renamed, in words."""
+    """Notes on what was converted or renamed."""
 
     @property
     def dimensions(self) -> tuple[str, ...]:
@@ -169,7 +170,7 @@ class LabelFile:
 
     @property
     def questions(self) -> int:
-        """Number of different questions; the same words after other turns are another question."""
+        """Number of different questions. The same text with another history is another question."""
         return len({(item.sides[0].question, item.sides[0].history) for item in self.items})
 
     @property
@@ -183,16 +184,14 @@ class LabelFile:
 def read_labels(source: str, *, cluster: str | None = None, rating: str | None = None) -> LabelFile:
     """Read labels as items from a JSONL, JSON, CSV or Parquet file, or from the Hugging Face hub (`hf:OWNER/NAME`).
 
-    The rows of several annotators on one answer become one item. `cluster` and `rating` are those of
-    `read_label_rows`. Raises the same errors, and RunFileError for a file that mixes forms or has no label.
+    Rows by several annotators about one answer become one item. `cluster` and `rating` are as in `read_label_rows`.
+    Raises the same errors, and RunFileError if the file mixes forms or has no labels.
     """
     path, rows = Path(source), read_label_rows(source, cluster=cluster, rating=rating)
     first = rows[0] if rows else None
     other_form = next((row for row in rows if first and row.form != first.form), None)
     if first and other_form:
-        raise RunFileError(
-            path, f"holds {other_form.form}, but {first.form} on line {first.line}", line=other_form.line
-        )
+        raise RunFileError(path, f"has {other_form.form}, but {first.form} on line {first.line}", line=other_form.line)
     items = list(_merged([(item, row.annotator) for row in rows for item in _items(row)]))
     if not first or not any(
         rating is not None for item in items for given in item.human_ratings.values() for rating in given
@@ -212,7 +211,7 @@ def read_labels(source: str, *, cluster: str | None = None, rating: str | None =
 
 
 def detect_labels(path: Path, columns: Collection[str]) -> LabelFile | None:
-    """Read a file with these columns as pairs or graded answers; None if it has no human labels of these."""
+    """Read a file with these columns as labelled pairs or answers; None if it has no such labels."""
     names = set(columns)
     if names.isdisjoint(GRADES) and not names >= WIKIEVAL and not names >= PAIR:
         return None
@@ -224,16 +223,16 @@ def detect_labels(path: Path, columns: Collection[str]) -> LabelFile | None:
 
 
 class HumanGrades(NamedTuple):
-    """People's grades of one answer in one dimension."""
+    """The grades that annotators gave one answer in one dimension."""
 
     mean: float
     each: tuple[float, ...]
 
 
 def human_grades(columns: Mapping[str, Any]) -> dict[str, HumanGrades]:
-    """Return the human grades of an answer by dimension, from the columns of its row; without what is no number.
+    """Return the human grades of an answer by dimension, from the columns of its row.
 
-    Empty if none of the `GRADES` columns holds grades by dimension.
+    Values that are not numbers are skipped. Empty if none of the `GRADES` columns has grades by dimension.
     """
     column: Mapping[str, Any] = next((columns[name] for name in GRADES if isinstance(columns.get(name), Mapping)), {})
     found: dict[str, HumanGrades] = {}
@@ -248,10 +247,11 @@ def human_grades(columns: Mapping[str, Any]) -> dict[str, HumanGrades]:
 def read_label_rows(source: str, *, cluster: str | None = None, rating: str | None = None) -> tuple[LabelRow, ...]:
     """Read the rows of a label file; the columns of a row decide its form (docs/reference/label-files.md).
 
-    The columns of WikiEval, MTRAG, RAGChecker and ARES are known. `cluster` names a column whose value related rows
-    share; by default that is the conversation or the question. `rating` is the path (`human.faithfulness`) of a number,
-    or of a list with one number for each annotator: rows without statements or sentences become answers with that
-    rating. Raises RunFileError for a bad row, with its line and field, and SettingError if the hub cannot be reached.
+    The columns of WikiEval, MTRAG, RAGChecker and ARES are recognised. `cluster` names a column that has the same value
+    in related rows; by default, the rows of one conversation or question are related. `rating` is the path
+    (`human.faithfulness`) of a number, or of a list with a number for each annotator; rows without statements or
+    sentences become answers with that rating. Raises RunFileError, with line and field, for a bad row, and SettingError
+    if the hub cannot be reached.
     """
     path = Path(source)
     table = table_of(path, _hub_rows(source)) if source.startswith(HUB) else read_table(path)
@@ -290,7 +290,7 @@ def _hub_rows(source: str) -> Iterable[Mapping[str, Any]]:
 
 
 class _RowReader:
-    """Reads the cells of a row as the types that they should have. Every method raises BadCellError."""
+    """Reads the cells of a row with the expected types. Every method raises BadCellError."""
 
     def __init__(self, row: RawRow) -> None:
         self.line, self.cells, self.written = row.line, row.cells, row.written
@@ -308,7 +308,7 @@ class _RowReader:
         return text
 
     def text_or_empty(self, column: str) -> str:
-        """Return a text that may be empty, as an answer may."""
+        """Return a text that may be empty, such as an answer."""
         text = self.text(column)
         if text is None:
             raise BadCellError(column, "is missing, expected text")
@@ -321,7 +321,7 @@ class _RowReader:
         return read_history("history", self.cells.get("history"), _ignore_note)
 
     def parsed(self, column: str) -> Any:
-        """Return the cell; in a CSV, the JSON in it."""
+        """Return the cell, with JSON in a CSV parsed."""
         value = self.cells.get(column)
         if not (self.written and isinstance(value, str)):
             return value
@@ -346,7 +346,7 @@ class _RowReader:
 
 
 def _ignore_note(_what: str) -> None:
-    """Ignore notes on conversions: they change no label."""
+    """Ignore notes about conversions: they do not change labels."""
 
 
 def _read_row(row: _RowReader, rating: str | None) -> Iterator[LabelRow]:
@@ -368,7 +368,7 @@ def _read_row(row: _RowReader, rating: str | None) -> Iterator[LabelRow]:
 
 
 def _wikieval(row: _RowReader) -> Iterator[LabelRow]:
-    """Yield three pairs; in each, A is better by the design of the data set."""
+    """Yield three pairs; in each, A is better by the design of the dataset."""
     name = row.text("id") or row.required_text("question")
     base = Sample(id=name, question=row.required_text("question"), contexts=row.passages("context_v1"))
     grounded = replace(base, answer=row.required_text("grounded_answer"))
@@ -414,7 +414,7 @@ def _with_side_ids(a: Sample, b: Sample) -> tuple[Sample, Sample]:
 
 
 def _votes(row: _RowReader) -> dict[str, tuple[str, Any]]:
-    """Return column and votes by dimension, from `preferred`, `votes` or columns such as `overall_votes`."""
+    """Return the column and votes of each dimension, from `preferred`, `votes` or columns such as `overall_votes`."""
     if row.has("votes"):
         return {name: ("votes", votes) for name, votes in row.object("votes").items()}
     if row.has("preferred"):
@@ -455,7 +455,7 @@ def _number(column: str, value: float) -> float:
     try:
         return float(value)
     except OverflowError as error:
-        raise BadCellError(column, "holds a number of more than 300 digits") from error
+        raise BadCellError(column, "has a number with more than 300 digits") from error
 
 
 def _graded(row: _RowReader) -> LabelRow:
@@ -473,11 +473,13 @@ def _graded(row: _RowReader) -> LabelRow:
 
 
 def _graded_passages(row: _RowReader) -> LabelRow:
-    """Read passages that a person graded from 0 to 3."""
+    """Read passages with grades from 0 to 3."""
     cell, contexts = row.parsed(PASSAGE_GRADES), _contexts(row)
     if not isinstance(cell, list) or len(cast("list[Any]", cell)) != len(contexts):
         got = f"{len(cast('list[Any]', cell))} grades" if isinstance(cell, list) else kind_of_value(cell)
-        raise BadCellError(PASSAGE_GRADES, f"got {got}, expected a list with one for each of {len(contexts)} passages")
+        raise BadCellError(
+            PASSAGE_GRADES, f"got {got}, expected a list with a grade for each of {len(contexts)} passages"
+        )
     sample = Sample(
         id=row.text("id") or "", question=row.required_text("question"), contexts=contexts, history=row.history()
     )
@@ -490,12 +492,12 @@ def _passage_grade(grade: Any) -> HumanRating:
         return None
     if isinstance(grade, bool) or grade not in range(BEST_GRADE + 1):
         got = kind_of_value(grade) if isinstance(grade, (bool, list, dict)) else repr(grade)[:40]
-        raise BadCellError(PASSAGE_GRADES, f"holds {got}, expected whole numbers from 0 to {BEST_GRADE}, or null")
+        raise BadCellError(PASSAGE_GRADES, f"has {got}, expected whole numbers from 0 to {BEST_GRADE}, or null")
     return float(grade)
 
 
 def _rated(row: _RowReader, path: str) -> LabelRow:
-    """Return an answer with the rating, or ratings, at a path of the row."""
+    """Return an answer with the ratings at a path in the row."""
     first, *parts = path.split(".")
     value = row.parsed(first)
     try:
@@ -530,7 +532,7 @@ def _contexts(row: _RowReader) -> tuple[Passage, ...]:
 
 
 def _labelled(row: _RowReader) -> LabelRow:
-    """Read statements checked against the passages, or sentences that help with the question or do not."""
+    """Read statements that were checked against the passages, or sentences that were judged helpful or not."""
     kind: Literal["statements", "sentences"] = "statements" if row.has("statements") else "sentences"
     cell = row.parsed(kind)
     if not isinstance(cell, list):
@@ -570,7 +572,7 @@ def _text(location: str, item: Any) -> LabelledText:
 
 
 def _ares(line: int, row: AresRow) -> LabelRow:
-    """Return a row of ARES: Yes is grade 5, No grade 1; a missing label is left out."""
+    """Return a row of ARES. Yes becomes grade 5, No grade 1; a missing label is skipped."""
     contexts = (Passage(id="1", text=row.document, rank=1),) if row.document else ()
     labels = {OURS.get(quality, quality): getattr(row, quality) for quality in ARES_QUALITIES}
     return LabelRow(
@@ -584,7 +586,7 @@ def _ares(line: int, row: AresRow) -> LabelRow:
 
 
 def _published(row: _RowReader, ratings: Mapping[str, Any], sides: int) -> dict[str, dict[str, tuple[float, ...]]]:
-    """Return other tools' scores by scorer and dimension; a score without a dimension counts for all."""
+    """Return other tools' scores by scorer and dimension. A score without a dimension is used for all dimensions."""
     column = next((name for name in SCORES if row.has(name)), None)
     if column is None:
         return {}
@@ -610,12 +612,12 @@ def _scores(column: str, value: Any, sides: int) -> tuple[float, ...]:
         return ()
     numbers = [_number(column, item) for item in values if isinstance(item, (int, float))]
     if len(numbers) != sides or len(values) != sides:
-        raise BadCellError(column, f"expected {sides} {'numbers' if sides > 1 else 'number'} a dimension")
+        raise BadCellError(column, f"expected {sides} {'numbers' if sides > 1 else 'number'} for each dimension")
     return tuple(numbers)
 
 
 def _cluster(row: RawRow, column: str | None) -> str:
-    """Return the cluster that the row states, or the conversation in its id; empty if there is none."""
+    """Return the cluster in the row, or the conversation in its id; empty if there is none."""
     value = row.cells.get(column or "cluster")
     if value is not None:
         return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
@@ -653,7 +655,7 @@ def _items(row: LabelRow) -> Iterator[Item]:
 
 
 def _merged(items: Sequence[tuple[Item, str]]) -> Iterator[Item]:
-    """Merge the rows of several annotators on one answer into one item, with a rating for each annotator, in order."""
+    """Merge rows by several annotators about one answer into one item with all their ratings, in order."""
     annotators = list(dict.fromkeys(annotator for _, annotator in items))
     if len(annotators) < 2:
         yield from (item for item, _ in items)

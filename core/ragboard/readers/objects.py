@@ -27,7 +27,7 @@ __all__ = ["from_deepeval", "from_ragas", "from_trulens", "read_samples"]
 
 
 WHERE = Path("samples")
-"""The name in error messages, in place of a file."""
+"""The name that errors give instead of a file name."""
 
 
 def read_samples(
@@ -40,16 +40,16 @@ def read_samples(
 ) -> ReadResult:
     """Read samples in memory as one run.
 
-    `samples` are Samples, mappings or pydantic models with the columns that a run file may have, a dict of columns, a
-    data frame (pandas, polars), an Arrow table, a Hugging Face dataset, a dataset of ragas or test cases of DeepEval;
-    documents, nodes and messages of LangChain, LlamaIndex and Haystack are read by their text. Repeated
-    ids get a number, as in a file. Raises TypeError for anything else, and RunFileError, `samples:3: field: got,
-    expected`, for a row that cannot be read.
+    `samples` can be a list of Samples, or of mappings or pydantic models with the columns of a run file; a dict of
+    columns; a data frame (pandas, polars); an Arrow table; a Hugging Face or ragas dataset; or DeepEval test cases. For
+    documents, nodes and messages of LangChain, LlamaIndex and Haystack, their text is read. Repeated ids get a number,
+    as in a file. Raises TypeError for anything else, and RunFileError (`samples:3: field: got, expected`) for a row
+    that cannot be read.
     """
     rows = list(_rows(samples))
     table = table_of(WHERE, rows)
     if not table.columns and not rows:
-        raise RunFileError(WHERE, "there are none, expected samples or rows with a question")
+        raise RunFileError(WHERE, "is empty, expected samples or rows with a question")
     table = with_paths(WHERE, table, mapping or {})
     _refuse_objects(rows, match_columns(WHERE, table.columns, mapping or {}))
     base = Run(name=name, samples=(), config=config or {}, dataset=dataset, source="memory")
@@ -111,7 +111,7 @@ def _as_text(value: object) -> object:
 
 
 def _refuse_objects(rows: Sequence[Any], matched: Mapping[str, str]) -> None:
-    """Raise RunFileError for an object without a readable text in a field that is read."""
+    """Raise RunFileError if a field that is read has an object without a readable text."""
     for number, row in enumerate(rows, 1):
         for field, column in matched.items() if isinstance(row, Mapping) else ():
             unreadable = None if field == "metadata" else unreadable_object(row.get(column), text=field != "id")
@@ -145,7 +145,7 @@ def _rows(samples: Any) -> Iterable[Any]:
 
 
 def _row(row: Any) -> Any:
-    """Return a row as a mapping if it is of a kind that has columns, else unchanged."""
+    """Return a row as a mapping if it has columns, else unchanged."""
     if isinstance(row, Sample):
         return _row_of(row)
     if isinstance(row, Mapping) or hasattr(row, "tolist"):
@@ -188,23 +188,23 @@ def _rows_of_frame(frame: Any) -> Iterable[Any]:
         raise RunFileError(WHERE, f"two columns are called {twice[0]!r}, expected each name once")
     try:
         rows = flat.to_dict("records")
-    except (ValueError, OverflowError, NotImplementedError) as error:  # dates that Python has not
+    except (ValueError, OverflowError, NotImplementedError) as error:  # dates that Python cannot represent
         reason = " ".join(str(error).split())[:200]
         raise RunFileError(WHERE, f"the data frame has a value that cannot be read ({reason})") from error
     return ({column: _filled(cell) for column, cell in row.items()} for row in rows)
 
 
 def _filled(cell: Any) -> Any:
-    """Return a cell of a data frame; None for NaN, which means missing."""
+    """Return a cell of a data frame; None if it is NaN, which means missing."""
     return None if isinstance(cell, float) and math.isnan(cell) else plain(cell)
 
 
 LEFT_OUT = ("reference_note", "time")
-"""Fields of a sample that are no columns of a file."""
+"""Fields of a sample that are not columns of a file."""
 
 
 def _row_of(sample: Sample) -> dict[str, Any]:
-    """Return a sample as a row, to be checked like a row of a file; passages are ordered by rank."""
+    """Return a sample as a row that is checked like a row of a file. Passages are ordered by rank."""
     row = {field.name: getattr(sample, field.name) for field in fields(Sample) if field.name not in LEFT_OUT}
     for name, items in (("contexts", sample.contexts), ("history", sample.history)):
         row[name] = None if items is None else [asdict(item) for item in items]
@@ -218,11 +218,11 @@ def _row_of(sample: Sample) -> dict[str, Any]:
 
 
 SCALARS = (str, int, float, bytes, datetime.date, datetime.time, datetime.timedelta, Decimal, PurePath, UUID)
-"""Types of values that are text, or can be written as text without loss."""
+"""Types of values that are text or can be written as text without loss."""
 
 
 def plain(value: Any) -> Any:
-    """Return the value with mappings, lists and scalars instead of objects; an object of an unknown kind is kept."""
+    """Return the value with mappings, lists and scalars instead of objects. Objects of unknown types are kept."""
     if isinstance(value, Enum):
         return plain(value.value)
     if value is None or isinstance(value, SCALARS):
@@ -241,7 +241,7 @@ def plain(value: Any) -> Any:
 def unreadable_object(value: object, *, text: bool = True) -> object | None:
     """Return the first object in a value that cannot be read as text or data; None if there is none.
 
-    A path is such an object only where a `text` is expected, not as an id or in metadata.
+    A path counts as such an object only if `text` is expected, not in an id or metadata.
     """
     if text and isinstance(value, PurePath):
         return value
@@ -295,7 +295,7 @@ def _text_of(value: Any) -> str | None:
 
 
 def _attribute(value: Any, name: str) -> Any:
-    """Return an attribute, or None if there is none; properties of other packages raise more than AttributeError."""
+    """Return an attribute, or None if reading it fails; properties of other packages can raise any error."""
     try:
         return getattr(value, name, None)
     except (ValueError, TypeError, NotImplementedError):

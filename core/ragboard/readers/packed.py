@@ -27,9 +27,9 @@ __all__ = [
 ]
 
 MIN_LIMIT = 256 * 2**20
-"""Bytes to which even the smallest file may be unpacked."""
+"""Unpacked size, in bytes, that is allowed for any file."""
 EXPANSION = 100
-"""Bytes that a file may be unpacked to in addition to that, for each byte of its packed size."""
+"""Additional unpacked bytes that are allowed for each byte of the packed file."""
 MAX_UNPACKED = 4 * 2**30
 """Maximum size of any unpacked or downloaded file, in bytes."""
 
@@ -46,13 +46,13 @@ def expansion_limit(size: int) -> int:
 
 
 def packed_name(name: str) -> str:
-    """Return the name of a file without the ending of the packed format: `answers.jsonl` for `answers.jsonl.gz`."""
+    """Return a file name without the extension of the packed format: `answers.jsonl` for `answers.jsonl.gz`."""
     path = Path(name)
     return path.stem if path.suffix.lower() in PACKED_ENDINGS else name
 
 
 def stem_of(path: Path) -> str:
-    """Return the name of a file without its endings: `answers` for `answers.jsonl.gz`; for a folder, its whole name."""
+    """Return a file name without its extensions: `answers` for `answers.jsonl.gz`. A folder keeps its whole name."""
     return path.resolve().name if is_folder(path) else Path(packed_name(path.name)).stem
 
 
@@ -60,7 +60,7 @@ def stem_of(path: Path) -> str:
 def unpacked(path: Path) -> Generator[Path]:
     """Yield the file itself, or the content of a packed file (gzip, Zstandard, zip with one file) in a temporary file.
 
-    Raises RunFileError if it cannot be unpacked or becomes too large. Errors inside name the packed file.
+    Raises RunFileError if it cannot be unpacked or becomes too large. Errors raised in the block name the packed file.
     """
     with open_file(path) as file:
         start = file.read(4)
@@ -80,7 +80,7 @@ def unpacked(path: Path) -> Generator[Path]:
             raise RunFileError(path, f"cannot be unpacked as {packing} ({error})") from error
         if not is_complete:
             size = f"{path.stat().st_size:,} bytes but unpacks to more than {limit // 2**20:,} MiB"
-            raise RunFileError(path, f"has {size}; unpack it yourself, or leave out what is not needed")
+            raise RunFileError(path, f"has {size}; unpack it yourself, or remove what is not needed")
         yield content.rename(content.with_name(f"content{ending_of(content, inner_name)}"))
 
 
@@ -126,7 +126,7 @@ def copy_bounded(source: IO[bytes], target: IO[bytes], limit: int) -> bool:
 
 
 def ending_of(path: Path, name: str) -> str:
-    """Return the extension of the file's kind: that of its name if it is a known one, else by its content.
+    """Return the extension in the name if it is known, else the one that fits the content.
 
     Empty for packed files, and for other files that are recognised by their first bytes.
     """
@@ -155,7 +155,7 @@ def ending_of(path: Path, name: str) -> str:
 
 @contextmanager
 def shown_as(shown: object) -> Generator[None]:
-    """In the block, let errors name `shown` instead of the file that is read."""
+    """Make errors in the block name `shown` instead of the file that is read."""
     try:
         yield
     except RunFileError as error:

@@ -1,8 +1,8 @@
 """Paths to fields that are nested in objects and lists: `outputs.documents[].page_content`.
 
-A path is a column followed by steps. A step is a key (`["a key"]` if it has a dot or bracket), an index in
-a list (`[0]`, `[-1]`), or `[]` for all items of a list; lists of lists are flattened. A text that is JSON, as in a cell
-of a CSV, is parsed first. If a column has the whole path as its name, the path means that column.
+A path is a column followed by steps. A step is a key (`["a key"]` if it has a dot or bracket), an index in a list
+(`[0]`, `[-1]`), or `[]` for all items of a list; lists of lists are flattened. JSON text, as in a cell of a CSV, is
+parsed first. If a column has the whole path as its name, the path means that column.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class _DeadEnd:
 
 
 def root_of(name: str, columns: Collection[str]) -> str | None:
-    """Return the column that the path `name` begins with, the longest if several fit; None if there is none."""
+    """Return the column with which the path `name` begins (the longest that fits); None if there is none."""
     roots = [column for column in columns if name.startswith(column) and PATH.fullmatch(name[len(column) :])]
     return max(roots, key=len, default=None)
 
@@ -47,7 +47,7 @@ def root_of(name: str, columns: Collection[str]) -> str | None:
 def with_paths(file: Path, table: Table, mapping: Mapping[str, str | None]) -> Table:
     """Return the table with a column for each path in the mapping.
 
-    Raises RunFileError if no row has a path; the message says what the first row has instead.
+    Raises RunFileError if no row has a value at a path. The message says what the first row has instead.
     """
     for name in dict.fromkeys(mapping.values()):
         root = root_of(name, table.columns) if name and name not in table.columns else None
@@ -87,7 +87,7 @@ def _step(match: re.Match[str]) -> Step:
 
 
 def _length(name: str, root: str, steps: int) -> int:
-    """Return the number of characters of the path up to and including this many steps."""
+    """Return the number of characters of the path up to the end of this many steps."""
     ends = [match.end() for match in STEP.finditer(name[len(root) :])]
     return len(root) + (ends[steps - 1] if steps else 0)
 

@@ -1,7 +1,7 @@
-"""Read printed objects: of LangChain, Haystack, LlamaIndex, OpenAI and Anthropic, written by `str()` or `repr()`.
+"""Read objects of LangChain, Haystack, LlamaIndex, OpenAI and Anthropic that were printed by `str()` or `repr()`.
 
-`json.dumps(rows, default=str)` and `DataFrame.to_csv` write them. Some are cut short, some do not escape quotes.
-An object is read only if no other text could have been printed in the same way; otherwise it is refused.
+`json.dumps(rows, default=str)` and `DataFrame.to_csv` write them. Some are cut, and some do not escape quotes. An
+object is read only if its text is unambiguous; otherwise an error is raised.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ANSWERS = (
 """Matches the classes of responses of OpenAI's, Anthropic's and LiteLLM's packages."""
 PRINTED = re.compile(rf"(?:{CLASSES}|(?:{MESSAGES})(?:Chunk)?|(?:{ANSWERS})(?:\[\w+\])?)\(\w+=")
 may_be_printed = re.compile(r"\s*+(?:[<\[]|(?:Node|Doc) ID: |(?:page_)?content=|\w++(?:\[\w+\])?\()").match
-"""Matches the beginning of every text that `read_printed` may read, and of few others."""
+"""Matches the beginning of every text that `read_printed` can read, and of few other texts."""
 ADDRESS = re.compile(r"<(?P<name>[\w.<>]+) object at 0x[0-9a-fA-F]+>")
 NODE = re.compile(r"(?:Node|Doc) ID: \S+\nText: ")
 LANGCHAIN = re.compile(r"page_content=(?=['\"])")
@@ -50,7 +50,7 @@ WRITE = "write the object's text to the file instead (page_content, content or g
 
 
 class PrintedError(ValueError):
-    """A printed object whose text cannot be read back; the message says why, and what to write instead."""
+    """The text of a printed object cannot be read back. The message says why, and what to write instead."""
 
 
 def read_printed(text: str) -> ParsedObject | list[ParsedObject] | None:
@@ -96,7 +96,7 @@ def _read_call(body: str) -> ParsedObject:
 
 
 def _langchain(body: str) -> ParsedObject | None:
-    """Read `page_content='..' metadata={..}`, in which nothing is escaped; old versions wrote a Python literal."""
+    """Read `page_content='..' metadata={..}`, without escapes; old versions wrote a Python literal."""
     quoted = body.removeprefix("page_content=")
     if not quoted.endswith(("'", '"', "}")):
         return None
@@ -112,7 +112,7 @@ def _langchain(body: str) -> ParsedObject | None:
 def _message(body: str) -> ParsedObject:
     match = MESSAGE.fullmatch(body)
     if match is None:
-        raise PrintedError(f"is a printed message that is more than one text; {WRITE}")
+        raise PrintedError(f"is a printed message with more than one text; {WRITE}")
     return {"content": read_python(match["text"])}
 
 

@@ -27,7 +27,7 @@ class RowNote:
 
     line: int
     field: str | None
-    """The field; in a JSON file with the location of the row: `results[3].answer`."""
+    """The field; in a JSON file, with the location of the row: `results[3].answer`."""
     message: str
 
 

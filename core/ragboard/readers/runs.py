@@ -69,7 +69,7 @@ MAX_SEARCHED_ROWS = 10
 GRADED_ROWS = 20
 """Number of rows in which human grades are looked for."""
 MAX_VARIANTS = 20
-"""Maximum number of values of a column that tells the answers to a question apart."""
+"""Maximum number of values of a column that distinguishes the answers to a question."""
 MIN_PASSAGE_WORDS = 4
 """Minimum number of words of a text that may be a passage."""
 PASSAGE_NAMES = frozenset(
@@ -85,14 +85,14 @@ SUGGESTED_FIELDS = {
     "history": "earlier turns",
     "question": "a conversation, of which the user's last message is the question and those before it the history",
 }
-"""What a column looks like, in words, by the field that it can be read as."""
+"""Descriptions of columns that look like a field, by that field."""
 SHOWN = ("question", "answer", "contexts", "reference")
 MEANT = {"question": "question", "answer": "answer", "contexts": "passages", "reference": "reference answer"}
 FIRST_LINES = 5
 AMBIGUOUS = re.compile(r"\s\||\|\s|\|\||^\||\|$")
-"""A | that may be part of a passage, as in a table, rather than a separator."""
+"""Matches a | that may be part of a passage, such as a table, instead of a separator."""
 ID_LISTS = frozenset({"reference_context_ids", "retrieved_context_ids"})
-"""Columns with lists of ids, which are texts in a CSV."""
+"""Columns with lists of ids; in a CSV, these lists are text."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,18 +108,18 @@ class _Layout:
 
 @dataclass
 class RowNotes:
-    """What the report says about the rows of a table, added up while they are read."""
+    """Notes on the rows of a table for the report, collected while the rows are read."""
 
     rows: int = 0
     dropped: list[RowNote] = field(default_factory=list[RowNote])
     renamed: list[Renamed] = field(default_factory=list[Renamed])
     derived_ids: int = 0
     has_text: bool = False
-    """Whether a passage is a text, and not a file name or an address."""
+    """Whether any passage is a text and not a file name or a URL."""
     first_name: str = ""
-    """The first passage that is a file name or an address; empty if there is none."""
+    """The first passage that is a file name or a URL; empty if there is none."""
     _coerced: dict[str, tuple[int, tuple[int, ...]]] = field(default_factory=dict[str, "tuple[int, tuple[int, ...]]"])
-    """Each conversion in words, with its count and the first lines it happened on."""
+    """By description of a conversion, its count and the first lines on which it occurred."""
 
     def add(self, line: int, sample: Sample, notes: Sequence[str]) -> None:
         """Add a sample and the conversions on its line."""
@@ -135,7 +135,7 @@ class RowNotes:
             self._add_conversion(what, 1, (line,))
 
     def merge(self, other: RowNotes) -> None:
-        """Add what was noted of the rows after these."""
+        """Add the notes on the rows that follow these."""
         self.rows += other.rows
         self.dropped += other.dropped
         self.renamed += other.renamed
@@ -159,16 +159,16 @@ class RowNotes:
 
 @dataclass
 class _Reading:
-    """The samples by the value of the run column (None without one), and what the report says about them."""
+    """The samples by value of the run column (None without one), and the notes on them."""
 
     notes: RowNotes = field(default_factory=RowNotes)
     samples: dict[str | None, list[Sample]] = field(default_factory=dict[str | None, list[Sample]])
     scores: dict[str | None, list[dict[str, Outcome]]] = field(
         default_factory=dict[str | None, list[dict[str, Outcome]]]
     )
-    """The file's own scores of these samples, in the same order."""
+    """The file's scores of these samples, in the same order."""
     of_tool: dict[str | None, list[ToolSample]] = field(default_factory=dict[str | None, list[ToolSample]])
-    """These samples as the format of another tool read them."""
+    """The same samples as read by the format of another tool."""
 
 
 @dataclass
@@ -176,17 +176,17 @@ class SampleIds(UniqueIds):
     """The unique ids of the samples of one run."""
 
     questions: Counter[bytes] = field(default_factory=Counter[bytes])
-    """How often each question with its history has occurred, by a digest of both."""
+    """The number of occurrences of each question with its history, by a digest of both."""
 
     def derive(self, key: str) -> str:
-        """Return an id for a sample without one, whose `question_key` this is: a digest that counts its occurrences."""
+        """Return an id for a sample without one: a digest of its `question_key` and of the number of its occurrence."""
         digest = blake2b(key.encode(), digest_size=16).digest()
         self.questions[digest] += 1
         return self.assign(blake2b(f"{key}{self.questions[digest]}".encode(), digest_size=6).hexdigest())
 
 
 def question_key(sample: Sample) -> str:
-    """Return the text that stands for the question and history of a sample."""
+    """Return a text that identifies the question and history of a sample."""
     return json.dumps([sample.question, [[turn.role, turn.text] for turn in sample.history]])
 
 
@@ -202,9 +202,9 @@ def runs_from_table(
 ) -> ReadResult:
     """Read a table as runs, one for each value of `run_column`, each a copy of `base` with its samples.
 
-    `path` names the file in errors and in the report. With `prefixed` a run is named `BASE/VALUE` instead of `VALUE`.
-    Raises RunFileError if a row cannot be read (with `skip_bad`, if none can), or if it is unclear which column is
-    which.
+    `path` names the file in errors and in the report. With `prefixed`, runs are named `BASE/VALUE` instead of `VALUE`.
+    Raises RunFileError if a row cannot be read (with `skip_bad`, if no row can be read), or if it is unclear which
+    columns to read.
     """
     known = None if table.tool else format_of(table.columns)
     table = with_paths(path, table, mapping)
@@ -226,8 +226,8 @@ def runs_from_table(
             file = file_scores(file_format, scores, reading.scores.get(group, ()))
         run = replace(base, samples=tuple(samples), scores=file)
         if group is not None:
-            told = {run_column: group} if run_column else table.tool.configs.get(group, {}) if table.tool else {}
-            run = replace(run, name=f"{base.name}/{group}" if prefixed else group, config={**base.config, **told})
+            config = {run_column: group} if run_column else table.tool.configs.get(group, {}) if table.tool else {}
+            run = replace(run, name=f"{base.name}/{group}" if prefixed else group, config={**base.config, **config})
         runs.append(run)
     used = {*matched.values(), run_column, *layout.read, *layout.left_out, *(scores.taken if scores else ())}
     other = [column for column in table.columns if column not in used]
@@ -251,7 +251,7 @@ def report_of(
     *,
     rows_read: int,
 ) -> ImportReport:
-    """Return the report on a file. `other`: the columns kept as metadata; `table` may have only the first rows."""
+    """Return the report on a file. `other` are the columns kept as metadata; `table` may have only the first rows."""
     return ImportReport(
         path=storable(path.name),
         format=format_of_table(table),
@@ -267,7 +267,7 @@ def report_of(
 
 
 def format_of_table(table: Table) -> str:
-    """Return the format and kind of the file, in words: `DeepEval test run 4.3.1 (JSON)`."""
+    """Return the format and kind of the file: `DeepEval test run 4.3.1 (JSON)`."""
     if table.tool:
         return f"{table.format} ({table.kind})"
     return format_name(table.columns, table.kind, ours=table.ours)
@@ -288,7 +288,7 @@ def empty_file_error(path: Path, table: Table) -> RunFileError:
 
 
 def match_table(path: Path, table: Table, mapping: Mapping[str, str | None], run_column: str | None) -> dict[str, str]:
-    """Return the column of each field. Raises RunFileError if there is no question, or it is unclear which is which."""
+    """Return the column of each field. Raises RunFileError if no column is the question or if columns are ambiguous."""
     if not table.rows or not table.columns:
         raise empty_file_error(path, table)
     if run_column is not None and run_column not in table.columns:
@@ -296,9 +296,9 @@ def match_table(path: Path, table: Table, mapping: Mapping[str, str | None], run
     columns = [column for column in table.columns if column != run_column]
     matched = match_columns(path, columns, mapping, ours=table.ours_by_name)
     if "question" not in matched:
-        there = list_columns(table.columns)
-        how = _option(table, {"question": _likely_question(table, matched)})
-        raise RunFileError(path, f"no column is read as the question; it has {there}: {how}")
+        columns_text = list_columns(table.columns)
+        option = _option(table, {"question": _likely_question(table, matched)})
+        raise RunFileError(path, f"no column is read as the question; it has {columns_text}: {option}")
     unclear = unclear_answer(columns, mapping, ours=table.ours_by_name)
     if unclear:
         raise RunFileError(path, _which_answer(table, unclear, {*matched, *mapping}))
@@ -309,7 +309,7 @@ def _likely_question(table: Table, matched: Mapping[str, str]) -> str:
     """Return the column of a conversation, or the path into an object, that looks like the question; else `COLUMN`."""
     free = [column for column in table.columns if column not in matched.values()]
     found = suggested_fields(table, matched, free)
-    talk = next((column for column, field in found.items() if field == "question"), "")
+    conversation = next((column for column, field in found.items() if field == "question"), "")
     row = next((row.cells for row in table.rows if isinstance(row, RawRow)), {})
     inside = (
         f"{column}.{key}"
@@ -317,27 +317,31 @@ def _likely_question(table: Table, matched: Mapping[str, str]) -> str:
         for key, value in as_object(decode_json(row.get(column))).items()
         if key in FIELDS["question"] and isinstance(value, str)
     )
-    return talk or next(inside, "COLUMN")
+    return conversation or next(inside, "COLUMN")
 
 
 def _which_answer(table: Table, unclear: Sequence[str], mapped: Collection[str]) -> str:
     """Return the message for two columns that could be the answer, with the options to choose from."""
     answer, other = unclear[:2]
     both = ({"answer": other, "reference": answer}, {"answer": answer, "reference": other})
-    ways = [_option(table, {name: column for name, column in way.items() if name not in mapped}) for way in both]
-    beside = ", ".join(repr(column) for column in unclear[1:])
-    return f"columns {answer!r} and {beside} could each be the answer or the reference; choose with {' or '.join(ways)}"
+    options = [
+        _option(table, {name: column for name, column in mapping.items() if name not in mapped}) for mapping in both
+    ]
+    others = ", ".join(repr(column) for column in unclear[1:])
+    return (
+        f"columns {answer!r} and {others} could each be the answer or the reference; choose with {' or '.join(options)}"
+    )
 
 
 def _option(table: Table, mapping: Mapping[str, str]) -> str:
-    """A mapping as the user writes it: `mapping=...` in Python (empty becomes None), `--map` on the command line."""
+    """Return a mapping as users write it: `mapping=...` in Python (None if empty), `--map` on the command line."""
     if table.kind == "memory":
         return f"mapping={ {field: column or None for field, column in mapping.items()} }"
     return " ".join(f"--map {quote(f'{field}={column}')}" for field, column in mapping.items())
 
 
 def require_samples(path: Path, table: Table, matched: Mapping[str, str], rows: RowNotes) -> None:
-    """Raise RunFileError if no row could be read, or every passage is a file name or an address instead of a text."""
+    """Raise RunFileError if no row could be read, or if all passages are file names or URLs instead of texts."""
     if len(rows.dropped) == rows.rows:
         first = rows.dropped[0]
         raise RunFileError(
@@ -346,7 +350,7 @@ def require_samples(path: Path, table: Table, matched: Mapping[str, str], rows: 
     if rows.first_name and not rows.has_text:
         raise RunFileError(
             path,
-            f"column {matched['contexts']!r} holds file names or addresses ({rows.first_name[:60]!r}), not the texts of"
+            f"column {matched['contexts']!r} has file names or URLs ({rows.first_name[:60]!r}), not the texts of"
             " the passages: add a column with the texts",
             field="contexts",
             remedy=f", or leave it out with {_option(table, {'contexts': ''})}",
@@ -361,7 +365,7 @@ def report_notes(
     rows: RowNotes,
     outcomes: Iterable[Mapping[str, Outcome]],
 ) -> Iterator[str]:
-    """Yield the notes of the report on columns, ids and scores. `outcomes`: the file's scores of its samples."""
+    """Yield the report's notes on columns, ids and scores. `outcomes` are the file's scores of its samples."""
     yield from table.notes
     absent = [shown for shown in SHOWN if shown not in matched]
     if table.tool:
@@ -376,7 +380,7 @@ def report_notes(
     if rows.derived_ids:
         yield _derived(rows.derived_ids)
     if scores:
-        yield f"scores by {scores.tool}, kept next to ragboard's own: {', '.join(scores.columns.values())}"
+        yield f"scores by {scores.tool}, kept next to ragboard's scores: {', '.join(scores.columns.values())}"
     elif table.totals:
         yield "the file's table of means was left out: the file has no scores of single samples"
     odd = disagreeing(table.totals, outcomes)
@@ -399,10 +403,11 @@ def _split_suggestion(table: Table, column: str) -> str:
 
 
 def column_of_answers(questions: Sequence[str], metadata: Sequence[Mapping[str, JsonValue]]) -> str | None:
-    """Return the metadata column that tells the answers to a question apart, such as the model; None if none does.
+    """Return the metadata column that distinguishes the answers to a question, such as the model; else None.
 
-    Each sample has its question and its metadata. Each of the column's 2 to 20 values has at most one answer to a
-    question, and most questions have several answers. Of several columns, the one with the fewest values.
+    The two arguments have one element for each sample. The column has 2 to 20 values, each with at most one answer to a
+    question, and most questions have several answers. If several columns fit, the one with the fewest values is
+    returned.
     """
     if 2 * sum(count > 1 for count in Counter(questions).values()) <= len(set(questions)):
         return None
@@ -418,7 +423,7 @@ def column_of_answers(questions: Sequence[str], metadata: Sequence[Mapping[str, 
 
 
 def splitting_column(runs: Sequence[Run]) -> str | None:
-    """Return the metadata column by which the only run looks like several runs over the same questions; else None."""
+    """Return the metadata column that would split a single run into runs over the same questions; else None."""
     if len(runs) != 1:
         return None
     samples = runs[0].samples
@@ -435,8 +440,8 @@ def suggested_fields(table: Table, matched: Mapping[str, str], free: Sequence[st
     """Return the columns among `free` that look like a field that no column was read as, with that field.
 
     Lists of texts look like `contexts`, and so do texts in a column with a name such as `retrieved`. Messages look like
-    `history`; or like `question`, if they include the sample's question or no column is matched to the question. Looks
-    at the first `MAX_SEARCHED_ROWS` rows.
+    `history`, or like `question` if they include the sample's question or if no column is read as the question. Only
+    the first `MAX_SEARCHED_ROWS` rows are checked.
     """
     rows = [row.cells for row in table.rows[:MAX_SEARCHED_ROWS] if isinstance(row, RawRow)]
     found: dict[str, str] = {}
@@ -459,7 +464,7 @@ def _may_be_passages(column: str, cells: Sequence[object]) -> bool:
 
 
 def _are_texts(cells: Sequence[object]) -> bool:
-    """Return whether most cells are lists of texts, as long as sentences."""
+    """Return whether most cells are lists of texts that are as long as sentences."""
     lists = [cast("list[object]", cell) for cell in cells if isinstance(cell, list) and cell]
     texts = [item for cell in lists for item in cell]
     return 2 * len(lists) > len(cells) and all(
@@ -468,9 +473,9 @@ def _are_texts(cells: Sequence[object]) -> bool:
 
 
 def _lay_out(path: Path, table: Table, known: Format | None, matched: Mapping[str, str]) -> _Layout:
-    """Return the table with one row a sample and passages as lists.
+    """Return the table with one row for each sample and passages as lists.
 
-    Raises RunFileError if rows of one sample differ.
+    Raises RunFileError if the rows of a sample differ.
     """
     if known and known.passage_rows and matched.get("contexts") == known.passage_rows.text:
         return _one_row_a_sample(path, table, known.passage_rows, matched)
@@ -482,7 +487,7 @@ def _lay_out(path: Path, table: Table, known: Format | None, matched: Mapping[st
 
 
 def _split(row: RawRow | BadRow, columns: Mapping[str, str], joined: str) -> RawRow | BadRow:
-    """Split passages that a CSV joined into one text; a bad row if it is unclear where to split."""
+    """Split passages that a CSV has as one text. Returns a bad row if it is unclear where to split."""
     if isinstance(row, BadRow):
         return row
     cells, notes = dict(row.cells), list(row.notes)
@@ -492,7 +497,7 @@ def _split(row: RawRow | BadRow, columns: Mapping[str, str], joined: str) -> Raw
             continue
         if AMBIGUOUS.search(cell):
             message = (
-                f"holds passages joined by {joined}, and a {joined} that belongs to a passage; save it as JSON"
+                f"has passages joined by {joined}, and a {joined} that may be part of a passage; save it as JSON"
                 f" (`save_as('json')`), which keeps the list"
             )
             return BadRow(line=row.line, message=message, location=".".join(filter(None, (row.location, name))))
@@ -606,7 +611,7 @@ def read_row(
     run_column: str | None = None,
     skip_bad: bool = False,
 ) -> tuple[str | None, Sample] | None:
-    """Return the sample of a row, without an id if it has none, and its run; note what the report says of it in `rows`.
+    """Return the run and the sample of a row, and add its notes to `rows`. The id is empty if the row has none.
 
     For a bad row, return None with `skip_bad`, else raise RunFileError.
     """
@@ -700,12 +705,12 @@ def _metadata(row: RawRow, matched: Mapping[str, str], run_column: str | None, n
 
 
 def _kept(column: str, cell: JsonValue, note: Note) -> JsonValue:
-    """Return a CSV cell that is kept as metadata."""
+    """Return a CSV cell as it is kept in the metadata."""
     return read_ids(cell, note) if column in ID_LISTS else _number(cell)
 
 
 def _number(cell: JsonValue) -> JsonValue:
-    """Return a CSV cell as a number, if that number is written with the same text; else the text."""
+    """Return a CSV cell as a number if the number has the same text form, else the text."""
     for kind in (int, float):
         try:
             number = kind(str(cell))
@@ -717,7 +722,7 @@ def _number(cell: JsonValue) -> JsonValue:
 
 
 def unique_id(sample: Sample, ids: SampleIds, line: int, rows: RowNotes) -> str:
-    """Return a unique id for a sample, and note where it is not the id that the file gives."""
+    """Return a unique id for a sample, and note if it differs from the id in the file."""
     if not sample.id:
         rows.derived_ids += 1
         return ids.derive(question_key(sample))

@@ -1,7 +1,7 @@
-"""Scores in a result file of another tool, which are kept next to those of ragboard.
+"""Read scores in result files of other tools. They are kept next to the scores of ragboard.
 
-A column counts as scores only if the file is that tool's, the name is that of one of its metrics, and every cell is a
-number or missing; any other column is metadata.
+A column has scores only if the file has that tool's format, the column has the name of one of its metrics, and every
+cell is a number or missing. Any other column is metadata.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ __all__ = [
 ]
 
 FileRow: TypeAlias = Mapping[str, JsonValue]
-"""A row: cells by column."""
+"""The cells of a row, by column."""
 
 ROUNDED = 0.051
-"""Maximum distance of a percentage with one decimal from the exact percentage."""
+"""Maximum difference between a percentage with one decimal and the exact percentage."""
 
 LARGEST = 2**53
 """A larger whole number is not a score."""
@@ -42,7 +42,7 @@ SPELLING = {word: word.upper() for word in _ACRONYMS.split()} | {
     "ragas": "ragas",
     "trulens": "TruLens",
 }
-"""Words in the names of metrics with a fixed spelling, such as acronyms."""
+"""Words with a fixed spelling in names of metrics, such as acronyms."""
 
 SPELT = re.compile(rf"\b(?:{'|'.join(SPELLING)})\b")
 UNUSUAL = re.compile(r"[^\w()=.,@-]+")
@@ -55,20 +55,20 @@ NO_VALUE = Unscored(reason="skipped", detail="the file has no value")
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreColumns:
-    """Where the scores of a file are."""
+    """The columns of a file that have scores."""
 
     tool: str
     columns: Mapping[str, str]
     """For each metric, its column, or its key in the objects of `key`."""
     taken: frozenset[str]
-    """Columns of the file with nothing but scores."""
+    """Columns of the file that have only scores."""
     key: str = ""
     """The column whose objects contain the scores; empty if each metric has a column of its own."""
     directions: Mapping[str, Direction] = field(default_factory=dict[str, Direction])
-    """Which way is better, by metric; `higher` if the file does not say. `neutral`: neither is better."""
+    """Which scores are better, by metric: `higher` (the default), `lower`, or `neutral` if neither."""
 
     def outcomes(self, cells: FileRow) -> dict[str, Outcome]:
-        """Return the scores of one row; a missing score is unscored, with the reason."""
+        """Return the scores of one row. A missing score is unscored, with the reason."""
         inside = object_at(cells, self.key) if self.key else cells
         return {metric: read_score(inside.get(column)) for metric, column in self.columns.items()}
 
@@ -84,7 +84,7 @@ class ScoreColumns:
 def file_scores(
     file_format: str, scores: ScoreColumns | None, outcomes: Sequence[Mapping[str, Outcome]]
 ) -> FileScores | None:
-    """Return the file's scores of a run: the outcomes of its samples, in order."""
+    """Return the file's scores of a run, as outcomes of its samples in order."""
     if scores is None:
         return None
     return FileScores(
@@ -100,7 +100,7 @@ def file_scores(
 
 
 def describe_file_metric(tool: str, spec: str, written: str, directions: Mapping[str, Direction]) -> MetricDescription:
-    """What is known of another tool's metric: its name as `written` in the file, and which way is better if known."""
+    """Describe a metric of another tool: its name as `written` in the file, and which scores are better, if known."""
     source, _, name = spec.partition(".")
     plain = name.partition("(")[0]
     return MetricDescription(
@@ -108,8 +108,8 @@ def describe_file_metric(tool: str, spec: str, written: str, directions: Mapping
         label=f"{_label(written)} ({tool} file)",
         source=source,
         name=plain,
-        text=f"A score that a run file brought: {tool} counted it, nobody here.",
-        formula=f"as {tool} counted it and the run file has it",
+        text=f"A score computed by {tool} and read from the run file; ragboard did not compute it.",
+        formula=f"as computed by {tool}",
         paper=f"{tool}, the version that wrote the file",
         requires=(),
         low=None,
@@ -121,7 +121,7 @@ def describe_file_metric(tool: str, spec: str, written: str, directions: Mapping
 
 
 def _label(written: str) -> str:
-    """A metric's name as pages show it: in the capitals of the file, or if it has none, in those of a sentence."""
+    """Return a metric's name as pages show it: with the capitals of the file or, without any, in sentence case."""
     plain, bracket, settings = (UNUSUAL.sub(" ", part).strip() for part in written.partition("("))
     shown = " ".join(plain.replace("_", " ").split()) or "score"
     if shown == shown.lower():
@@ -131,7 +131,7 @@ def _label(written: str) -> str:
 
 
 def disagreeing(totals: Mapping[str, float], outcomes: Iterable[Mapping[str, Outcome]]) -> list[str]:
-    """RAGChecker's metrics whose percentage for the whole file is not the mean of its items."""
+    """Return RAGChecker's metrics whose percentage for the whole file is not the mean of its items."""
     values: dict[str, list[float]] = {}
     for row in outcomes:
         for metric, outcome in row.items():
@@ -155,12 +155,12 @@ def _is_number(value: JsonValue) -> TypeGuard[int | float]:
 
 
 def is_score(value: JsonValue) -> bool:
-    """Return whether a cell holds a number, as such or written, or nothing."""
+    """Return whether a cell has a number, a number written as text, or nothing."""
     return value is None or _is_number(value) or (isinstance(value, str) and _written(value) is not None)
 
 
 def _written(text: str) -> float | None:
-    """Return the number a text is, also as ragas prints its results; NaN for an empty one, None for any other."""
+    """Parse a number, also as ragas prints results. NaN for an empty text, None for any other text."""
     printed = METRIC_RESULT.fullmatch(text.strip())
     number = printed[1] if printed else text.strip()
     try:
@@ -170,7 +170,7 @@ def _written(text: str) -> float | None:
 
 
 def read_score(value: JsonValue) -> Outcome:
-    """Return the score in a cell; unscored where it holds no finite number."""
+    """Return the score in a cell; unscored if it is not a finite number."""
     number = _written(value) if isinstance(value, str) else float(value) if _is_number(value) else math.nan
     return (
         NO_VALUE if number is None or not math.isfinite(number) else Score(value=number, counted="as the file has it")

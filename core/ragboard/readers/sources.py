@@ -33,9 +33,9 @@ class Source:
 
     path: Path
     shown: str = ""
-    """The name in messages; empty for a local file, which is named by its path."""
+    """The name in messages. Empty for a local file: messages then have its path."""
     parts: tuple[Path, ...] = ()
-    """The files to read instead of `path`, which is then only a name for all of them."""
+    """The files to read instead of `path`, which is then only their common name."""
 
     def labelled(self, result: ReadResult) -> ReadResult:
         """Return the result, with the name of the source in its report."""
@@ -52,9 +52,9 @@ def is_address(source: object) -> bool:
 
 @contextmanager
 def opened(source: FileSource) -> Generator[Source]:
-    """Yield the file of a source; it is in a temporary folder if it is downloaded or a stream.
+    """Yield the file of a source. Downloads and streams are saved in a temporary folder.
 
-    Raises RunFileError if there is none or it is too large. Errors raised in the block name the source.
+    Raises RunFileError if the file does not exist or is too large. Errors raised in the block name the source.
     """
     if isinstance(source, Path) or (isinstance(source, str) and not is_address(source)):
         yield Source(path=Path(source))
@@ -65,7 +65,7 @@ def opened(source: FileSource) -> Generator[Source]:
     if isinstance(source, str):
         parts = urlsplit(source)
         host = parts.netloc.rpartition("@")[2]
-        shown = f"{parts.scheme}://{host}{parts.path}"  # what is left out may be a password or a key
+        shown = f"{parts.scheme}://{host}{parts.path}"  # the rest of the URL may be a password or a key
         name = PurePosixPath(unquote(parts.path)).name.replace("\\", "_") or parts.hostname or "download"
     else:
         shown = name = STREAM
@@ -85,9 +85,12 @@ def opened(source: FileSource) -> Generator[Source]:
 
 
 def _download(address: str, shown: str, target: BinaryIO) -> bool:
-    """Download a file. Raises RunFileError if a package for it is missing, or the server says no."""
+    """Download a file. Returns False if it is too large.
+
+    Raises RunFileError if a package is missing, or if the server returns an error.
+    """
     if "::" in address:
-        raise RunFileError(shown, "is several addresses in one; expected a single address")
+        raise RunFileError(shown, "has several URLs; expected one")
     try:
         import fsspec
 
@@ -98,7 +101,7 @@ def _download(address: str, shown: str, target: BinaryIO) -> bool:
         raise RunFileError(shown, "needs the extra remote: pip install 'ragboard[remote]'") from error
     except Exception as error:
         cause: BaseException = error
-        while isinstance(cause, FileNotFoundError) and cause.__cause__:  # as fsspec calls a server that does not answer
+        while isinstance(cause, FileNotFoundError) and cause.__cause__:  # fsspec: the server does not answer
             cause = cause.__cause__
         if isinstance(cause, FileNotFoundError):
             raise RunFileError(shown, "no such file") from error

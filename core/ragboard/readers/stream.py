@@ -1,4 +1,4 @@
-"""Reads a large JSONL file in blocks, so that its samples are never in memory together."""
+"""Read a large JSONL file in blocks, because its samples may not fit in memory."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from ragboard.records import Run, Sample
 __all__ = ["BLOCK_BYTES", "MIN_BYTES", "Block", "BlockSamples", "RowPlan", "RunStream", "run_stream"]
 
 MIN_BYTES = 32 * 2**20
-"""Size from which a file is read in blocks."""
+"""Minimum size of a file that is read in blocks."""
 BLOCK_BYTES = 8 * 2**20
-"""Size of a block, without the rest of its last line."""
+"""Size of a block, to which the rest of its last line is added."""
 FIRST_ROWS = 1000
 """Number of rows from which the format of a file is recognised."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Block:
-    """Some lines of a file."""
+    """Consecutive lines of a file."""
 
     offset: int
     size: int
@@ -41,10 +41,10 @@ class Block:
 
 @dataclass(frozen=True, kw_only=True)
 class BlockSamples:
-    """The samples of a block, and what the report says of its rows."""
+    """The samples of a block, and the notes on its rows."""
 
     samples: list[Sample]
-    """Without an id where the file gives none; ids may repeat."""
+    """The samples. Their ids may repeat, and are empty if the file has none."""
     lines: list[int]
     """The line of each sample."""
     rows: RowNotes
@@ -63,7 +63,7 @@ class RowPlan:
     matched: Mapping[str, str]
     """The column of each field of a sample."""
     run_line: int | None
-    """The line that describes the run, and is no row."""
+    """The number of the line that describes the run and is not a row."""
     skip_bad: bool
 
     def read(self, block: Block) -> BlockSamples:
@@ -115,9 +115,9 @@ class RunStream:
                 line += content.count(b"\n")
 
     def with_columns(self, columns: Sequence[str]) -> RunStream | None:
-        """Return the stream of the same file with these columns; None if it cannot be read in blocks then.
+        """Return a stream of the same file with these columns; None if it cannot be read in blocks with them.
 
-        If no field is read from another column than before, this is the stream itself, and reading can go on.
+        If all fields are read from the same columns as before, this stream is returned and reading can continue.
         """
         matched = _matched(self.shown, replace(self.first, columns=tuple(columns)), self.mapping)
         if matched is None or matched == self.plan.matched:
@@ -126,7 +126,7 @@ class RunStream:
         return replace(self, plan=replace(self.plan, matched=matched, columns=tuple(columns)), first=first)
 
     def report(self, rows: RowNotes, columns: Sequence[str]) -> ImportReport:
-        """Return the report, once all rows are read. Raises RunFileError if no row could be read, or no text."""
+        """Return the report after all rows are read. Raises RunFileError if no row or no text of a passage was read."""
         matched, table = self.plan.matched, replace(self.first, columns=tuple(columns))
         require_samples(self.shown, table, matched, rows)
         other = [column for column in columns if column not in matched.values()]
@@ -144,10 +144,10 @@ def run_stream(
     skip_bad: bool,
     min_bytes: int = MIN_BYTES,
 ) -> Generator[RunStream | None]:
-    """Yield the run of a JSONL file to be read in blocks; None for any other file, and for a small one.
+    """Yield the run of a large JSONL file that can be read in blocks; None for any other file.
 
-    `base` returns the run of the table without samples. Not read in blocks are also files of other tools, with scores,
-    nuggets, or paths in the mapping. Errors in the block name this path.
+    Files of other tools, and files with scores, nuggets or mapped paths, are not read in blocks. `base` returns the run
+    of the table, without samples. Errors raised in the block name this path.
     """
     if is_folder(path) or any(name and FORBIDDEN.intersection(name) for name in mapping.values()):
         yield None
@@ -158,7 +158,7 @@ def run_stream(
 
 
 FORBIDDEN = frozenset(".[")
-"""Characters of paths into columns."""
+"""Characters that mark a path into a column."""
 
 
 def _stream(
@@ -208,7 +208,7 @@ def _stream(
 
 
 def _matched(path: Path, table: Table, mapping: Mapping[str, str | None]) -> dict[str, str] | None:
-    """Return the column of each field; None if only the whole file decides that, or whether it is an error."""
+    """Return the column of each field; None if this, or whether it is an error, depends on the whole file."""
     known = format_of(table.columns)
     try:
         matched = match_table(path, table, mapping, None)

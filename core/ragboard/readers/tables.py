@@ -1,4 +1,4 @@
-"""Read a file as rows of cells, with one parser per format; each row has its line."""
+"""Read a file as rows of cells with their line numbers, with one parser per format."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ __all__ = ["BadRow", "RawRow", "Table", "columns_of", "line_row", "read_table", 
 SAMPLE_KEYS: dict[str, Format | None] = {"samples": None} | {
     key: known for known in FORMATS for key in known.sample_keys
 }
-"""Keys of a JSON object under which its samples may be: first the key of our own format (None), then those of tools."""
+"""Keys of a JSON object that may have its samples: first ragboard's key, then those of other tools."""
 
 FIELD_COLUMNS = frozenset(name for names in FIELDS.values() for name in names)
-"""All column names that are recognised as a field of a sample."""
+"""All column names that are read as a field of a sample."""
 
 SURROGATE = re.compile(r"\\u[dD]")
-"""Matches what may be half a character, escaped in JSON."""
+"""Matches an escape in JSON that may be half a character."""
 NUMBER = re.compile(r"\d{1,18}")
-SPLIT_COLUMNS = ("split", "split of the data set", "split of the data set, as its folder")
-"""Names for the added column with the split of a data set; the first that no other column has is used."""
+SPLIT_COLUMNS = ("split", "split of the dataset", "split of the dataset, as its folder")
+"""Names for the added column with the split of a dataset; the first unused name is taken."""
 
 MAX_COLUMNS = 10_000
-"""Maximum number of columns of a file, because the import report and pages list every column."""
+"""Maximum number of columns of a file; the import report and pages list every column."""
 
 RUN_FIELDS: dict[str, tuple[type, str]] = {
     "name": (str, "a text"),
@@ -59,7 +59,7 @@ RUN_FIELDS: dict[str, tuple[type, str]] = {
     "dataset": (str, "a text"),
     "tags": (list, "a list of texts"),
 }
-"""What a file in our own format may say about its run, with the type and its description in errors."""
+"""Fields that describe the run in a file of ragboard's format, with their type and its name in errors."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,11 +69,11 @@ class RawRow:
     line: int
     cells: dict[str, JsonValue]
     location: str = ""
-    """The place of the row in a JSON file: `results[3]`."""
+    """The location of the row in a JSON file: `results[3]`."""
     notes: tuple[str, ...] = ()
     """What was changed to make the cells storable, for the import report."""
     written: bool = False
-    """Whether all cells are texts, as in a CSV, so that a list or object is JSON in a text."""
+    """Whether all cells are text, as in a CSV; lists and objects are then JSON in a text."""
     of_tool: ToolSample | None = None
     """For a file of another tool: the sample that the cells are from, with its scores and verdicts."""
 
@@ -89,39 +89,39 @@ class BadRow:
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """A file's rows, its columns in order of first appearance, and what it says about its run."""
+    """The rows of a file, its columns in order of first appearance, and its description of the run."""
 
     kind: str
     encoding: str
     rows: tuple[RawRow | BadRow, ...]
     columns: tuple[str, ...]
     run: RawRow | None = None
-    """Name, config, dataset and tags; None if the file says nothing about its run."""
+    """Name, config, dataset and tags; None if the file does not describe its run."""
     ours: bool = False
-    """Whether the file is in our own format."""
+    """Whether the file is in ragboard's format."""
     totals: Mapping[str, float] = field(default_factory=dict[str, float])
     """The tool's own means, in percent by metric; empty if the file has none."""
     tool: ToolFile | None = None
-    """For a file of another tool: the file as its format read it; None for a plain table of samples."""
+    """For a file of another tool, the file as read by its format; None for a plain table of samples."""
     format: str = ""
     """Name and version of that tool's format."""
     split_by: str = ""
-    """The column that says which run a row belongs to, if there is a run for each split of a data set."""
+    """The column that names the run of a row, if each split of a dataset is a run."""
     notes: tuple[str, ...] = ()
-    """How the file was read, for the report."""
+    """Notes for the report on how the file was read."""
 
     @property
     def ours_by_name(self) -> bool:
-        """Whether every column with the name of a field is that field, so nothing is guessed."""
+        """Whether every column with the name of a field is that field; nothing is then guessed."""
         return self.run is not None or self.tool is not None
 
 
 def read_table(path: Path, *, plain: bool = False, sheet: str | None = None, parts: Sequence[Path] = ()) -> Table:
     """Read every row of a file, or of a folder of shards.
 
-    With `plain`, formats of other tools are not recognised. `sheet` names a sheet of an Excel file; by default the
-    first is read. If there are `parts`, the files of one run, they are read in their order instead of `path`, which
-    then only stands for them in errors. Raises RunFileError if a file as a whole cannot be read.
+    With `plain`, formats of other tools are not recognised. `sheet` names a sheet of an Excel file; the default is the
+    first. `parts` are the files of one run, which are read in this order instead of `path`; errors then name `path`.
+    Raises RunFileError if a file cannot be read at all.
     """
     if parts:
         return _joined_files(path, parts, plain=plain)
@@ -145,7 +145,7 @@ def read_table(path: Path, *, plain: bool = False, sheet: str | None = None, par
 
 
 def _recognised(path: Path, table: Table) -> Table:
-    """Return the samples of another tool's file, if a format recognises these rows; else the table itself."""
+    """Return the samples of another tool's file if a format recognises the table, else the table."""
     read = [row for row in table.rows if isinstance(row, RawRow)]
     if table.ours or not read:
         return table
@@ -190,7 +190,7 @@ def tool_table(file: ParsedFile, encoding: str = "") -> Table | None:
 
 
 def _storable(value: Any) -> Any:
-    """Return what a format read, without lone surrogates, NaN and infinity.
+    """Return a value that a format read, without lone surrogates, NaN and infinity.
 
     Cells are left as they are; `_row` cleans them.
     """
@@ -209,7 +209,7 @@ def _storable(value: Any) -> Any:
 
 
 def _of_one_run(tool: ToolFile) -> ToolFile:
-    """Return the file with the name and configuration of the only run that its samples belong to."""
+    """Return the file with the name and configuration of the single run of its samples."""
     only = tool.samples[0].run
     return replace(
         tool,
@@ -225,7 +225,7 @@ def _tool_row(sample: ToolSample) -> RawRow | BadRow:
 
 
 def table_of(path: Path, rows: Iterable[Any]) -> Table:
-    """Return the table of rows that are in memory already, numbered from 1; `path` stands for them in errors."""
+    """Return the table of rows in memory, numbered from 1. `path` names them in errors."""
     read = tuple(_row(number, row) for number, row in enumerate(rows, 1))
     return Table(kind="memory", encoding="", rows=read, columns=columns_of(path, read))
 
@@ -247,7 +247,7 @@ def _jsonl(path: Path, encoding: str) -> Table:
 
 
 def run_line(path: Path, number: int, line: str) -> RawRow | None:
-    """Return what a line of JSONL before the first row says about the run; None if it says nothing about it."""
+    """Return the description of the run in a line of JSONL before the first row; None if it has none."""
     try:
         value = parse(line)
     except (ValueError, RecursionError):
@@ -309,21 +309,21 @@ def _json(path: Path, encoding: str, *, plain: bool) -> Table:
         run=run,
         ours=name == "samples",
         totals=totals,
-        notes=(f"the samples are those under {name!r}",) if name and name not in SAMPLE_KEYS else (),
+        notes=(f"the samples are read from {name!r}",) if name and name not in SAMPLE_KEYS else (),
     )
 
 
 def _only_rows(value: dict[str, Any]) -> str:
-    """Return the key of the only list in an object, if it is a list of objects and no other key is a field."""
-    lists = [key for key, one in value.items() if isinstance(one, list)]
-    beside = [value, *(one for one in value.values() if isinstance(one, dict))]
-    part_of_sample = any(FIELD_COLUMNS.intersection(one) for one in beside)
+    """Return the key of the only list in an object, if it has objects and no other key is a field."""
+    lists = [key for key, element in value.items() if isinstance(element, list)]
+    objects = [value, *(element for element in value.values() if isinstance(element, dict))]
+    part_of_sample = any(FIELD_COLUMNS.intersection(element) for element in objects)
     rows = value[lists[0]] if len(lists) == 1 and not part_of_sample else []
     return lists[0] if rows and all(isinstance(row, dict) for row in rows) else ""
 
 
 def _rows_of_columns(path: Path, value: dict[str, Any]) -> tuple[RawRow | BadRow, ...]:
-    """Return the rows of an object of columns, in one of the ways in which pandas writes a table as JSON.
+    """Return the rows of an object of columns, in one of the formats in which pandas writes a table as JSON.
 
     `{"question": [..], "answer": [..]}`, or with `{"0": .., "1": ..}` instead of lists, or
     `{"columns": ["question", ..], "data": [[..], ..]}`.
@@ -331,7 +331,7 @@ def _rows_of_columns(path: Path, value: dict[str, Any]) -> tuple[RawRow | BadRow
     names, data = value.get("columns"), value.get("data")
     if isinstance(names, list) and isinstance(data, list) and value.keys() <= {"columns", "index", "data"}:
         if not all(isinstance(cells, list) and len(cells) == len(names) for cells in data):
-            raise RunFileError(path, f"has a row without the {len(names)} cells that `columns` names", field="data")
+            raise RunFileError(path, f"has a row that does not have the {len(names)} cells in `columns`", field="data")
         return tuple(
             _row(number, dict(zip(map(str, names), cells, strict=True))) for number, cells in enumerate(data, 1)
         )
@@ -369,7 +369,7 @@ def _row(line: int, value: Any, location: str = "") -> RawRow | BadRow:
 
 
 def _run(path: Path, value: Any, line: int) -> RawRow:
-    """Return what a file says about its run."""
+    """Return the description of the run in a file."""
     row = _row(line, value)
     if isinstance(row, BadRow):
         raise RunFileError(path, row.message.replace("a sample", "a run"), line=line, field="run")
@@ -404,24 +404,24 @@ def _delimited(delimiters: str, kind: str) -> Callable[[Path, str], Table]:
                 else:
                     head = _head(path, cells, line)
         except csv.Error as error:
-            said = str(error).split(" - ")[0]
-            raise RunFileError(path, f"not {kind} ({said})", line=begin) from error
+            reason = str(error).split(" - ")[0]
+            raise RunFileError(path, f"not {kind} ({reason})", line=begin) from error
         return Table(kind=kind, encoding=encoding, rows=tuple(rows), columns=tuple(head), notes=tuple(notes))
 
     return read
 
 
 def _delimiter(path: Path, encoding: str, delimiters: str) -> str:
-    """Return the delimiter that occurs most often in the header; if none occurs, the usual one."""
+    """Return the delimiter that occurs most often in the header; the usual one if none occurs."""
     head = next((line for _, line in file_lines(path, encoding) if line.strip()), "")
     outside = re.sub(r'"[^"]*"', "", head)
     return max(delimiters, key=outside.count)
 
 
 def _head(path: Path, cells: list[str], line: int) -> list[str]:
-    """The names of the columns. A column without a name, such as the index of pandas, gets its number as its name.
+    """Return the names of the columns. A column without a name, such as the index of pandas, is named by its number.
 
-    If the file is of a tool that repeats columns, repeated names are numbered.
+    If the file is by a tool that repeats columns, repeated names are numbered.
     """
     names = [cell.strip() or f"column {index}" for index, cell in enumerate(cells, 1)]
     if any(repeated <= {*names} for repeated in REPEATED_COLUMNS):
@@ -475,7 +475,7 @@ def _excel(path: Path, sheet: str | None) -> Table:
 
 
 def _folder_table(path: Path, *, plain: bool) -> Table:
-    """Return a folder with one file, with shards of one file, or with a data set of Hugging Face."""
+    """Return the table of a folder with one file, with shards of one file, or with a Hugging Face dataset."""
     splits = _named_files(path / "dataset_dict.json", "splits")
     if splits:
         tables = [(split, _folder_table(path / split, plain=True)) for split in splits]
@@ -490,7 +490,7 @@ def _folder_table(path: Path, *, plain: bool) -> Table:
 
 
 def _joined_files(path: Path, files: Sequence[Path], *, plain: bool) -> Table:
-    """Return the rows of files that are the parts of one table, in this order."""
+    """Return the rows of files that are parts of one table, in this order."""
     whole = _joined(path, [(file.name, read_table(file, plain=True)) for file in files])
     whole = replace(whole, notes=(*whole.notes, f"{len(files)} files read as one, {files[0].name} to {files[-1].name}"))
     return whole if plain else _recognised(path, whole)
@@ -545,18 +545,18 @@ def _numbers(file: Path) -> tuple[list[int], str]:
 
 
 def _named_files(path: Path, key: str) -> list[str]:
-    """Return the file names that a folder's description lists; a name that points out of the folder is refused."""
+    """Return the file names in a folder's description. Raises RunFileError for a name outside the folder."""
     if not path.is_file():
         return []
     try:
         value = parse(file_text(path, "utf-8"))
     except (ValueError, RecursionError) as error:
-        raise RunFileError(path, "not JSON, expected the description of a data set") from error
+        raise RunFileError(path, "not JSON, expected the description of a dataset") from error
     listed = as_list(as_object(value).get(key))
     named = [as_object(one).get("filename", one) for one in listed]
     for name in named:
         if not isinstance(name, str) or name in ("", ".", "..") or Path(name).name != name or "\\" in name:
-            raise RunFileError(path, f"lists {name!r}, expected the name of a file or folder beside it", field=key)
+            raise RunFileError(path, f"lists {name!r}, expected the name of a file or folder next to it", field=key)
     return named
 
 

@@ -1,4 +1,4 @@
-"""Collect the scores and verdicts of another tool's file, to be stored with the run."""
+"""Collect scores and verdicts from another tool's file, to store them with the run."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from ragboard.records import Direction, FileScores, Outcome, Score, Side
 __all__ = ["tool_notes", "tool_scores"]
 
 SIDES: Mapping[str, Side] = {"ragas.faithfulness": "response", "ragas.context_recall": "reference"}
-"""The metrics of ragboard that are the share of supported statements of a text, with that text."""
+"""ragboard's metrics that are the share of supported statements of a text, with that text."""
 TOLERANCE = 1e-9
-"""Maximum difference of two equal scores."""
+"""Maximum difference between two scores that count as equal."""
 
 
 def tool_scores(file: ToolFile, file_format: str, samples: Sequence[ToolSample]) -> FileScores | None:
@@ -44,7 +44,7 @@ def tool_scores(file: ToolFile, file_format: str, samples: Sequence[ToolSample])
 
 
 def tool_notes(file: ToolFile) -> Iterator[str]:
-    """Yield notes for the import report on how the parts of the file are used."""
+    """Yield notes for the import report on how each part of the file is used."""
     yield from file.notes
     scored = dict.fromkeys(name for sample in file.samples for name in sample.scores)
     statements = sum(len(sample.recorded.statements) for sample in file.samples)
@@ -67,7 +67,7 @@ def _metric_name(name: str) -> str:
 
 
 def _outcome(sample: ToolSample, name: str, ours: str | None) -> Outcome:
-    """Return the file's outcome; if its verdicts explain the score, with the counted statements."""
+    """Return the file's outcome, with the number of supported statements if the verdicts explain the score."""
     outcome = sample.scores.get(name, NO_VALUE)
     if ours is None or not isinstance(outcome, Score):
         return outcome
@@ -78,7 +78,7 @@ def _outcome(sample: ToolSample, name: str, ours: str | None) -> Outcome:
 
 
 def _agrees(name: str, ours: str, samples: Sequence[ToolSample]) -> bool:
-    """Return whether the share of supported statements is the file's score, for each sample that has one."""
+    """Return whether each score in the file equals the sample's share of supported statements."""
     pairs = [
         (outcome.value, share)
         for sample in samples

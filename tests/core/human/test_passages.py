@@ -209,13 +209,13 @@ def test_the_embedded_judge_has_no_grades_to_compare(store: Store, write: Write)
 @pytest.mark.parametrize(
     ("grades", "message"),
     [
-        ([3], "got 1 grades, expected a list with one for each of 2 passages"),
-        (3, "got a number, expected a list with one for each of 2 passages"),
-        ([3, 4], "holds 4, expected whole numbers from 0 to 3, or null"),
-        ([3, 0.5], "holds 0.5, expected"),
-        ([3, "2"], "holds '2', expected"),
+        ([3], "got 1 grades, expected a list with a grade for each of 2 passages"),
+        (3, "got a number, expected a list with a grade for each of 2 passages"),
+        ([3, 4], "has 4, expected whole numbers from 0 to 3, or null"),
+        ([3, 0.5], "has 0.5, expected"),
+        ([3, "2"], "has '2', expected"),
         ([3, True], "expected whole numbers"),
-        ([3, -1], "holds -1, expected"),
+        ([3, -1], "has -1, expected"),
     ],
 )
 def test_grades_that_cannot_be_are_an_error_with_their_line(write: Write, grades: Any, message: str) -> None:

@@ -42,12 +42,12 @@ MISFITS: list[tuple[Task, Reply, str]] = [
     (VERIFY, Verification(joint=(YES,), single=FULL.single), "expected 2 joint verdicts, got 1"),
     (VERIFY, Verification(joint=FULL.joint, single=((YES, YES),)), "expected 2 rows of verdicts by passage, got 1"),
     (VERIFY, Verification(joint=FULL.joint, single=((YES, YES), (YES,))), "expected 2 verdicts, got 1"),
-    (VERIFY, marked(3, 0, 1), "passage 3 of 2"),
+    (VERIFY, marked(3, 0, 1), "passage 3, but there are 2"),
     (VERIFY, marked(1, 0, 4), "outside the text of passage 1"),
     (VERIFY, Questions(questions=()), "Questions is not a reply to Verify"),
     (GenerateQuestions(answer="a", n=1), Questions(questions=("x", "y")), "at most 1 question, got 2"),
     (SelectSentences(question="q", sentences=("a",)), Selection(chosen=(1,)), "not among the 1 sentences"),
-    (SelectSentences(question="q", sentences=("a", "b")), Selection(chosen=(1, 0)), "twice or out of order"),
+    (SelectSentences(question="q", sentences=("a", "b")), Selection(chosen=(1, 0)), "repeated or out of order"),
     (Similarity(text="a", others=("b", "c")), Similarities(values=(1.0,)), "expected 2 similarities, got 1"),
     (BertScore(text="a", others=("b",)), BertScores(precision=(), recall=(1.0,)), "expected 1 precisions, got 0"),
     (BertScore(text="a", others=("b",)), BertScores(precision=(None,), recall=()), "expected 1 recalls, got 0"),
@@ -61,7 +61,7 @@ MISFITS: list[tuple[Task, Reply, str]] = [
         Extraction(
             statements=(ExtractedStatement(text="a", span=Span(start=2, end=4, how="verbatim")),), refuses=False
         ),
-        "in a text of 3 characters",
+        "not within the text of 3 characters",
     ),
 ]
 

@@ -75,7 +75,7 @@ UNUSABLE = [
     ({"response_claims": ["a", 3]}, "response_claims", "claim 2 is neither a text nor a list of texts"),
     ({"response_claims": [["a", 3], "b"]}, "response_claims", "claim 1 is neither a text nor a list of texts"),
     ({"response_claims": ["a", []]}, "response_claims", "claim 2 is empty"),
-    ({"response_claims": None}, "answer2response", "holds verdicts, but the sample has no response_claims"),
+    ({"response_claims": None}, "answer2response", "has verdicts, but the sample has no response_claims"),
 ]
 
 

@@ -43,12 +43,12 @@ def test_rows_of_one_document_go_together(tmp_path: Path) -> None:
 def test_a_table_without_a_text_column_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "passages.csv"
     file.write_text("a,b\n1,2\n")
-    with pytest.raises(RunFileError, match="has no column of texts"):
+    with pytest.raises(RunFileError, match="has no text column"):
         read_corpus(file)
 
 
 def test_an_empty_folder_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(RunFileError, match="holds no text"):
+    with pytest.raises(RunFileError, match="has no text"):
         read_corpus(tmp_path)
 
 

@@ -264,14 +264,14 @@ def test_a_frame_is_read_in_each_way_that_pandas_writes_it(write: Write, orient:
 
 
 def test_a_split_frame_with_a_row_of_another_length_is_refused(write: Write) -> None:
-    with pytest.raises(RunFileError, match="data: has a row without the 2 cells that `columns` names"):
+    with pytest.raises(RunFileError, match="data: has a row that does not have the 2 cells in `columns`"):
         read_runs(write("split.json", '{"columns": ["question", "answer"], "data": [["Q", "A"], ["Q"]]}'))
 
 
 def test_the_only_list_of_objects_in_a_file_is_its_samples(write: Write) -> None:
     result = read_runs(write("page.json", '{"data": [{"question": "Q"}], "meta": {"page": 1}}'))
     assert result.runs[0].samples[0].question == "Q"
-    assert "the samples are those under 'data'" in result.report.notes
+    assert "the samples are read from 'data'" in result.report.notes
 
 
 @pytest.mark.parametrize(

@@ -220,7 +220,7 @@ def test_labels_that_were_exported_are_read(tmp_path: Path, store: Store) -> Non
         ([PAIR | {"votes": {"x": None}}], "has no labels"),
         ([{"question": "q", "answer": "a", "grades": {"x": True}}], "grades: got a boolean"),
         ([{"question": "q", "answer": "a", "grades": {"x": 1}, "scores": {"s": [1, 2]}}], "expected 1 number"),
-        ([{"question": "q", "answer": "a", "grades": {"x": 10**400}}], "grades: holds a number of more than 300"),
+        ([{"question": "q", "answer": "a", "grades": {"x": 10**400}}], "grades: has a number with more than 300"),
         ([{"contexts": [], "statements": [{"text": "t", "label": 2}]}], "got 2, expected 1, 0 or null"),
         ([{"contexts": [], "statements": [{"label": 1}]}], r"statements\[1\]: has no text"),
         ([[1]], "expected an object"),
@@ -278,7 +278,7 @@ def test_published_files_are_read_in_their_own_columns(data: Path) -> None:
 
 def test_a_file_of_two_kinds_is_refused_and_the_columns_of_ares_are_grades(tmp_path: Path) -> None:
     statements = {"question": "q", "contexts": ["c"], "statements": [{"text": "t", "verdict": "supported"}]}
-    with pytest.raises(RunFileError, match=r"said.jsonl:2: holds pairs, but statements on line 1"):
+    with pytest.raises(RunFileError, match=r"said.jsonl:2: has pairs, but statements on line 1"):
         read_labels(write(tmp_path, statements, PAIR))
     path = tmp_path / "gold.tsv"
     path.write_text("Query\tDocument\tAnswer\tAnswer_Faithfulness_Label\nq\td\ta\tYes\n", encoding="utf-8")

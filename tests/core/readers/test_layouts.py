@@ -136,7 +136,7 @@ def test_the_joined_passages_of_deepeval_are_split_where_there_is_no_doubt(write
 def test_joined_passages_that_may_hold_the_sign_themselves_are_refused(write: Write, cell: str) -> None:
     path = write("goldens.jsonl", json.dumps({"input": "Q", "actual_output": "A", "retrieval_context": cell}))
     with pytest.raises(
-        RunFileError, match=r"goldens\.jsonl:1: contexts: holds passages joined by \|, and a \| .*save it"
+        RunFileError, match=r"goldens\.jsonl:1: contexts: has passages joined by \|, and a \| .*save it"
     ):
         read_runs(path)
 
@@ -182,7 +182,7 @@ def test_the_name_of_a_file_is_not_a_passage(write: Write, tmp_path: Path, value
     words = ["evaluate", str(path), "--metrics", "faithfulness", "--store", str(tmp_path / "store")]
     done = CliRunner().invoke(main, words, catch_exceptions=False)
     assert done.exit_code == 2
-    assert "contexts: column 'document' holds file names or addresses" in done.stderr
+    assert "contexts: column 'document' has file names or URLs" in done.stderr
     assert "--map contexts=" in done.stderr
     assert CliRunner().invoke(main, [*words, "--map", "contexts="]).exit_code != 2
     with pytest.raises(RunFileError, match=r"leave it out with mapping=\{'contexts': None\}"):
@@ -191,7 +191,7 @@ def test_the_name_of_a_file_is_not_a_passage(write: Write, tmp_path: Path, value
 
 @pytest.mark.parametrize("value", ["My Handbook (2024).pdf", "docs/handbook_v2", "handbook"])
 def test_the_name_of_a_document_is_not_a_passage(value: str) -> None:
-    with pytest.raises(RunFileError, match=rf"contexts: column 'contexts' holds file names .*'{re.escape(value)}'"):
+    with pytest.raises(RunFileError, match=rf"contexts: column 'contexts' has file names .*'{re.escape(value)}'"):
         read_samples([{"question": "Q", "contexts": [{"document": value}]}], name="run")
 
 

@@ -163,7 +163,7 @@ def test_a_workbook_that_would_fill_the_memory_is_refused(tmp_path: Path, monkey
     monkeypatch.setattr("ragboard.readers.packed.MIN_LIMIT", 2**10)
     monkeypatch.setattr("ragboard.readers.packed.EXPANSION", 2)
     path = workbook(tmp_path / "book.xlsx", A=[["question"], *([["same " * 100]] * 5000)])
-    with pytest.raises(RunFileError, match=r"bytes but takes more than \d+ MiB when it is read"):
+    with pytest.raises(RunFileError, match=r"bytes but needs more than \d+ MiB of memory"):
         read_runs(path)
 
 
@@ -415,7 +415,7 @@ def test_an_address_that_cannot_be_reached_is_refused_in_one_line() -> None:
     ) as caught:
         read_runs("http://127.0.0.1:9/run.jsonl?key=secret")
     assert "secret" not in str(caught.value)
-    with pytest.raises(RunFileError, match="is several addresses in one; expected a single address"):
+    with pytest.raises(RunFileError, match="has several URLs; expected one"):
         read_runs("https://x/a.zip::file:///etc/passwd")
 
 

@@ -124,7 +124,7 @@ FILES: list[tuple[str, str | bytes, str]] = [
     ("text.xlsx", Q, ": not readable as Excel (File is not a zip file)"),
     ("parquet.csv", b"PAR1rest", ": is a Parquet file, expected CSV"),
     ("parquet.dat", b"PAR1rest", ": is a Parquet file; rename it to parquet.parquet"),
-    ("text.parquet", Q, ": is not a Parquet file, expected Parquet by its name"),
+    ("text.parquet", Q, ": is not a Parquet file, expected Parquet because of its name"),
     (
         "zip.parquet",
         b"PK\x03\x04rest",
@@ -298,7 +298,7 @@ def test_a_small_parquet_file_that_would_fill_the_memory_is_refused(tmp_path: Pa
     assert path.stat().st_size < 200_000
     before = pa.total_allocated_bytes()
     for read in (read_runs, preview):
-        with pytest.raises(RunFileError, match=r"bytes but takes more than \d+ MiB when it is read; write it as JSONL"):
+        with pytest.raises(RunFileError, match=r"bytes but needs more than \d+ MiB of memory; write it as JSONL"):
             read(path)
     assert pa.total_allocated_bytes() - before < 2**20
 

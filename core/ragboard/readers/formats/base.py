@@ -1,4 +1,4 @@
-"""Definitions of other tools' file formats: how a file is recognised, and how it is read.
+"""Definitions of other tools' file formats: how to recognise and read a file.
 
 A `Format` is a table with a row for each sample. A `FileFormat` is any other file, which is read as a whole.
 """
@@ -24,7 +24,7 @@ class ParsedFile:
 
     path: Path
     kind: str
-    """JSON, JSONL, CSV, TSV or Parquet; SQLite, zip or protobuf, which the format opens itself."""
+    """JSON, JSONL, CSV, TSV or Parquet; or SQLite, zip or protobuf, which the format opens."""
     value: Any = None
     """The value of a JSON file, else the rows as mappings by column; None if the format opens the file."""
     lines: Sequence[int] = ()
@@ -65,15 +65,15 @@ class ToolSample:
     score; history is a list of messages; `metadata` is an object with everything else worth keeping. None: missing."""
     line: int
     location: str = ""
-    """Where the sample is in a JSON file: `testCases[3]`."""
+    """The location of the sample in a JSON file: `testCases[3]`."""
     run: str = ""
-    """The run that the sample belongs to; empty if a file of the format always has only one run."""
+    """The run of the sample; empty if files of the format always have a single run."""
     scores: Mapping[str, Outcome] = field(default_factory=dict[str, Outcome])
-    """The tool's scores, by its name of the metric."""
+    """The tool's scores, by the tool's name of the metric."""
     recorded: RecordedSample = NOTHING_RECORDED
     """Statements, verdicts and reasons of the tool's judge."""
     notes: tuple[str, ...] = ()
-    """What was changed to read the sample, for the import report."""
+    """Notes for the import report on what was changed to read the sample."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,19 +84,19 @@ class ToolFile:
     """Name of the tool: `DeepEval`."""
     samples: Sequence[ToolSample]
     version: str = ""
-    """Version of the tool; empty if the file does not say."""
+    """Version of the tool; empty if unknown."""
     name: str = ""
-    """Name of the run; empty if the file does not say."""
+    """Name of the run; empty if unknown."""
     config: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     configs: Mapping[str, Mapping[str, JsonValue]] = field(default_factory=dict[str, Mapping[str, JsonValue]])
     """Configuration of each run, if the file has several."""
     judge: str = ""
-    """The model that judged; empty if the file does not say."""
+    """The model that judged; empty if unknown."""
     fields: Mapping[str, str] = field(default_factory=dict[str, str])
     """How each part of the file is used, by its path: a field of a sample, `score`, `statements`, `judgement`,
     `configuration`, `run`, `metadata`, or `left out: ...` with the reason."""
     directions: Mapping[str, Direction] = field(default_factory=dict[str, Direction])
-    """Which scores are better, by metric; `higher` if the file does not say."""
+    """Which scores are better, by metric; `higher` by default."""
     same_as: Mapping[str, str] = field(default_factory=dict[str, str])
     """Metrics of the tool that are the share of supported statements of the answer or reference, each with the metric
     of ragboard that has the same formula. Its scores count as that metric's only if this share is the file's score for
@@ -107,7 +107,7 @@ class ToolFile:
 def statements_of(
     side: Side, text: JsonValue, judged: Sequence[tuple[str, Verdict | None]]
 ) -> tuple[tuple[Statement, Verdict | None], ...]:
-    """Return the statements with their verdicts, each with its span in the answer or reference if it is found there."""
+    """Return the statements with their verdicts, and with their span in the answer or reference if found."""
     source = text if isinstance(text, str) else ""
     return tuple(
         (Statement(side=side, text=statement, span=locate(statement, source)), verdict) for statement, verdict in judged
@@ -116,19 +116,19 @@ def statements_of(
 
 @dataclass(frozen=True, kw_only=True)
 class FileFormat:
-    """A format that is recognised by its structure and turned into samples as a whole."""
+    """A format that is recognised by its structure; a file is read as a whole."""
 
     name: str
     """The name for users: `DeepEval test run`."""
     recognises: Callable[[ParsedFile], bool]
-    """Returns whether a file has this format. Quick: it checks only types, keys and the first rows. Never raises."""
+    """Returns whether a file has this format. It checks only types, keys and the first rows, and never raises."""
     read: Callable[[ParsedFile], ToolFile]
     """Reads the samples. Raises RunFileError if there are none; the message says which file to import instead."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PassageRows:
-    """The columns of a table that has a row for each passage: those of the sample, and those of the passage."""
+    """The columns of the sample and of the passage, in a table with one row for each passage."""
 
     sample: tuple[str, ...]
     """Columns that are the same in all rows of a sample."""
@@ -157,16 +157,16 @@ class Format:
     columns: frozenset[str]
     """The format is recognised if the file has all of these columns."""
     fields: Mapping[str, str] = field(default_factory=dict[str, str])
-    """The column of each field whose column name means something else in other tools."""
+    """Columns of fields, where the column name means something else in other tools."""
     passage_rows: PassageRows | None = None
-    """The columns, if a row is a passage and not a sample; else None."""
+    """The columns, if each row is a passage instead of a sample; else None."""
     joined: str = ""
-    """The separator of passages that are joined in one cell; empty if they are not."""
+    """The separator of passages that are joined in one cell; empty if they are not joined."""
     refused: str = ""
-    """Why such a file has no samples, and what to import instead; empty if it can be read."""
+    """Why the file has no samples, and what to import instead; empty if it can be read."""
     sample_keys: tuple[str, ...] = ()
-    """Keys under which a JSON object of this tool keeps its samples."""
+    """Keys of a JSON object under which this tool writes the samples."""
     scores: Callable[[Sequence[str], Sequence[FileRow]], ScoreColumns | None] = no_scores
-    """Finds the tool's scores among the columns that no field is read from."""
+    """Finds the tool's scores among the columns that are not read as a field."""
     totals: Callable[[Mapping[str, Any]], dict[str, float]] = no_totals
     """Finds the tool's means, in percent by metric, in the file outside the samples."""

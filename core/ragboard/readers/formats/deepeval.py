@@ -1,7 +1,7 @@
 """DeepEval: test cases in a table, test runs, and the result of `evaluate`.
 
-A test run is written in camel case: alone, under `testRunData`, or in the database of DeepEval's local store; the
-result of `evaluate` in snake case. Statements and verdicts are in the log of each metric.
+A test run is in camel case: alone, under `testRunData`, or in the database of DeepEval's local store. The result of
+`evaluate` is in snake case. Statements and verdicts are in the log of each metric.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ ABOUT = {
     "Contextual Recall": "sentence of the reference found in the passages",
     "Hallucination": "answer agrees with the gold passage",
 }
-"""What the verdicts of a metric are about."""
+"""Descriptions of what the verdicts of a metric are about."""
 DIRECTIONS: dict[str, Direction] = dict.fromkeys(("Hallucination", "Bias", "Toxicity"), "lower")
 SECTION = re.compile(r"(?:\A| \n \n)(Truths \(limit=[^)\n]*\)|Claims|Statements|Verdicts):\n")
 
@@ -146,7 +146,7 @@ def _read_store(file: ParsedFile) -> ToolFile:
 
 
 def _tool_file(file: ParsedFile, runs: Mapping[str, Mapping[str, Any]]) -> ToolFile:
-    """Return the samples of test runs by name."""
+    """Return the file with the samples of its test runs, which are given by name."""
     samples: list[ToolSample] = []
     judges: set[str] = set()
     for name, run in runs.items():
@@ -166,14 +166,14 @@ def _tool_file(file: ParsedFile, runs: Mapping[str, Mapping[str, Any]]) -> ToolF
         fields=_fields(runs.values()),
         directions=DIRECTIONS,
         same_as={"Faithfulness": "ragas.faithfulness"},
-        notes=[f"samples without passages: {without_passages}; DeepEval writes none where none were retrieved"]
+        notes=[f"samples without passages: {without_passages}; DeepEval writes no passages if none were retrieved"]
         if without_passages
         else [],
     )
 
 
 def _cases(run: Mapping[str, Any]) -> list[tuple[str, int, dict[str, Any]]]:
-    """Return (key, index, case) for each test case, in the order of the input, not in that of finishing."""
+    """Return (key, index, case) for each test case, in the order of the input, not of completion."""
     cases = [
         (key, index, _case(case))
         for key in ("testCases", "test_results", "conversationalTestCases")
@@ -191,7 +191,7 @@ def _snake(value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _case(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a test case in snake case. Before version 1 its metrics were called metadata, and their names metrics."""
+    """Return a test case in snake case. Before version 1, metrics were in `metadata`, their names in `metrics`."""
     case = _snake(value)
     if "metrics_metadata" in case:
         old_metrics = as_objects(case.pop("metrics_metadata"))
@@ -213,7 +213,7 @@ def _conversation(
 ) -> list[ToolSample]:
     """Return a sample for each reply to the user.
 
-    The metrics judge the whole conversation, so they are kept with the last sample.
+    The metrics judge the whole conversation; they are stored with the last sample.
     """
     turns = [_snake(turn) for turn in as_objects(case["turns"])]
     messages = [{"role": turn.get("role"), "content": turn.get("content")} for turn in turns]
@@ -277,14 +277,14 @@ def _with_metrics(
         cells={**cells, "metadata": {**as_object(cells.get("metadata")), **unread_logs}},
         scores=scores,
         recorded=RecordedSample(statements=statements, judgements=tuple(judgements)),
-        notes=tuple(f"{name}: could not be taken apart, kept as metadata" for name in unread_logs),
+        notes=tuple(f"{name}: could not be parsed, kept as metadata" for name in unread_logs),
     )
 
 
 def _read_log(log: str) -> list[tuple[str, Mapping[str, Any]]] | None:
-    """Return (statement, verdict) pairs of a log; None if it is unclear which belong together.
+    """Return the (statement, verdict) pairs in a log; None if the pairs are ambiguous.
 
-    The verdicts are JSON. The statements only look like JSON: quotes in them are not escaped.
+    The verdicts are JSON. The statements look like JSON, but quotes in them are not escaped.
     """
     parts = SECTION.split(log)
     sections = {name.partition(" ")[0]: body for name, body in zip(parts[1::2], parts[2::2], strict=True)}
@@ -321,7 +321,7 @@ def _fields(runs: Iterable[Mapping[str, Any]]) -> dict[str, str]:
             "metrics: score": "score",
             "metrics: reason, success, threshold": "judgement",
             "metrics: verboseLogs": "statements",
-            "success, order, duration, cost": "left out: of the test run, not of the answers",
+            "success, order, duration, cost": "left out: about the test run, not the answers",
         }
     return fields
 
@@ -333,7 +333,7 @@ def _is_cache(file: ParsedFile) -> bool:
 def _refuse_cache(file: ParsedFile) -> NoReturn:
     raise RunFileError(
         file.path,
-        "is DeepEval's cache, whose passages are sorted, not ranked; bring the test run beside it,"
+        "is DeepEval's cache, whose passages are sorted, not ranked; import the test run next to it,"
         " .deepeval/.latest_test_run.json",
     )
 

@@ -13,7 +13,7 @@ from ragboard.records import JsonValue, Outcome, RecordedJudgement, Score, Unsco
 __all__ = ["CollectedFeedback", "Feedback", "collect_feedback"]
 
 YES_OR_NO = {"yes": 1.0, "true": 1.0, "pass": 1.0, "no": 0.0, "false": 0.0, "fail": 0.0}
-"""Words that count as a score of 1 or 0, as in MLflow's means."""
+"""Words that are scores of 1 or 0, as in MLflow's means."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +27,7 @@ class Feedback:
     error: JsonValue = None
     """Why the judge gave no value."""
     person: bool = False
-    """Whether a person gave it, not a judge or code."""
+    """Whether a person gave it, instead of a judge or code."""
 
     @property
     def in_words(self) -> str:
@@ -55,7 +55,7 @@ class Feedback:
 
 @dataclass(frozen=True, kw_only=True)
 class CollectedFeedback:
-    """The feedback on one answer, sorted by how it is stored."""
+    """The feedback on one answer, by how it is stored."""
 
     scores: Mapping[str, Outcome] = field(default_factory=dict[str, Outcome])
     judgements: tuple[RecordedJudgement, ...] = ()
@@ -66,7 +66,7 @@ class CollectedFeedback:
 def collect_feedback(feedback: Sequence[Feedback]) -> CollectedFeedback:
     """Collect feedback: scores by name, labels and explanations as judgements, and the feedback of users.
 
-    If a name repeats, its last score counts.
+    If a name is repeated, its last score is used.
     """
     scores: dict[str, Outcome] = {}
     judgements: list[RecordedJudgement] = []

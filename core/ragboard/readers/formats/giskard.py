@@ -1,4 +1,4 @@
-"""Giskard's test sets for RAG, and its reports: a folder of a test set with the answers and their scores beside it."""
+"""Giskard: test sets for RAG, and reports, which are folders with a test set, answers and scores."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["FILE_FORMATS"]
 TESTSET, ANSWERS = "testset.jsonl", "agent_answer.json"
 METRICS, DETAILS = "metrics_results.json", "report_details.json"
 DOCUMENT = re.compile(r"(?:\A|\n\n)Document \S+: ")
-"""Precedes each passage that a question was made from."""
+"""Matches the text before each passage from which a question was made."""
 COLUMNS = {"question", "reference_answer", "reference_context", "conversation_history"}
 FIELDS = {
     "id": "id",
@@ -35,9 +35,9 @@ REPORT = {
     f"{ANSWERS} documents": "contexts",
     f"{METRICS} correctness, RAGAS metrics": "score",
     f"{METRICS} correctness_reason": "judgement",
-    f"knowledge_base.json, {DETAILS}": "left out: of the test set as a whole",
+    f"knowledge_base.json, {DETAILS}": "left out: about the whole test set",
 }
-NO_DOCUMENTS = Unscored(reason="skipped", detail="Giskard counts 0 where the agent gave no documents")
+NO_DOCUMENTS = Unscored(reason="skipped", detail="the agent gave no documents, for which Giskard's score is 0")
 
 
 def _is_test_set(file: ParsedFile) -> bool:
@@ -53,7 +53,7 @@ def _read_test_set(file: ParsedFile) -> ToolFile:
     )
     metrics = _beside(folder / METRICS, dict) if in_report and (folder / METRICS).is_file() else {}
     if len(answers) != len(file.rows):
-        message = f"holds {len(answers)} answers, expected {len(file.rows)}, one for each question of {TESTSET}"
+        message = f"has {len(answers)} answers, expected {len(file.rows)}, one for each question of {TESTSET}"
         raise RunFileError(folder / ANSWERS, message)
     ids = {f"{row.get('id')}" for row in file.rows}
     if unknown := next((metric for metric in metrics if metric not in ids), None):
@@ -87,7 +87,7 @@ def _read_test_set(file: ParsedFile) -> ToolFile:
                 recorded=RecordedSample(judgements=tuple(_judgements(metric_cells))),
             )
         )
-    notes = [f"answers are joined to the {len(samples)} questions by their place, scores by id"] if in_report else []
+    notes = [f"answers are joined to the {len(samples)} questions by position, scores by id"] if in_report else []
     return ToolFile(
         tool="Giskard",
         samples=samples,
@@ -98,13 +98,13 @@ def _read_test_set(file: ParsedFile) -> ToolFile:
 
 
 def _beside(path: Path, kind: type) -> Any:
-    """Return the value of a file of the report. Raises RunFileError if it is not one of that kind."""
+    """Return the value in a file of the report. Raises RunFileError if it has another type."""
     try:
         value = parse(file_text(path, encoding_of(path)))
     except (ValueError, RecursionError) as error:
         raise RunFileError(path, f"not JSON ({what_is_wrong(error)})") from error
     if not isinstance(value, kind):
-        raise RunFileError(path, f"holds {kind_of_value(value)}, expected what Giskard's RAGReport.save writes")
+        raise RunFileError(path, f"has {kind_of_value(value)}, expected what Giskard's RAGReport.save writes")
     return value
 
 
@@ -113,7 +113,7 @@ def _is_metric(name: str) -> bool:
 
 
 def _score(value: object, name: str, *, documents: bool) -> Outcome:
-    """Return the score; unscored if it is the 0 that Giskard counts for a metric of passages without documents."""
+    """Return the score; unscored if it is the 0 that Giskard gives a metric of passages without documents."""
     number = as_number({"True": 1, "False": 0}.get(value, decode_json(value)) if isinstance(value, str) else value)
     return NO_DOCUMENTS if name.startswith("RAGAS ") and not documents and number == 0 else read_score(number)
 
@@ -135,7 +135,7 @@ def _is_part(file: ParsedFile) -> bool:
 
 
 def _refuse_part(file: ParsedFile) -> NoReturn:
-    raise RunFileError(file.path, f"is part of Giskard's report; import {TESTSET} of its folder, which reads it too")
+    raise RunFileError(file.path, f"is part of Giskard's report; import {TESTSET} from its folder instead")
 
 
 FILE_FORMATS = (

@@ -1,7 +1,7 @@
 """Haystack: evaluation reports, the results of its evaluators, and outputs of pipelines.
 
-In a report `answer` is the gold answer. Only the result of an evaluator itself has statements: its `results`, beside
-the `inputs` that were evaluated.
+In a report, `answer` is the gold answer. Only the result of an evaluator has statements: its `results`, next to the
+`inputs` that were evaluated.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _is_evaluation(file: ParsedFile) -> bool:
 
 
 def _are_results(value: object) -> bool:
-    """Return whether these are results of evaluators by name."""
+    """Return whether this is an object with the results of evaluators by name."""
     results = as_object(value)
     return bool(results) and all("individual_scores" in as_object(result) for result in results.values())
 
@@ -83,12 +83,12 @@ def _read_evaluation(file: ParsedFile) -> ToolFile:
     count = len(lists[question])
     for name, values in lists.items():
         if len(values) != count:
-            message = f"holds {len(values)} values, expected {count}, one a question"
+            message = f"has {len(values)} values, expected {count}, one for each question"
             raise RunFileError(file.path, message, field=f"inputs.{name}")
     for name, result in results.items():
         scores = as_list(result["individual_scores"])
         if len(scores) != count:
-            message = f"holds {len(scores)} scores, expected {count}, one a question"
+            message = f"has {len(scores)} scores, expected {count}, one for each question"
             raise RunFileError(file.path, message, field=f"results.{name}.individual_scores")
     samples: list[ToolSample] = []
     for index in range(count):
@@ -119,7 +119,7 @@ def _read_evaluation(file: ParsedFile) -> ToolFile:
         judge=", ".join(sorted(filter(None, models))),
         fields={
             **{f"inputs.{name}": fields.get(name, "metadata") for name in lists},
-            **{f"inputs.{name}": "left out: no list" for name in inputs if name not in lists},
+            **{f"inputs.{name}": "left out: not a list" for name in inputs if name not in lists},
             "results.*.individual_scores": "score",
             **{f"results.{name}.results": "statements" for name in checked[:1]},
             **{
@@ -178,7 +178,7 @@ def _is_results_alone(file: ParsedFile) -> bool:
 
 def _refuse_results(file: ParsedFile) -> ToolFile:
     raise RunFileError(
-        file.path, f"holds results of Haystack's evaluators without the questions and answers; save {SAVE_RESULTS}"
+        file.path, f"has results of Haystack's evaluators without the questions and answers; save {SAVE_RESULTS}"
     )
 
 
@@ -187,7 +187,7 @@ def _is_pipeline(file: ParsedFile) -> bool:
 
 
 def _outputs(file: ParsedFile) -> list[dict[str, Any]]:
-    """Return the outputs of pipelines: rows, or one object."""
+    """Return the outputs of pipelines: the rows, or a single object."""
     return file.rows or ([file.value] if isinstance(file.value, dict) else [])
 
 
@@ -209,7 +209,7 @@ def _read_pipeline(file: ParsedFile) -> ToolFile:
         if not answers:
             raise RunFileError(
                 file.path,
-                "holds no answer with its query; put an AnswerBuilder into the pipeline, or write the question, the"
+                "has no answer with its query; add an AnswerBuilder to the pipeline, or write the question, the"
                 " passages and the answer",
                 line=file.line(index),
             )
@@ -236,7 +236,7 @@ def _read_pipeline(file: ParsedFile) -> ToolFile:
             "*.documents": "contexts",
             "*.answers[].meta": "metadata",
             "*.answers[].meta.all_messages": "left out: the whole prompt",
-            "*.documents[].meta": "left out: of a passage its text, id and score are kept",
+            "*.documents[].meta": "left out: only the text, id and score of a passage are kept",
         },
     )
 
@@ -244,7 +244,7 @@ def _read_pipeline(file: ParsedFile) -> ToolFile:
 def _retrieved(row: Mapping[str, Any], answer: Mapping[str, Any]) -> list[JsonValue] | None:
     """Return the documents of the last ranking component: the shortest list that contains all documents of the answer.
 
-    An answer can list only the documents that it refers to.
+    An answer may list only the documents that it refers to.
     """
     answer_documents = as_objects(answer.get("documents"))
     ids = {str(document.get("id")) for document in answer_documents}

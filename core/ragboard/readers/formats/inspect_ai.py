@@ -1,7 +1,7 @@
 """Inspect: logs as JSON and as `.eval` archives, and the table of `samples_df`.
 
-Inspect has no field for passages: a task keeps them in the metadata or the store of a sample. What a scorer adds to its
-value is in the metadata of the score.
+Inspect has no field for passages: tasks keep them in the metadata or the store of a sample. Details of a scorer are in
+the metadata of the score.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ CONTEXTS = (
     "docs",
     "chunks",
 )
-"""Where a task may keep the passages it retrieved."""
+"""Keys under which a task may keep its retrieved passages."""
 GOLD = ("reference_contexts", "gold_contexts")
 GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 """The values of Inspect's grades: correct, partly correct, incorrect, no answer."""
@@ -61,12 +61,12 @@ FIELDS = {
     "samples[].scores.*.explanation": "judgement",
     "samples[].scores.*.metadata": "statements",
     "eval.task, eval.model, eval.task_args, eval.metadata": "configuration",
-    "samples[].events": "left out: the calls by which the answer came about",
-    "eval.task_file, eval.model_base_url": "left out: of the machine it ran on",
+    "samples[].events": "left out: the calls that produced the answer",
+    "eval.task_file, eval.model_base_url": "left out: about the machine that ran it",
 }
 CONVERT = "convert it with `inspect log convert --to json`"
 ZSTANDARD = 93
-"""The method of compression that Python's zipfile does not know before 3.14."""
+"""A compression method that Python's zipfile does not support before 3.14."""
 
 
 def _is_archive(file: ParsedFile) -> bool:
@@ -87,7 +87,7 @@ def _read_archive(file: ParsedFile) -> ToolFile:
             start = members.get("header.json") or members["_journal/start.json"]
             names = [name for name in members if name.startswith("samples/") and name.endswith(".json")]
             if sum(info.file_size for info in members.values()) > MAX_JSON:
-                raise RunFileError(file.path, f"takes more than {MAX_JSON // 2**30} GiB when it is unpacked")
+                raise RunFileError(file.path, f"unpacks to more than {MAX_JSON // 2**30} GiB")
             header = as_object(_member(file, archive, start))
             samples = [(name, _sample(_member(file, archive, members[name]))) for name in names]
     except (zipfile.BadZipFile, zlib.error, OSError, ValueError, EOFError, RuntimeError) as error:
@@ -99,7 +99,7 @@ def _read_archive(file: ParsedFile) -> ToolFile:
 
 
 def _sample(value: object) -> dict[str, Any]:
-    """Return only the parts of a sample that are read, to save memory."""
+    """Return only the parts of a sample that are used, to save memory."""
     return {key: part for key, part in as_object(value).items() if key in PARTS}
 
 
@@ -117,7 +117,7 @@ def _member(file: ParsedFile, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -
 
 
 def _unpacked(file: ParsedFile, info: zipfile.ZipInfo) -> bytes:
-    """Return the bytes of a member that Zstandard packed. Raises OSError or ValueError if they are damaged."""
+    """Return the bytes of a member packed with Zstandard. Raises OSError or ValueError if they are damaged."""
     import pyarrow as pa
 
     if not pa.Codec.is_available("zstd"):
@@ -201,7 +201,7 @@ def _tool_file(
 
 
 def _runs(name: str, epochs: Sequence[object]) -> list[str]:
-    """Return the run of each sample; if there are several epochs, each is a run."""
+    """Return the run of each sample; each of several epochs is a run."""
     several = len(set(map(str, epochs))) > 1
     return [f"{name} epoch {epoch}".strip() if several else name for epoch in epochs]
 
@@ -243,12 +243,12 @@ def _searched(sample: Mapping[str, Any]) -> list[JsonValue] | None:
 
 
 def _score_cells(sample: Mapping[str, Any], scorer: str) -> Mapping[str, Any]:
-    """Return the scores of a sample as in the log, by scorer; the first versions of Inspect had only one, `scorer`."""
+    """Return the scores of a sample in the log, by scorer. The first versions of Inspect had a single one, `scorer`."""
     return as_object(sample.get("scores")) or ({scorer: sample["score"]} if as_object(sample.get("score")) else {})
 
 
 def _scores(score_cells: Mapping[str, Any]) -> dict[str, Outcome]:
-    """Return the outcomes of a sample by scorer; if a scorer gives several scores, by scorer and key."""
+    """Return the outcomes of a sample by scorer, or by scorer and key if a scorer gives several scores."""
     outcomes: dict[str, Outcome] = {}
     for name, score in score_cells.items():
         value = as_object(score).get("value")
@@ -277,7 +277,7 @@ def _values(score_cells: Mapping[str, Any]) -> Iterator[object]:
 def _notes(values: Iterable[object]) -> list[str]:
     texts = {value for value in values if isinstance(value, str)}
     unread = sorted(text for text in texts if _outcome(text) == NO_VALUE)
-    grades = "grades are counted as Inspect does: C 1, P 0.5, I 0, N 0"
+    grades = "grades are scored as in Inspect: C 1, P 0.5, I 0, N 0"
     return [grades] * (not texts.isdisjoint(GRADES)) + [f"no score: {', '.join(unread)[:200]}"] * bool(unread)
 
 
@@ -376,8 +376,8 @@ def _read_table(file: ParsedFile) -> ToolFile:
             "metadata_*": "contexts, metadata",
             "score_*": "score",
             "epoch, eval_id": "run",
-            "log": "left out: a path of the machine it ran on",
-            "model_usage, total_tokens, total_time": "left out: of the calls",
+            "log": "left out: a path on the machine that ran it",
+            "model_usage, total_tokens, total_time": "left out: about the calls",
         },
         notes=(
             "a table of samples_df has no answers; import the log (.eval or .json) for answers and verdicts",
@@ -387,7 +387,7 @@ def _read_table(file: ParsedFile) -> ToolFile:
 
 
 def _messages(text: object) -> object:
-    """Return the messages of a text in which each message follows a line with its role."""
+    """Return the messages of a text in which a line with the role precedes each message."""
     parts = re.split(r"(?:\A|\n)(system|user|assistant|tool):\n", as_text(text))
     if len(parts) < 3 or parts[0].strip():
         return text

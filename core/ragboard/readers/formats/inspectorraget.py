@@ -1,6 +1,6 @@
 """InspectorRAGet: tasks, models, and scores of metrics and annotators (schemas 1 and 2). A model is a run.
 
-Schema 2 calls an evaluation a result, its response an output and its annotations scores.
+In schema 2, an evaluation is called a result, its response an output, and its annotations scores.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ragboard.records import JsonValue, Outcome, RecordedJudgement, RecordedSamp
 __all__ = ["FILE_FORMATS"]
 
 READ = {"task_id", "contexts", "input", "targets"}
-"""Keys of a task that fields are read from; the others become metadata."""
+"""Keys of a task that are read as fields; the others become metadata."""
 PEOPLE = "left out: they are human labels; put them in a label file under `grades` and run `ragboard labels import`"
 
 
@@ -83,7 +83,7 @@ def _read(file: ParsedFile) -> ToolFile:
         f"{key}[].{'output' if key == 'results' else 'model_response'}": "answer",
         f"{key}[].model_id, models": "run",
         f"{key}[].{'scores' if key == 'results' else 'annotations'}": "score, judgement",
-        "documents[].title, models[].owner": "left out: no part of a passage or an answer",
+        "documents[].title, models[].owner": "left out: not part of a passage or an answer",
     }
     return ToolFile(
         tool="InspectorRAGet",
@@ -97,7 +97,7 @@ def _read(file: ParsedFile) -> ToolFile:
 def _read_annotations(
     annotations: object, metrics: Mapping[str, Mapping[str, Any]]
 ) -> tuple[dict[str, Outcome], tuple[RecordedJudgement, ...], set[str]]:
-    """Return scores and judgements of algorithms about an answer, and the names of the human ratings."""
+    """Return the scores and judgements of an answer by algorithms, and the names of the human ratings."""
     scores: dict[str, Outcome] = {}
     texts: list[RecordedJudgement] = []
     human_metrics: set[str] = set()
@@ -122,7 +122,7 @@ def _read_annotations(
 
 
 def _passages(passages: object, documents: Mapping[str, Mapping[str, Any]]) -> JsonValue:
-    """Return the passages with the texts of the documents that they name."""
+    """Return the passages with the texts of the documents that they refer to."""
     if not isinstance(passages, list):
         return None
     result: list[JsonValue] = []

@@ -1,7 +1,7 @@
 """LangChain: outputs of chains with their documents, traced runs, states of graphs, and its evaluation of answers.
 
-A document is an object with `page_content`, the same inside `{"lc": 1, "kwargs": {..}}`, or as Python prints it. It has
-no score of its own: a retriever that gives one puts it into the metadata.
+A document is an object with `page_content`, such an object inside `{"lc": 1, "kwargs": {..}}`, or its Python repr. It
+has no field for a score: retrievers write the score into the metadata.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ QUESTIONS = ("input", "question", "query")
 ANSWERS = ("answer", "output", "result", "response")
 CONTEXTS = ("context", "source_documents", "documents", "docs")
 SCORES = ("score", "relevance_score", "_score")
-DOCUMENTS_LEFT_OUT = "left out: of a passage its text, id and score are kept"
+DOCUMENTS_LEFT_OUT = "left out: only the text, id and score of a passage are kept"
 
 
 def _document(value: object) -> Mapping[str, Any]:
@@ -68,7 +68,7 @@ def _printed(text: str) -> Mapping[str, Any]:
 
 
 def _passages(value: Any) -> Any:
-    """Return the documents of a list as passages; other values stay unchanged."""
+    """Return the documents in a list as passages; other values unchanged."""
     if not isinstance(value, list):
         return value
     return [_passage(_document(item)) if _document(item) else item for item in value]
@@ -85,7 +85,7 @@ def _has_documents(value: object) -> bool:
 
 
 def _chain(file: ParsedFile) -> Mapping[str, str] | None:
-    """Return the keys of the chain whose output the rows are."""
+    """Return the output keys of the chain that wrote the rows."""
     for chain in CHAINS:
         has_keys = set(chain.values()) <= file.columns
         if has_keys and any(_has_documents(row.get(chain["contexts"])) for row in file.rows[:20]):
@@ -113,7 +113,7 @@ def _read_chain(file: ParsedFile) -> ToolFile:
                 cells=drop_missing(cells) | ({"metadata": metadata} if metadata else {}),
                 line=file.line(index),
                 location=f"[{index}]" if file.kind == "JSON" else "",
-                notes=("contexts: documents as Python prints them, without their ids",) if printed else (),
+                notes=("contexts: documents printed by Python, without their ids",) if printed else (),
             )
         )
     field_of_column = {key: field for field, key in columns_of_fields.items() if key in file.columns}
@@ -131,10 +131,10 @@ def _is_runs(file: ParsedFile) -> bool:
 
 
 def _read_runs(file: ParsedFile) -> ToolFile:
-    """Read each root run as a sample; without passages in its outputs, those of its retrievers are used."""
+    """Read each root run as a sample. If its outputs have no passages, those of its retrievers are used."""
     roots = [index for index, row in enumerate(file.rows) if row.get("parent_run_id") is None]
     if not roots:
-        raise RunFileError(file.path, "holds only inner runs, expected the run of the whole chain (no parent_run_id)")
+        raise RunFileError(file.path, "has only inner runs, expected the run of the whole chain (no parent_run_id)")
     roots.sort(key=lambda index: as_text(file.rows[index].get("dotted_order")))
     retrieved: dict[str, Any] = {}
     for row in sorted(file.rows, key=lambda row: as_text(row.get("dotted_order"))):
@@ -185,7 +185,7 @@ def _read_runs(file: ParsedFile) -> ToolFile:
 def _key(
     file: ParsedFile, values: Mapping[str, Any], names: Sequence[str], location: str, index: int, excluded: Any = ()
 ) -> str:
-    """Return the key of the text of a chain: one of the usual names, else the only text that is not in `excluded`."""
+    """Return the key of a chain's text: one of the usual names, else the only text that is not in `excluded`."""
     usual_names = [name for name in names if values.get(name) is not None]
     texts = usual_names[:1] or [
         name for name, value in values.items() if isinstance(value, str) and name not in excluded
@@ -224,7 +224,7 @@ def _message(value: object) -> Mapping[str, Any]:
 
 
 def _is_states(file: ParsedFile) -> bool:
-    """Return whether rows are states of a graph: messages, maybe with the documents that were retrieved."""
+    """Return whether rows are states of a graph: messages, possibly with the retrieved documents."""
     conversations = [as_list(row.get("messages")) for row in file.rows[:20]]
     return (
         bool(conversations)

@@ -1,7 +1,7 @@
-"""Observations and experiments of Langfuse; what its SDK posts is read as OpenTelemetry.
+"""Langfuse: observations and experiments. What its SDK sends is read as OpenTelemetry.
 
-An observation is a step of a trace. The API lists them in camel case under `data`, the blob export writes one a line in
-snake case; input and output are JSON as text in both.
+An observation is a step of a trace. The API lists observations in camel case under `data`; the blob export writes one
+per line in snake case. In both, input and output are JSON as text.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from ragboard.records import JsonValue, RecordedSample
 __all__ = ["ATTRIBUTES", "FILE_FORMATS", "SCOPE", "attributes_of"]
 
 SCOPE = "langfuse-sdk"
-"""The name under which Langfuse's SDK records spans."""
+"""The scope name of spans that Langfuse's SDK records."""
 
 ATTRIBUTES = {
     "langfuse.observation.type": "",
@@ -66,7 +66,7 @@ USES = {
 
 
 def attributes_of(attributes: Mapping[str, JsonValue]) -> dict[str, Any]:
-    """Return the span fields that the attributes of Langfuse's SDK give."""
+    """Return the fields of a Span from the attributes of Langfuse's SDK."""
     input_value, output_value = (
         decode_value(attributes.get(f"langfuse.observation.{side}", attributes.get(f"langfuse.trace.{side}")))
         for side in ("input", "output")
@@ -162,7 +162,7 @@ def _is_scores(file: ParsedFile) -> bool:
 def _refuse_scores(file: ParsedFile) -> ToolFile:
     raise RunFileError(
         file.path,
-        "holds scores of Langfuse without the answers they are about; import the observations of the same traces",
+        "has scores of Langfuse without the answers that were scored; import the observations of the same traces",
     )
 
 
@@ -217,7 +217,7 @@ def _read_experiment(file: ParsedFile) -> ToolFile:
 
 
 def _feedback(score: Mapping[str, JsonValue]) -> Feedback:
-    """Return a score of the API, or an evaluation of the runner; for a categorical score the value is its label."""
+    """Return a score of the API or an evaluation of the runner. A categorical score has its label as value."""
     label = score.get("stringValue") or score.get("string_value")
     return Feedback(
         name=text_of(score.get("name")) or "score",

@@ -1,4 +1,4 @@
-"""Experiments and data sets of LangSmith: rows of `evaluate`, their table, and examples.
+"""LangSmith: experiments (rows of `evaluate`, and their table) and datasets (examples).
 
 The keys of `inputs` and `outputs` are chosen by the user. The outputs of an example are its reference.
 """
@@ -90,7 +90,7 @@ def _read_rows(file: ParsedFile) -> ToolFile:
 
 
 def _feedback(result: Mapping[str, JsonValue]) -> Feedback:
-    """Return a result of an evaluator; one that failed has its error as comment."""
+    """Return a result of an evaluator. A failed evaluator has its error as comment."""
     score, comment = result.get("score"), result.get("comment")
     failed = bool(as_object(result.get("extra")).get("error")) and score is None
     return Feedback(

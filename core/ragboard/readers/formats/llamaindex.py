@@ -1,4 +1,4 @@
-"""LlamaIndex: responses with their source nodes, results of its evaluators, data sets and predictions."""
+"""LlamaIndex: responses with source nodes, results of evaluators, datasets and predictions."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ from ragboard.records import JsonValue, Outcome, RecordedJudgement, RecordedSamp
 __all__ = ["FILE_FORMATS"]
 
 PRINTED = re.compile(r"Node ID: (?P<id>\S+)\nText: (?P<text>.*?)(?:\nScore: +(?P<score>\S+))?\s*", re.DOTALL)
-"""A node printed with `str()`: line breaks became spaces, lines wrap at 70 characters, the text is cut at 350."""
+"""A node printed with `str()`. Line breaks became spaces, lines are wrapped at 70 characters, and the text is cut
+at 350."""
 MAX_PRINTED_CHARS = 350
 SAVE_NODES = "write node.get_content() of each source node instead"
 SOURCES = "> Source (Doc id:"
-"""How `get_formatted_sources()` begins, which cuts each text at 100 characters."""
+"""The beginning of the output of `get_formatted_sources()`, which cuts each text at 100 characters."""
 DATASET = "rag_dataset.json"
-"""The name under which LlamaIndex distributes the data set of predictions."""
+"""The file name of the dataset of predictions, as LlamaIndex distributes it."""
 
 
 def _is_responses(file: ParsedFile) -> bool:
@@ -62,7 +63,7 @@ def _read_responses(file: ParsedFile) -> ToolFile:
         )
     question = "query" if "query" in file.columns else "question"
     if question not in file.columns:
-        raise RunFileError(file.path, 'holds responses without their questions; add "query" to each')
+        raise RunFileError(file.path, 'has responses without their questions; add "query" to each')
     return ToolFile(
         tool="LlamaIndex",
         samples=samples,
@@ -70,8 +71,8 @@ def _read_responses(file: ParsedFile) -> ToolFile:
             question: "question",
             "response": "answer",
             "source_nodes": "contexts",
-            "source_nodes[].node.metadata": "left out: of a passage its text, id and score are kept",
-            "metadata": "left out: repeats what the nodes have",
+            "source_nodes[].node.metadata": "left out: only the text, id and score of a passage are kept",
+            "metadata": "left out: repeated in the nodes",
         },
     )
 
@@ -107,7 +108,7 @@ def _is_formatted(file: ParsedFile) -> bool:
 def _refuse_formatted(file: ParsedFile) -> ToolFile:
     raise RunFileError(
         file.path,
-        f"holds sources as LlamaIndex's get_formatted_sources() writes them, cut after 100 characters; {SAVE_NODES}",
+        f"has sources written by LlamaIndex's get_formatted_sources(), cut after 100 characters; {SAVE_NODES}",
     )
 
 
@@ -129,7 +130,7 @@ def _read_batch(file: ParsedFile) -> ToolFile:
     samples: list[ToolSample] = []
     for name, evaluator_results in results.items():
         if len(evaluator_results) != len(results[first]):
-            message = f"holds {len(evaluator_results)} results, expected {len(results[first])} as in {first!r}"
+            message = f"has {len(evaluator_results)} results, expected {len(results[first])} as in {first!r}"
             raise RunFileError(file.path, message, field=name)
     for index in range(len(results[first])):
         by_evaluator = {name: as_object(evaluator_results[index]) for name, evaluator_results in results.items()}
@@ -138,7 +139,7 @@ def _read_batch(file: ParsedFile) -> ToolFile:
                 by_evaluator[first].get("query"),
                 by_evaluator[first].get("response"),
             ):
-                message = f"is about another question or answer than the result of {first!r} at this place"
+                message = f"has another question or answer than the result of {first!r} at this position"
                 raise RunFileError(file.path, message, field=f"{name}[{index}]")
         contexts = next(
             (result["contexts"] for result in by_evaluator.values() if result.get("contexts") is not None), None
@@ -179,7 +180,7 @@ def _read_batch(file: ParsedFile) -> ToolFile:
             "*[].score": "score",
             "*[].passing, feedback": "judgement",
         },
-        notes=("the results of each evaluator are joined by their place", "the file does not name the judge model"),
+        notes=("the results of the evaluators are joined by position", "the file does not name the judge model"),
     )
 
 
@@ -230,24 +231,24 @@ def _is_predictions(file: ParsedFile) -> bool:
 
 
 def _read_predictions(file: ParsedFile) -> ToolFile:
-    """Join the predictions with the questions of the data set, which are in the same order."""
+    """Join the predictions with the questions of the dataset, which are in the same order."""
     dataset_path = file.path.parent / DATASET
     if not dataset_path.is_file():
         raise RunFileError(
             file.path,
-            f"holds LlamaIndex's predictions without their questions; put the data set beside it as {DATASET}",
+            f"has LlamaIndex's predictions without their questions; save the dataset next to it as {DATASET}",
         )
     predictions = file.value["predictions"]
     examples = _examples(dataset_path)
     if len(examples) != len(predictions):
-        message = f"holds {len(predictions)} predictions, but {DATASET} beside it has {len(examples)} examples"
+        message = f"has {len(predictions)} predictions, but {DATASET} next to it has {len(examples)} examples"
         raise RunFileError(file.path, message)
     dataset = _dataset(examples, predictions)
     return ToolFile(
         tool=dataset.tool,
         samples=dataset.samples,
         fields=dataset.fields,
-        notes=(f"questions and references are from {DATASET} beside the file, joined by their place",),
+        notes=(f"questions and references are from {DATASET} next to the file, joined by position",),
     )
 
 
@@ -255,15 +256,15 @@ def _examples(path: Path) -> Sequence[Any]:
     try:
         value = parse(file_text(path, "utf-8"))
     except (ValueError, RecursionError) as error:
-        raise RunFileError(path, "not JSON, expected LlamaIndex's data set") from error
+        raise RunFileError(path, "not JSON, expected LlamaIndex's dataset") from error
     if not isinstance(value, dict) or not isinstance(value.get("examples"), list):
-        raise RunFileError(path, "has no list of examples, expected LlamaIndex's data set")
+        raise RunFileError(path, "has no list of examples, expected LlamaIndex's dataset")
     return as_list(value["examples"])
 
 
 FILE_FORMATS = (
     FileFormat(name="LlamaIndex evaluation", recognises=_is_batch, read=_read_batch),
-    FileFormat(name="LlamaIndex data set", recognises=_is_dataset, read=_read_dataset),
+    FileFormat(name="LlamaIndex dataset", recognises=_is_dataset, read=_read_dataset),
     FileFormat(name="LlamaIndex predictions", recognises=_is_predictions, read=_read_predictions),
     FileFormat(name="LlamaIndex sources", recognises=_is_formatted, read=_refuse_formatted),
     FileFormat(name="LlamaIndex responses", recognises=_is_responses, read=_read_responses),

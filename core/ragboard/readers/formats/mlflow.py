@@ -1,7 +1,7 @@
-"""Traces of MLflow: one, a list of them, and the tables of `search_traces` and `genai.evaluate`.
+"""MLflow: a trace, a list of traces, and the tables of `search_traces` and `genai.evaluate`.
 
-Attributes of a span are JSON as text. The assessments of a trace are feedback of judges and users; an assessment that
-is an expectation holds the reference.
+Attributes of a span are JSON as text. The assessments of a trace are feedback from judges and users, or expectations,
+which have the reference.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ragboard.records import JsonValue
 
 __all__ = ["ATTRIBUTES", "FILE_FORMATS", "attributes_of"]
 
-# What each attribute of a span becomes; "": it is only used to read the others.
+# How each attribute of a span is used. Empty: only used to read other attributes.
 ATTRIBUTES = {
     "mlflow.spanType": "",
     "mlflow.spanInputs": "question",
@@ -38,7 +38,7 @@ ATTRIBUTES = {
     "mlflow.spanLogLevel": "",
 }
 
-# What each part of a trace becomes, for the report of an import.
+# How each part of a trace is used, for the import report.
 FIELDS = {
     "spans.mlflow.spanInputs": "question",
     "spans.mlflow.spanOutputs": "answer",
@@ -59,7 +59,7 @@ REPEATED_COLUMNS = "request, response, trace, NAME/value, NAME/rationale"
 
 
 def attributes_of(attributes: Mapping[str, JsonValue]) -> dict[str, Any]:
-    """Return the span fields that MLflow's attributes give."""
+    """Return the fields of a Span from MLflow's attributes."""
     kind = text_of(decode_value(attributes.get("mlflow.spanType")))
     inputs, outputs = (
         decode_value(attributes.get("mlflow.spanInputs")),
@@ -119,7 +119,7 @@ def _read_traces(file: ParsedFile) -> ToolFile:
 
 
 def _read_table(file: ParsedFile) -> ToolFile:
-    """Read a table: a row has the fields of `info`, and the spans; its text `trace` repeats both."""
+    """Read a table. A row has the fields of `info` and the spans; its text `trace` repeats both."""
     traces: list[tuple[Mapping[str, JsonValue], list[Mapping[str, JsonValue]]]] = []
     for row in as_objects(clean_value(file)):
         info: Mapping[str, JsonValue] = {
@@ -132,7 +132,7 @@ def _read_table(file: ParsedFile) -> ToolFile:
             info, spans = as_object(trace.get("info")) or info, as_objects(as_object(trace.get("data")).get("spans"))
         traces.append((info, spans))
     return replace(
-        _tool_file(file, traces), fields=FIELDS | {REPEATED_COLUMNS: "left out: the spans and assessments say the same"}
+        _tool_file(file, traces), fields=FIELDS | {REPEATED_COLUMNS: "left out: repeated in the spans and assessments"}
     )
 
 
@@ -156,7 +156,7 @@ def _tool_file(
 def _spans(
     info: Mapping[str, JsonValue], steps: Sequence[Mapping[str, JsonValue]], line: int, location: str
 ) -> list[Span]:
-    """Return the spans of a trace; feedback, reference and metadata of the trace are with its first root."""
+    """Return the spans of a trace. Its first root has the feedback, reference and metadata of the trace."""
     assessments = [
         assessment for assessment in as_objects(info.get("assessments")) if assessment.get("valid") is not False
     ]

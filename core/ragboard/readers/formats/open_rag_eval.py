@@ -1,7 +1,7 @@
-"""Open RAG Eval: answers with a row for each passage, and what its evaluators wrote, with columns for each run.
+"""Open RAG Eval: answers with a row for each passage, and results of evaluators with columns for each run.
 
-Cells of evaluators hold JSON: passages by id, parts of the answer, nuggets, claims and verdicts. No verdict is of a
-statement against the passages, so all are kept as judgements.
+Cells of evaluators have JSON: passages by id, parts of the answer, nuggets, claims and verdicts. No verdict compares a
+statement with the passages, so all of them are stored as judgements.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ragboard.records import PASSAGE_GRADE, JsonValue, Outcome, RecordedJudgemen
 __all__ = ["FILE_FORMATS"]
 
 NO_ANSWER = {"NO_ANSWER", "API_ERROR"}
-"""What its connectors write if the system gave no answer."""
+"""Texts that its connectors write if the system gave no answer."""
 QUERIES = "queries.csv"
 """The name of the file of queries in its documentation."""
 ANSWER_COLUMNS = {"query_id", "query", "query_run", "passage_id", "passage", "generated_answer"}
@@ -70,7 +70,7 @@ def _read_answers(file: ParsedFile) -> ToolFile:
                 cells=drop_missing(cells),
                 line=file.line(indexes[0]),
                 run=f"run_{run}" if several else "",
-                notes=(f"answer: {answer} is no answer",) if failed else (),
+                notes=(f"answer: {answer} is not an answer",) if failed else (),
             )
         )
     return ToolFile(
@@ -93,8 +93,8 @@ def _read_answers(file: ParsedFile) -> ToolFile:
 def _references(file: ParsedFile) -> tuple[dict[str, str], tuple[str, ...]]:
     """Return the expected answers by query_id from the tool's file of queries, and a note about it.
 
-    The file is beside the answers, or above a folder `results`. A file without expected answers or with other queries
-    is ignored. Raises RunFileError if it cannot be read.
+    The file is next to the answers, or in the parent folder of `results`. A file without expected answers, or with
+    other queries, is ignored. Raises RunFileError if it cannot be read.
     """
     queries = {str(row.get("query_id")): row.get("query") for row in file.rows}
     folder = file.path.absolute().parent
@@ -110,13 +110,13 @@ def _references(file: ParsedFile) -> tuple[dict[str, str], tuple[str, ...]]:
         if not expected:
             continue
         if any(row.get("query") != queries[str(row["query_id"])] for row in matching):
-            return {}, (f"{QUERIES} is left out: it has other queries under the same query_id",)
+            return {}, (f"{QUERIES} is ignored: it has other queries with the same query_id",)
         return expected, (f"references are from {QUERIES}, joined by query_id",)
     return {}, ()
 
 
 def _single_value(file: ParsedFile, indexes: Sequence[int], column: str) -> Any:
-    """Return the one value of a column in the rows of a sample."""
+    """Return the value of a column that must be the same in all rows of a sample."""
     values = [(index, value) for index in indexes if (value := file.rows[index].get(column)) is not None]
     for index, value in values:
         if value != values[0][1]:
@@ -127,7 +127,7 @@ def _single_value(file: ParsedFile, indexes: Sequence[int], column: str) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class _Cells:
-    """The cells of one run in one row, by column name without the run; JSON texts are decoded."""
+    """The cells of one run in one row, by column name without the run. JSON texts are parsed."""
 
     path: Path
     line: int

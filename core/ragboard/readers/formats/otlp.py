@@ -1,4 +1,4 @@
-"""Traces of OpenTelemetry: OTLP as JSON, as lines of JSON and as protobuf, and what the console exporter prints.
+"""OpenTelemetry: traces in OTLP as JSON, JSON lines and protobuf, and the output of the console exporter.
 
 The attributes of a span follow a convention: OpenInference (Phoenix, Arize), GenAI (OpenTelemetry's own), or those of
 the SDKs of Langfuse and MLflow.
@@ -76,7 +76,7 @@ def openinference(raw: RawSpan) -> dict[str, Any]:
             decoded_output if isinstance(decoded_output, list) else None
         )
         if documents is None and output_value in (None, "") and not attributes.get("retrieval.documents"):
-            documents = []  # the convention writes nothing where nothing was found
+            documents = []  # the convention writes no attribute if nothing was found
     return {
         "kind": kind,
         "input": (kind == "llm" and _chat(attributes, "llm.input_messages")) or input_value,
@@ -90,7 +90,7 @@ def openinference(raw: RawSpan) -> dict[str, Any]:
 
 
 def _chat(attributes: Mapping[str, JsonValue], prefix: str) -> list[JsonValue]:
-    """Return the messages with a text that OpenInference writes as flat keys; a message may have several parts."""
+    """Return the messages with text that OpenInference writes as flat keys. A message can have several parts."""
     messages: list[JsonValue] = []
     for message in objects_of_flat_keys(attributes, prefix):
         parts = [
@@ -103,12 +103,12 @@ def _chat(attributes: Mapping[str, JsonValue], prefix: str) -> list[JsonValue]:
 
 
 def _settings(parameters: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """Return the settings that are a number, a text, true or false; not tools and messages."""
+    """Return the settings that are a number, a text, true or false, without tools and messages."""
     return {key: value for key, value in parameters.items() if isinstance(value, (int, float, str))}
 
 
 def _tokens(attributes: Mapping[str, JsonValue], *names: str) -> tuple[int, int]:
-    """Return the numbers of tokens, which are texts in a CSV; 0 if missing."""
+    """Return the numbers of tokens; 0 if missing. In a CSV they are texts."""
     prompt, completion = (read_score(attributes.get(name)) for name in names)
     return (
         int(prompt.value) if isinstance(prompt, Score) else 0,
@@ -170,7 +170,7 @@ CONVENTIONS: Mapping[str, tuple[str, Callable[[RawSpan], dict[str, Any]]]] = {
     "gen_ai.operation.name": ("OpenTelemetry", genai),
     "mlflow.spanType": ("MLflow", lambda raw: mlflow.attributes_of(raw.attributes)),
 }
-"""By the attribute that all spans of a convention have: the name of the convention, and the function that reads it."""
+"""Conventions, by the attribute that all their spans have: the name, and the function that reads the attributes."""
 
 USES = {
     "openinference.span.kind": "",
@@ -212,7 +212,7 @@ USES = {
 def read_raw(file: ParsedFile, raw: Sequence[RawSpan], tool: str = "") -> ToolFile:
     """Return the samples of spans that each follow one of the conventions.
 
-    Spans without a convention keep their place in the trace.
+    Spans without a convention are kept as levels of the trace.
     """
     spans: list[Span] = []
     tools: list[str] = []
@@ -241,9 +241,7 @@ def read_raw(file: ParsedFile, raw: Sequence[RawSpan], tool: str = "") -> ToolFi
         *(name for raw_span in raw for name, _ in raw_span.events),
     )
     if not tools:
-        problem = (
-            f"holds {len(raw)} spans of OpenTelemetry, none with" if raw else "holds no spans of OpenTelemetry with"
-        )
+        problem = f"has {len(raw)} spans of OpenTelemetry, none with" if raw else "has no spans of OpenTelemetry with"
         raise RunFileError(
             file.path,
             f"{problem} attributes of OpenInference, GenAI, Langfuse or MLflow; record the traces with one of them",
@@ -258,13 +256,13 @@ def _project(resource: Mapping[str, JsonValue]) -> str:
 
 
 def _get(value: Mapping[str, JsonValue], name: str) -> JsonValue:
-    """Return a field under its name in camel case or in snake case."""
+    """Return a field by its name in camel case or snake case."""
     cell = value.get(name)
     return cell if cell is not None else value.get(re.sub(r"(?=[A-Z])", "_", name).lower())
 
 
 def _otlp_spans(request: JsonValue, line: int, prefix: str = "") -> Iterator[RawSpan]:
-    """Yield the spans of an export request; an evaluation in a log record becomes a child of its span."""
+    """Yield the spans of an export request. An evaluation in a log record becomes a child of its span."""
     for resource_index, group in enumerate(as_objects(_get(as_object(request), "resourceSpans"))):
         resource = _attributes(as_object(group.get("resource")))
         for scope_index, scope_group in enumerate(as_objects(_get(group, "scopeSpans"))):
@@ -319,7 +317,7 @@ def otlp_span(
 
 
 def _attributes(holder: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """Return the attributes by name, from OTLP's list of pairs or from an object, as the console exporter prints it."""
+    """Return the attributes by name, from OTLP's list of pairs or from the console exporter's object."""
     attributes = holder.get("attributes")
     if isinstance(attributes, Mapping):
         return dict(attributes)

@@ -61,7 +61,7 @@ LENGTH_DELIMITED = 2
 
 
 def read_requests(path: Path) -> dict[str, Any]:
-    """Return the requests in a file as one; they can be length-prefixed, as the collector's file exporter writes them.
+    """Return the requests in a file as one. They can be length-prefixed, as the collector's file exporter writes them.
 
     Raises RunFileError for any other file.
     """
@@ -77,7 +77,7 @@ def read_requests(path: Path) -> dict[str, Any]:
 
 
 def _length_prefixed(data: bytes) -> Iterator[bytes]:
-    """Yield the messages, each of which follows four bytes with its length."""
+    """Yield the messages. Four bytes with its length precede each message."""
     position = 0
     while position < len(data):
         (length,) = struct.unpack_from(">I", data, position)
@@ -154,4 +154,4 @@ def _varint(data: memoryview, position: int) -> tuple[int, int]:
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
             return value & (2**64 - 1), position
-    raise ValueError("a number of more than 64 bits")
+    raise ValueError("a number with more than 64 bits")

@@ -1,7 +1,7 @@
-"""Spans, experiments and evaluations of Phoenix, and the tables that its helpers make of the spans.
+"""Phoenix: spans, experiments and evaluations, and the tables of spans by its helper functions.
 
-The dataframe of spans has a row for each span and a column for each attribute; REST answers have them under `data`. An
-experiment has a row for each answer, with its annotations.
+The dataframe of spans has a row for each span and a column for each attribute. REST responses have the spans under
+`data`. An experiment has a row for each answer, with its annotations.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ FORMATS = (
     ),
 )
 
-JOINED = "passages are joined in this file: each sample has one, with the text of all"
+JOINED = "passages are joined in this file: each sample has one passage with the text of all"
 
 
 def _is_dataframe(file: ParsedFile) -> bool:
@@ -89,7 +89,7 @@ def _read_dataframe(file: ParsedFile) -> ToolFile:
 
 
 def _flat(name: str, value: JsonValue) -> dict[str, JsonValue]:
-    """Return a list of objects as flat keys, as OpenTelemetry spans have it; any other value under its own name."""
+    """Return a list of objects as flat keys, as in OpenTelemetry spans; any other value under its name."""
     if not isinstance(value, list) or not value or not all(isinstance(item, Mapping) for item in value):
         return {name: value}
     return {f"{name}.{index}.{key}": cell for index, item in enumerate(as_objects(value)) for key, cell in item.items()}
@@ -100,7 +100,7 @@ def _error(row: Mapping[str, JsonValue]) -> str:
 
 
 def _data(value: object) -> list[Mapping[str, JsonValue]]:
-    """Return the spans of an API answer, or a list of them as the client returns it."""
+    """Return the spans of an API response, or of a list as the client returns it."""
     return as_objects(value.get("data") if isinstance(value, dict) else value)
 
 
@@ -149,7 +149,7 @@ def _is_annotations(file: ParsedFile) -> bool:
 def _refuse_annotations(file: ParsedFile) -> ToolFile:
     raise RunFileError(
         file.path,
-        "holds annotations of Phoenix without the spans they are about; import an experiment, which has both"
+        "has annotations of Phoenix without their spans; import an experiment, which has both"
         " (/v1/experiments/ID/json), or the spans (get_spans_dataframe)",
     )
 
@@ -246,7 +246,7 @@ def _read_evals(file: ParsedFile) -> ToolFile:
     }
     if not field_of["question"]:
         raise RunFileError(
-            file.path, f"holds evaluations of Phoenix without a question: no column is called {', '.join(QUESTIONS)}"
+            file.path, f"has evaluations of Phoenix without a question: no column is called {', '.join(QUESTIONS)}"
         )
     field_of["reference"] = next((name for name in ("reference", "expected", "ground_truth") if name in columns), "")
     fields = {column: field for field, column in field_of.items() if column}
@@ -336,7 +336,7 @@ def _read_joined(file: ParsedFile) -> ToolFile:
             "metadata": drop_missing(metadata),
         }
         samples.append(ToolSample(cells=drop_missing(cells), line=file.line(index)))
-    notes = [JOINED, "traces that retrieved nothing are not in such a file; the spans have them (get_spans_dataframe)"]
+    notes = [JOINED, "the file has no traces without retrieval; export the spans to include them (get_spans_dataframe)"]
     if texts == "reference":
         notes.append("Phoenix calls the passages `reference`; to read it as the reference, --map reference=reference")
     return ToolFile(

@@ -1,7 +1,7 @@
-"""promptfoo: results as JSON, JSONL and CSV, a run for each pair of provider and prompt.
+"""promptfoo: results as JSON, JSONL and CSV. Each pair of provider and prompt is a run.
 
-Question, passages and reference are variables of the test, under names of the user's choice; passages may also be in
-what the provider gave back.
+Question, passages and reference are variables of the test, with names that the user chose. Passages may also be in the
+response of the provider.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ NAMES = {
         "id": "id",
     }.items()
 }
-"""Names of variables that a field is read from, most likely first."""
+"""Names of variables that are read as each field, most likely first."""
 ANSWERS = ("answer", "output", "text", "response", "result", "content")
-"""Where an output that is an object has its text."""
+"""Keys of the text in an output that is an object."""
 LONGEST_LABEL = 40
 ONE_TEXT = "contexts: one text kept as one passage"
-"""The note on the passages that a variable holds, which may be several."""
+"""The note on a variable whose text may be several passages."""
 ERROR = 2
-"""The `failureReason` of a result without an answer; 1 is a failed assertion."""
+"""The `failureReason` of a result without an answer (1 is a failed assertion)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,13 +51,13 @@ class _Output:
     """The output of a provider for a prompt and the variables of one test."""
 
     index: int
-    """The number of its pair of provider and prompt, from 0."""
+    """The index of its pair of provider and prompt."""
     provider: str
     prompt: str
-    """The template, or what it is called."""
+    """The prompt template, or its name."""
     sample: ToolSample
     error: str = ""
-    """Why there is no answer; empty if there is one."""
+    """The reason why there is no answer; empty if there is one."""
 
 
 def _is_results(file: ParsedFile) -> bool:
@@ -97,7 +97,7 @@ def _graders(result: Mapping[str, Any]) -> list[object]:
 
 
 def _provider(provider: object) -> str:
-    """Return the name of a provider, its label if it has one."""
+    """Return the label of a provider, or its name if it has no label."""
     return as_text(provider) or as_text(as_object(provider).get("label")) or as_text(as_object(provider).get("id"))
 
 
@@ -140,7 +140,7 @@ def _output(result: Mapping[str, Any], template: ToolSample, templates: Sequence
 
 
 def _cells(variables: Mapping[str, Any], metadata: Mapping[str, Any], prompt: str) -> dict[str, JsonValue]:
-    """Return the fields that are variables; the whole prompt is the question where no variable is."""
+    """Return the fields from variables. If no variable is the question, the whole prompt is."""
     by_field = {field: _first_named(variables, field) for field in NAMES}
     if not by_field["question"][0]:
         by_field["question"] = next(iter(variables.items())) if len(variables) == 1 else ("", prompt or None)
@@ -152,7 +152,7 @@ def _cells(variables: Mapping[str, Any], metadata: Mapping[str, Any], prompt: st
 
 
 def _first_named(values: Mapping[str, Any], field: str) -> tuple[str, Any]:
-    """Return (name, value) for the first usual name of the field that is among the values; ("", None) without one."""
+    """Return (name, value) of the first usual name of the field in the values; ("", None) if there is none."""
     return next(((name, values[name]) for name in NAMES[field] if values.get(name) is not None), ("", None))
 
 
@@ -165,7 +165,7 @@ def _answer(output: object) -> tuple[JsonValue, Mapping[str, Any]]:
 
 
 def _scores(result: Mapping[str, Any], graded: Sequence[Mapping[str, Any]]) -> dict[str, Outcome]:
-    """Return the score of the test, of each named metric, and of the assertions without a name by their type."""
+    """Return the scores of the test, of named metrics, and of unnamed assertions by their type."""
     numbers = {"score": as_number(result.get("score"))}
     numbers |= {name: as_number(value) for name, value in as_object(result.get("namedScores")).items()}
     for part in graded:
@@ -194,7 +194,7 @@ def _is_table(file: ParsedFile) -> bool:
 
 
 def _read_table(file: ParsedFile) -> ToolFile:
-    """Read a CSV: variables, then repeated columns for each output with its text, status, scores and reason."""
+    """Read a CSV. Columns of variables come first, then for each output columns of text, status, scores and reason."""
     columns = list(dict.fromkeys(name for row in file.rows for name in row))
     starts = [index for index, name in enumerate(columns) if HEADING.fullmatch(name)]
     outputs: list[_Output] = []
@@ -228,7 +228,7 @@ def _read_table(file: ParsedFile) -> ToolFile:
             error = (reason or answer or "no answer") if failed else ""
             prompt = prompt.partition("#")[0] if index else prompt
             outputs.append(_Output(index=index, provider=provider, prompt=prompt, sample=sample, error=error))
-    return _tool_file(outputs, set(), notes=["scores are rounded to two decimals in a CSV; a JSON file has all"])
+    return _tool_file(outputs, set(), notes=["a CSV has scores with two decimals; import JSON for exact scores"])
 
 
 def _tool_file(
@@ -267,8 +267,8 @@ def _tool_file(
             "score, namedScores": "score",
             "gradingResult.componentResults": "judgement",
             "provider, prompt": "run",
-            "config": "left out: it names servers and keys",
-            "latencyMs, cost, tokenUsage": "left out: of the calls",
+            "config": "left out: may name servers and keys",
+            "latencyMs, cost, tokenUsage": "left out: about the calls",
         },
         notes=notes,
     )

@@ -1,7 +1,8 @@
-"""Data sets, results and traces of ragas, every version.
+"""ragas, all versions: datasets, results and traces.
 
-A table has one column for each metric, settings in brackets. Traces are the calls of its judge: `result.ragas_traces`,
-a flat list that links evaluation, rows, metrics and prompts, or `result.traces` beside each sample.
+A table has a column for each metric, with settings in brackets. Traces are the calls of its judge:
+`result.ragas_traces`, a flat list that links evaluation, rows, metrics and prompts, or `result.traces` with each
+sample.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ nv_context_relevance nv_response_groundedness ragas_score relevance_rate respons
 rouge_score semantic_similarity string_present summary_score tool_call_accuracy tool_call_f1 topic_adherence
 """
 METRICS = frozenset(_METRICS.split())
-"""The names of ragas' metrics in all versions; settings follow in brackets."""
+"""The names of ragas' metrics in all versions, without settings in brackets."""
 
 _DIRECTIONS: dict[str, Direction] = {
     **dict.fromkeys(("harmfulness", "maliciousness"), "lower"),
@@ -42,7 +43,7 @@ _DIRECTIONS: dict[str, Direction] = {
 NAMED = re.compile(r"(?P<name>[\w\s-]+)(?P<settings>\([\w\s=.,-]*\))?")
 
 MISSPELT = {"context_relavency": "context_relevancy"}
-"""Names that the first version of ragas misspelt."""
+"""Names that are misspelt in the first version of ragas."""
 
 
 def _scores(columns: Sequence[str], rows: Sequence[FileRow]) -> ScoreColumns | None:
@@ -59,7 +60,7 @@ def _scores(columns: Sequence[str], rows: Sequence[FileRow]) -> ScoreColumns | N
 
 
 def _metric_name(column: str) -> str:
-    """Return the name of a column's metric in one spelling, with its settings; empty if ragas has no such metric."""
+    """Return the normalized name of a column's metric, with its settings; empty if ragas has no such metric."""
     match = NAMED.fullmatch(column.strip())
     if match is None:
         return ""
@@ -112,7 +113,7 @@ class _Calls:
     )
 
     def add(self, prompt: str, inputs: object, outputs: object) -> None:
-        """Add a call, under the name that newer versions of ragas give its prompt."""
+        """Add a call, with the prompt's name in newer versions of ragas."""
         unnumbered = re.sub(r"^\d+_", "", prompt)
         name = RENAMED.get(unnumbered, unnumbered)
         for output in outputs if isinstance(outputs, list) else [outputs]:
@@ -187,7 +188,7 @@ def _judgements(cells: Mapping[str, JsonValue], calls: Mapping[str, _Calls]) -> 
 
 
 def _verdict(row: Mapping[str, Any], key: str) -> Verdict | None:
-    """Return the verdict for ragas' 1 or 0; ragas never calls a statement contradicted."""
+    """Return the verdict for ragas' 1 or 0. ragas has no verdict for contradicted statements."""
     if row.get(key) not in (0, 1):
         return None
     return Verdict(label="supported" if row[key] else "unsupported", reason=as_text(row.get("reason")))
@@ -310,7 +311,7 @@ def _is_experiment(file: ParsedFile) -> bool:
 
 
 def _holds_calls(rows: Sequence[Mapping[str, Any]], column: str) -> bool:
-    """Return whether a column holds calls, as an experiment with a recorder of replies keeps them."""
+    """Return whether a column has the calls that an experiment with a recorder of replies stores."""
     calls = [call for row in rows for call in as_objects(row.get(column))]
     return bool(calls) and all({"output_model", "output"} <= call.keys() for call in calls)
 
@@ -321,7 +322,7 @@ PROMPT_OF_MODEL = {
     "ContextRecallOutput": "context_recall_classification_prompt",
     "AnswerRelevanceOutput": "response_relevance_prompt",
 }
-"""The prompt whose reply a class of ragas' collections holds."""
+"""The prompt of each class of replies in ragas' collections."""
 
 
 def _read_experiment(file: ParsedFile) -> ToolFile:
@@ -380,8 +381,8 @@ def _is_bare_traces(file: ParsedFile) -> bool:
 
 def _refuse_bare_traces(file: ParsedFile) -> ToolFile:
     printed = any(isinstance(call.get("output"), str) for prompts in file.rows[0].values() for call in prompts.values())
-    what = "traces as Python prints them" if printed else "traces without their samples"
-    raise RunFileError(file.path, f"holds {what} (`result.traces`), not questions and passages; save {SAVE_TRACES}")
+    what = "traces printed by Python" if printed else "traces without their samples"
+    raise RunFileError(file.path, f"has {what} (`result.traces`), not questions and passages; save {SAVE_TRACES}")
 
 
 FILE_FORMATS = (

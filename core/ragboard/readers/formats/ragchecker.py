@@ -1,8 +1,8 @@
-"""RAGChecker's input and output files: items under `results`, with scores, claims and verdicts.
+"""RAGChecker: input and output files, with items under `results` that have scores, claims and verdicts.
 
-Each of `response_claims`, `gt_answer_claims` (a list of texts, or of triplets that are joined by spaces),
-`answer2response`, `response2answer` (a label for each claim), `retrieved2response` and
-`retrieved2answer` (for each claim a label for each passage) may be missing.
+All of these are optional: `response_claims` and `gt_answer_claims` (lists of texts, or of triplets, which are joined by
+spaces); `answer2response` and `response2answer` (a label for each claim); `retrieved2response` and `retrieved2answer`
+(for each claim, a label for each passage).
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ METRICS = (
     "self_knowledge",
     "faithfulness",
 )
-"""The eleven metrics, in the order in which RAGChecker writes them."""
+"""The eleven metrics, in RAGChecker's order."""
 
 SCORES_KEY = "metrics"
-"""Where an item of an output file has its scores."""
+"""The key of the scores in an item of an output file."""
 
 _DIRECTIONS: dict[str, Direction] = {
     "hallucination": "lower",
@@ -64,7 +64,7 @@ def _scores(_columns: Sequence[str], rows: Sequence[FileRow]) -> ScoreColumns | 
 
 
 def _totals(rest: Mapping[str, Any]) -> dict[str, float]:
-    """Return the numbers of the table of means, in groups as either version of RAGChecker calls them."""
+    """Return the numbers in the table of means, whose groups have different names in RAGChecker's versions."""
     groups = rest.get("metrics")
     tables = [table for table in groups.values() if isinstance(table, dict)] if isinstance(groups, dict) else []
     return {name: float(value) for table in tables for name, value in table.items() if isinstance(value, float)}
@@ -92,11 +92,11 @@ CELLS: dict[tuple[Side, VerdictTarget], str] = {
     ("response", "passages"): "retrieved2response",
     ("reference", "passages"): "retrieved2answer",
 }
-"""The column of each table of verdicts."""
+"""The columns of the tables of verdicts."""
 
 
 class UnusableError(ValueError):
-    """A column of claims or verdicts cannot be used; `column` is its name."""
+    """A column of claims or verdicts cannot be used. `column` is its name."""
 
     def __init__(self, column: str, message: str) -> None:
         self.column = column
@@ -124,7 +124,7 @@ def read_file_verdicts(sample: Sample) -> FileVerdicts:
     for (side, against), column in CELLS.items():
         if metadata.get(column) is not None:
             if side not in claims:
-                raise UnusableError(column, f"holds verdicts, but the sample has no {CLAIMS[side]}")
+                raise UnusableError(column, f"has verdicts, but the sample has no {CLAIMS[side]}")
             width = len(sample.contexts or ()) if against == "passages" else None
             cells[side, against] = _rows(column, metadata[column], len(claims[side]), width)
     return FileVerdicts(claims=claims, cells=cells)
@@ -145,7 +145,7 @@ def _claim(column: str, number: int, value: object) -> str:
 
 
 def _rows(column: str, value: object, claims: int, labels_per_claim: int | None) -> Rows:
-    """Return the verdicts of each claim; `labels_per_claim` is None if a claim has one label instead of a list."""
+    """Return the verdicts of each claim. `labels_per_claim` is None if a claim has one label instead of a list."""
     rows = _list(column, value, "labels")
     _count(column, "", len(rows), claims, "claims")
     if labels_per_claim is None:

@@ -1,4 +1,4 @@
-"""Read values of a tool's file as the type that a format expects; a value of another type counts as empty."""
+"""Read values of a tool's file with the expected type; a value of another type counts as empty."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def as_number(value: object) -> float | None:
 
 
 def drop_missing(cells: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    """Return the cells that are not None, without those of these names."""
+    """Return the cells that are not None, except the cells with these names."""
     return {name: cell for name, cell in cells.items() if name not in names and cell is not None}
 
 

@@ -1,7 +1,7 @@
 """Turn the spans of traces into samples, for all tools that record traces.
 
-A trace is one sample. The input of the topmost span is its question, the output its answer; its passages are those of
-the last retriever or reranker. Traces of one session are turns of one conversation.
+Each trace is one sample. The input of the root span is the question, its output the answer. The passages are those of
+the last retriever or reranker. Traces of a session are turns of one conversation.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ IDS = ("id", "document.id", "document_id", "doc_id", "chunk_id", "node_id")
 SCORES = ("score", "document.score", "relevance_score", "similarity")
 
 STEPS = frozenset({"llm", "retriever", "reranker", "embedding", "tool", "guardrail", "evaluator", "prompt", "parser"})
-"""Kinds of spans that are only a step on the way to an answer."""
+"""Kinds of spans that are only a step towards an answer."""
 KINDS = {
     "generation": "llm",
     "chat": "llm",
@@ -66,16 +66,16 @@ KINDS = {
     "execute_tool": "tool",
     "evaluation": "evaluator",
 }
-"""Other names that tools have for these kinds."""
+"""Names that tools use for these kinds."""
 MAX_EARLIER_QUESTIONS = 10
-"""Maximum number of earlier questions of a session that are kept, with their answers, as the history of a sample."""
+"""Maximum number of earlier questions of a session that become the history of a sample, with their answers."""
 UNITS = ((10**11, 10**9), (10**14, 10**6), (10**17, 10**3))
 """The unit of a time, by its size: (limit, nanoseconds per unit) for seconds, milliseconds and microseconds. Larger
 numbers are in nanoseconds."""
 MAX_NAMED_PARTS = 12
-"""Maximum number of parts of a file that one note lists."""
+"""Maximum number of parts of a file in one note."""
 MAX_DEPTH = 5
-"""Maximum depth of objects in objects in which a question or an answer is searched."""
+"""Maximum depth of nested objects that are searched for a question or an answer."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,10 +90,10 @@ class Span:
     input: JsonValue = None
     output: JsonValue = None
     documents: Sequence[JsonValue] | None = None
-    """What a retriever or reranker returned; None if the span does not say."""
+    """The passages that a retriever or reranker returned; None if they are not in the span."""
     reference: JsonValue = None
     start: int = 0
-    """In nanoseconds; 0 if the span does not say."""
+    """In nanoseconds; 0 if unknown."""
     end: int = 0
     run: str = ""
     """Name of the project or service."""
@@ -111,7 +111,7 @@ class Span:
 
     @property
     def step(self) -> str:
-        """The kind of step, in the same words for all tools."""
+        """The kind of step, with the same name for all tools."""
         kind = self.kind.lower()
         return KINDS.get(kind, kind)
 
@@ -190,12 +190,12 @@ def _read_trace(trace: Sequence[Span]) -> _Trace | None:
     if top is None:
         top = next((span for span in models if _is_given(span.input)), None)
         if top:
-            notes.append("the question is the prompt of a model: no span around it has an input")
+            notes.append("the question is the prompt of a model: no parent span has an input")
     if top is None:
         top = next((span for span in spans if span.step == "retriever" and _is_given(span.input)), None)
         if top is None:
             return None
-        notes.append("the question is the query of a retriever: no span around it has an input")
+        notes.append("the question is the query of a retriever: no parent span has an input")
     question = _without_system(pick(top.input, QUESTIONS))
     if question is None:
         return None
@@ -212,7 +212,7 @@ def _read_trace(trace: Sequence[Span]) -> _Trace | None:
         notes.append("the texts of passages are not in the file")
         passages = passages or None
     if sum(span.step == "retriever" for span in searches) > 1:
-        notes.append("there were several retrievals; the passages are those of the last")
+        notes.append("several retrievals; the passages are those of the last one")
     reference = next((span.reference for span in spans if _is_given(span.reference)), None)
     feedback = [item for span in spans for item in span.feedback]
     human_feedback = collect_feedback(feedback).human_feedback
@@ -252,10 +252,10 @@ def _read_trace(trace: Sequence[Span]) -> _Trace | None:
 
 
 def _top_down(trace: Sequence[Span]) -> Iterator[Span]:
-    """Yield the spans level by level, ordered by time. The first level are the spans without a known parent.
+    """Yield the spans level by level, ordered by time. Spans without a known parent are the first level.
 
-    A span that was exported twice is yielded once. Spans inside an evaluator are left out, because they are
-    not part of the answer.
+    A span that was exported twice is yielded once. Spans inside an evaluator are skipped, because they are not part of
+    the answer.
     """
     unique: dict[str, Span] = {}
     for index, span in enumerate(trace):
@@ -275,7 +275,7 @@ def _top_down(trace: Sequence[Span]) -> Iterator[Span]:
 
 
 def _with_history(traces: Sequence[_Trace]) -> Iterator[Mapping[str, JsonValue]]:
-    """Yield the cells of each trace, with the earlier turns of its session unless it has a history of its own."""
+    """Yield the cells of each trace. A trace without a history gets the earlier turns of its session."""
     turns: dict[tuple[str, str], list[JsonValue]] = {}
     for trace in traces:
         earlier_turns = turns.setdefault((trace.run, trace.session), []) if trace.session else []
@@ -293,11 +293,11 @@ def _with_history(traces: Sequence[_Trace]) -> Iterator[Mapping[str, JsonValue]]
 
 
 def _ignore(_: str) -> None:
-    """Ignore a note, because it is made when the sample is read."""
+    """Ignore a note: it is added when the sample is read."""
 
 
 def _config(traces: Sequence[_Trace]) -> dict[str, JsonValue]:
-    """Return the names of the models, and each setting that has the same value in all calls that have it."""
+    """Return the names of the models, and the settings that have the same value in all calls that have them."""
     models = sorted({model for trace in traces for model in trace.models})
     settings = [setting for trace in traces for setting in trace.settings]
     merged = {key: value for setting in settings for key, value in setting.items() if key != "model"}
@@ -324,9 +324,9 @@ def _without_system(value: JsonValue) -> JsonValue:
 
 
 def pick(value: JsonValue, names: Sequence[str]) -> JsonValue:
-    """Return the text or messages in an object: the value under the first of these names, else its only text.
+    """Return the text or messages in an object: the value of the first of these names, else its only text.
 
-    If neither is there, the object itself is returned, and its row is refused later.
+    If there is neither, the object is returned, and its row is rejected later.
     """
     for _ in range(MAX_DEPTH):
         if not isinstance(value, Mapping) or "role" in value or "parts" in value:
@@ -350,7 +350,7 @@ def pick(value: JsonValue, names: Sequence[str]) -> JsonValue:
 
 
 def passages_of(value: JsonValue) -> list[JsonValue] | None:
-    """Return the passages as objects with text, id and score; None if the value has no list. Without text, left out."""
+    """Return the passages that have text, as objects with text, id and score; None if the value has no list."""
     for _ in range(MAX_DEPTH):
         if not isinstance(value, Mapping):
             break
@@ -375,7 +375,7 @@ def passages_of(value: JsonValue) -> list[JsonValue] | None:
 
 
 def earlier_turns(value: JsonValue) -> JsonValue:
-    """Return the earlier messages that an input has besides its question; None if it has none."""
+    """Return the messages before the question in an input; None if there are none."""
     inputs = as_object(value)
     return next((inputs[name] for name in HISTORIES if name in inputs and messages_in(name, inputs[name])), None)
 
@@ -433,7 +433,7 @@ def objects_of_flat_keys(attributes: Mapping[str, JsonValue], prefix: str) -> li
 
 
 def field_uses(names: Iterable[str], uses: Mapping[str, str]) -> dict[str, str]:
-    """Return how each part of a file is used: that of the longest key of `uses` with which its name begins.
+    """Return how each part of a file is used: the value of the longest key of `uses` with which its name begins.
 
     Numbers in a name become `N`. Parts that are left out for the same reason are listed together.
     """

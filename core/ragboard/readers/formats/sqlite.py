@@ -1,4 +1,4 @@
-"""Open the SQLite database of another tool for reading."""
+"""Read the SQLite database of another tool."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["open_database", "table_columns"]
 
 @contextmanager
 def open_database(path: Path) -> Generator[sqlite3.Connection]:
-    """Yield a connection to the database or, if there is a write-ahead log beside it, to a copy with that log.
+    """Yield a connection to the database or, if it has a write-ahead log, to a copy with that log.
 
     Raises RunFileError if it cannot be read.
     """
@@ -39,7 +39,7 @@ def open_database(path: Path) -> Generator[sqlite3.Connection]:
 
 
 def table_columns(path: Path, table: str) -> frozenset[str]:
-    """Return the columns of a table that has rows; empty without such a table or a readable database."""
+    """Return the columns of a table; empty if the table has no rows or cannot be read."""
     try:
         with open_database(path) as database:
             known = database.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", [table])

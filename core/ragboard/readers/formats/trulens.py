@@ -1,7 +1,7 @@
 """TruLens: the database of a session (OpenTelemetry spans), and its table of records and feedback.
 
-Groundedness gives each statement a number from 0 to 1, without a threshold. So statements have no verdict, and the
-numbers are kept as judgements.
+Groundedness gives each statement a number from 0 to 1, without a threshold. Statements therefore have no verdict, and
+the numbers are stored as judgements.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ __all__ = ["FILE_FORMATS"]
 PREFIX, ARGUMENT = "ai.observability.", "call.kwargs."
 SUPPORT = "TruLens support of statement"
 REFERENCES = ("ground_truth", "ground_truth_response", "expected_response", "expected_output", "reference")
-"""Arguments of a feedback function that hold the right answer."""
+"""Arguments of a feedback function that have the reference answer."""
 NOT_SCORED = -1.0
-"""The score of a metric that TruLens had nothing to call with."""
+"""The score of a metric that TruLens did not compute, because an input was missing."""
 SAVE = "json.dump or to_json(orient='records') of session.get_records_and_feedback()[0]"
 
 
@@ -71,7 +71,7 @@ class _Record:
 
     cells: dict[str, JsonValue]
     run: tuple[str, str, str]
-    """App, version, and name of the run."""
+    """The app, its version, and the name of the run."""
     metrics: dict[str, _Metric] = field(default_factory=dict[str, _Metric])
 
 
@@ -137,7 +137,7 @@ def _add_metrics(
     roots: Sequence[tuple[str, Mapping[str, Any]]],
     evals: Sequence[tuple[str, Mapping[str, Any]]],
 ) -> dict[str, Direction]:
-    """Add the metrics to their records; the latest of each counts. Returns the metrics for which lower is better."""
+    """Add the latest result of each metric to its record. Returns the metrics for which lower is better."""
     directions: dict[str, Direction] = {}
     metrics: dict[str, _Metric] = {}
     for span, attributes in roots:
@@ -188,7 +188,7 @@ def _is_table(file: ParsedFile) -> bool:
 
 
 def _read_table(file: ParsedFile) -> ToolFile:
-    """Read a row for each record. Its passages are the source of groundedness, or the passages that calls judged."""
+    """Read a row for each record. Its passages are the source of groundedness, or the passages that were judged."""
     records: list[tuple[int, _Record]] = []
     texts = {name: _decoded_texts([row.get(name) for row in file.rows]) for name in ("input", "output")}
     metrics = list(dict.fromkeys(name.removesuffix("_calls") for name in chain(*file.rows) if name.endswith("_calls")))
@@ -235,18 +235,18 @@ def _read_table(file: ParsedFile) -> ToolFile:
         },
         notes=[f"passages, statements and reasons were left out: they are Python text in this file; save {SAVE}"]
         if calls_are_text
-        else ["the table has no retriever's passages: those that were judged are read"],
+        else ["the table has no passages of a retriever; the judged passages are used"],
     )
 
 
 def _decoded_texts(cells: Sequence[object]) -> Sequence[Any]:
-    """Return inputs or outputs; the first versions of TruLens wrote them as JSON, in quotes."""
+    """Return inputs or outputs. The first versions of TruLens wrote them as JSON."""
     quoted = all(isinstance(cell, str) and cell.startswith('"') and decode_json(cell) != cell for cell in cells if cell)
     return list(map(decode_json, cells)) if quoted else cells
 
 
 def _reasons(meta: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return groundedness' reason for each statement; a JSON text, in the first versions a list."""
+    """Return the reason of groundedness for each statement: JSON text, or a list in the first versions."""
     inner = as_object(meta.get("metadata")) or meta
     return as_objects(decode_json(inner.get("reasons")))
 

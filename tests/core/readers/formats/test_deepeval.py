@@ -124,9 +124,7 @@ def test_a_log_with_fewer_verdicts_than_statements_is_kept_as_text(write: Write)
     assert run.scores is not None
     assert all(not one.statements for one in run.scores.recorded)
     assert run.samples[0].metadata["Faithfulness log"] == log
-    assert [one.what for one in result.report.coerced] == [
-        "Faithfulness log: could not be taken apart, kept as metadata"
-    ]
+    assert [one.what for one in result.report.coerced] == ["Faithfulness log: could not be parsed, kept as metadata"]
 
 
 def test_cases_stand_in_their_order_and_without_a_name_of_their_own_get_an_id_from_the_question(write: Write) -> None:
@@ -164,7 +162,7 @@ def test_an_evaluation_result_is_read_like_a_test_run(write: Write) -> None:
     assert run.scores is not None
     assert run.scores.outcomes == ({"deepeval-file.bias": Score(value=0, counted="as the file has it")},)
     assert run.scores.metrics[0].direction == "lower"
-    assert "samples without passages: 1; DeepEval writes none where none were retrieved" in result.report.notes
+    assert "samples without passages: 1; DeepEval writes no passages if none were retrieved" in result.report.notes
 
 
 @pytest.mark.parametrize("ending", ["json", "jsonl"])
@@ -226,7 +224,7 @@ def test_a_store_with_a_damaged_run_is_refused_with_its_row(tmp_path: Path) -> N
 
 
 def test_the_cache_is_refused_with_the_file_to_bring(write: Write) -> None:
-    with pytest.raises(RunFileError, match=r"is DeepEval's cache.*bring the test run beside it"):
+    with pytest.raises(RunFileError, match=r"is DeepEval's cache.*import the test run next to it"):
         read_runs(write(".deepeval-cache.json", json.dumps({"test_cases_lookup_map": {}})))
 
 

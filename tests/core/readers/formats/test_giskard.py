@@ -55,7 +55,7 @@ def test_in_the_folder_of_a_report_answers_and_scores_are_read_too(tmp_path: Pat
     assert run.scores is not None
     assert run.scores.outcomes[0]["giskard-file.correctness"] == Score(value=0.0, counted="as the file has it")
     assert run.scores.outcomes[1]["giskard-file.ragas_faithfulness"] == Unscored(
-        reason="skipped", detail="Giskard counts 0 where the agent gave no documents"
+        reason="skipped", detail="the agent gave no documents, for which Giskard's score is 0"
     )
     assert [(one.about, one.says, one.reason) for one in run.scores.recorded[0].judgements] == [
         ("correctness", "no", "It is not named.")
@@ -63,18 +63,18 @@ def test_in_the_folder_of_a_report_answers_and_scores_are_read_too(tmp_path: Pat
 
 
 def test_a_report_whose_files_do_not_belong_together_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(RunFileError, match=r"agent_answer.json: holds 1 answers, expected 2, one for each question"):
+    with pytest.raises(RunFileError, match=r"agent_answer.json: has 1 answers, expected 2, one for each question"):
         read_runs(report(tmp_path, answers=ANSWERS[:1]))
     with pytest.raises(RunFileError, match=r"metrics_results.json: has scores of the question 'new'"):
         read_runs(report(tmp_path, scores={"new": {"correctness": True}}))
-    with pytest.raises(RunFileError, match=r"agent_answer.json: holds an object, expected what Giskard's"):
+    with pytest.raises(RunFileError, match=r"agent_answer.json: has an object, expected what Giskard's"):
         read_runs(report(tmp_path, answers={}))
 
 
 @pytest.mark.parametrize("name", ["agent_answer.json", "metrics_results.json"])
 def test_the_other_files_of_a_report_are_refused_with_the_one_to_bring(tmp_path: Path, name: str) -> None:
     report(tmp_path)
-    with pytest.raises(RunFileError, match=r"is part of Giskard's report; import testset.jsonl of its folder"):
+    with pytest.raises(RunFileError, match=r"is part of Giskard's report; import testset.jsonl from its folder"):
         read_runs(tmp_path / name)
 
 

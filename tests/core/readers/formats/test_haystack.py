@@ -98,7 +98,7 @@ def test_results_of_evaluators_without_their_inputs_are_refused(tmp_path: Path) 
 
 def test_lists_of_different_length_are_refused_with_their_place(tmp_path: Path) -> None:
     short = {**EVALUATION, "inputs": {**INPUTS, "topic": ["art"]}}
-    with pytest.raises(RunFileError, match=r"inputs\.topic: holds 1 values, expected 2, one a question$"):
+    with pytest.raises(RunFileError, match=r"inputs\.topic: has 1 values, expected 2, one for each question$"):
         read_runs(written(tmp_path / "e.json", short))
 
 
@@ -129,7 +129,7 @@ def test_a_pipelines_passages_are_what_its_last_ranker_passed_on(tmp_path: Path)
 
 def test_replies_without_their_question_are_refused(tmp_path: Path) -> None:
     rows = [{"llm": {"replies": ["A"], "meta": [{}]}, "retriever": {"documents": []}}]
-    with pytest.raises(RunFileError, match="holds no answer with its query; put an AnswerBuilder into the pipeline"):
+    with pytest.raises(RunFileError, match="has no answer with its query; add an AnswerBuilder to the pipeline"):
         read_runs(written(tmp_path / "p.jsonl", rows))
 
 

@@ -111,7 +111,7 @@ def test_a_log_gives_samples_scores_statements_and_verdicts(tmp_path: Path, pack
     ]
     assert [(said.about, said.says, said.reason) for said in recorded.judgements] == [("match", "C", "The same.")]
     assert result.report.format == f"Inspect log 0.3.285 ({'JSON' if packed == 'json' else 'zip'})"
-    assert "grades are counted as Inspect does: C 1, P 0.5, I 0, N 0" in result.report.notes
+    assert "grades are scored as in Inspect: C 1, P 0.5, I 0, N 0" in result.report.notes
 
 
 def test_values_of_every_kind_are_scores_or_said_to_be_none(write: Write) -> None:

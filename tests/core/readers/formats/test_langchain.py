@@ -101,7 +101,7 @@ def test_several_texts_of_a_run_are_asked_for(tmp_path: Path) -> None:
     run = {**RUN, "inputs": {"a": "Which?", "b": "Where?"}}
     with pytest.raises(RunFileError, match=r"\[0\]\.inputs: has 'a', 'b', expected one text or input or question"):
         read_runs(written(tmp_path / "r.jsonl", [run]))
-    with pytest.raises(RunFileError, match="holds only inner runs"):
+    with pytest.raises(RunFileError, match="has only inner runs"):
         read_runs(written(tmp_path / "r.jsonl", [CHILD]))
 
 

@@ -59,10 +59,10 @@ def test_printed_nodes_are_read_with_a_note_that_they_are_cut(tmp_path: Path, wo
 
 def test_responses_without_questions_and_cut_sources_are_refused(tmp_path: Path) -> None:
     rows = [{"response": "Red.", "source_nodes": [NODE]}]
-    with pytest.raises(RunFileError, match="holds responses without their questions"):
+    with pytest.raises(RunFileError, match="has responses without their questions"):
         read_runs(written(tmp_path / "r.jsonl", rows))
     rows = [{"query": "Q", "response": "A", "sources": "> Source (Doc id: n1): It is r..."}]
-    with pytest.raises(RunFileError, match=r"get_formatted_sources\(\) writes them, cut after 100"):
+    with pytest.raises(RunFileError, match=r"get_formatted_sources\(\), cut after 100"):
         read_runs(written(tmp_path / "r.jsonl", rows))
 
 
@@ -91,15 +91,15 @@ def test_what_the_evaluators_said_is_shown_with_the_sample(tmp_path: Path) -> No
 
 def test_evaluators_of_other_questions_are_refused(tmp_path: Path) -> None:
     other = {**BATCH, "relevancy": [{**JUDGED, "query": "Another"}]}
-    with pytest.raises(RunFileError, match=r"relevancy\[0\]: is about another question or answer"):
+    with pytest.raises(RunFileError, match=r"relevancy\[0\]: has another question or answer"):
         read_runs(written(tmp_path / "b.json", other))
-    with pytest.raises(RunFileError, match="relevancy: holds 2 results, expected 1 as in 'correctness'"):
+    with pytest.raises(RunFileError, match="relevancy: has 2 results, expected 1 as in 'correctness'"):
         read_runs(written(tmp_path / "b.json", {**BATCH, "relevancy": [JUDGED, JUDGED]}))
 
 
 def test_predictions_belong_to_the_data_set_beside_them(tmp_path: Path) -> None:
     path = written(tmp_path / "predictions.json", PREDICTIONS)
-    with pytest.raises(RunFileError, match=r"put the data set beside it as rag_dataset\.json"):
+    with pytest.raises(RunFileError, match=r"save the dataset next to it as rag_dataset\.json"):
         read_runs(path)
     data_set = written(tmp_path / "rag_dataset.json", EXAMPLES)
     first, second = read_runs(path).runs[0].samples
@@ -110,7 +110,7 @@ def test_predictions_belong_to_the_data_set_beside_them(tmp_path: Path) -> None:
         ("Q2", None),
     ]
     written(data_set, {"examples": EXAMPLES["examples"][:1]})
-    with pytest.raises(RunFileError, match=r"holds 2 predictions, but rag_dataset.json beside it has 1 examples$"):
+    with pytest.raises(RunFileError, match=r"has 2 predictions, but rag_dataset.json next to it has 1 examples$"):
         read_runs(path)
     data_set.write_text("[", encoding="utf-8")
     with pytest.raises(RunFileError, match=r"rag_dataset.json: not JSON"):

@@ -76,7 +76,7 @@ def test_queries_that_ask_something_else_give_no_references(tmp_path: Path) -> N
     (tmp_path / "queries.csv").write_text(QUERIES.replace("Why?", "How?"), encoding="utf-8")
     result = read_runs(written(tmp_path / "answers.csv", ANSWERS))
     assert {sample.reference for run in result.runs for sample in run.samples} == {None}
-    assert "queries.csv is left out: it has other queries under the same query_id" in result.report.notes
+    assert "queries.csv is ignored: it has other queries with the same query_id" in result.report.notes
     (tmp_path / "queries.csv").write_bytes(b"query_id,query,expected_answer\nq1,Which?,R\xf6t\n")
     with pytest.raises(RunFileError, match=r"queries\.csv:2: byte 0xf6 is not utf-8"):
         read_runs(written(tmp_path / "answers.csv", ANSWERS))

@@ -371,7 +371,7 @@ def test_each_project_is_a_run(write: Write) -> None:
 def test_other_spans_are_refused_with_what_to_do(write: Write) -> None:
     given = request(span(1, 1, 0, at=0, http__method="GET"))
     with pytest.raises(
-        RunFileError, match="holds 1 spans of OpenTelemetry, none with attributes of OpenInference, GenAI"
+        RunFileError, match="has 1 spans of OpenTelemetry, none with attributes of OpenInference, GenAI"
     ):
         read_runs(write("traces.json", json.dumps(given)))
 

@@ -281,7 +281,7 @@ def test_inputs_outputs_and_contexts_have_one_joined_passage(write: Write) -> No
 
 def test_annotations_alone_are_refused_with_the_file_to_bring(write: Write) -> None:
     cells = {"span_id": "a", "annotation_name": "tone", "annotator_kind": "LLM", "result.score": 1.0}
-    with pytest.raises(RunFileError, match=r"holds annotations of Phoenix without the spans .* import an experiment"):
+    with pytest.raises(RunFileError, match=r"has annotations of Phoenix without their spans; import an experiment"):
         read_runs(write("annotations.csv", pd.DataFrame([cells]).to_csv(index=False)))
 
 

@@ -181,11 +181,11 @@ def test_an_experiment_that_kept_its_calls(write: Write) -> None:
 
 @pytest.mark.parametrize(
     ("said", "what"),
-    [({"statements": ["a"]}, "traces without their samples"), ("statements=['a']", "traces as Python prints them")],
+    [({"statements": ["a"]}, "traces without their samples"), ("statements=['a']", "traces printed by Python")],
 )
 def test_traces_alone_say_which_file_to_bring(write: Write, said: object, what: str) -> None:
     alone = [{"faithfulness": {"statement_generator_prompt": {"input": {}, "output": said}}}]
-    with pytest.raises(RunFileError, match=rf"holds {what}.*save json\.dump\(.*ragas_traces"):
+    with pytest.raises(RunFileError, match=rf"has {what}.*save json\.dump\(.*ragas_traces"):
         read_runs(write("alone.json", json.dumps(alone)))
 
 
