@@ -41,6 +41,8 @@ MAX_REQUESTS = 32
 """Maximum number of requests at a time."""
 MAX_DECODED = 2
 """Maximum number of requests that are decoded at a time."""
+MAX_DISCARDED = 200 * 2**20
+"""Maximum bytes to read of a body that is refused."""
 BODY_SECONDS = 30.0
 RETRY_AFTER = "2"
 """Seconds after which a refused request may be sent again."""
@@ -102,13 +104,12 @@ class TraceEndpoint:
 
     async def _take(self, request: Request, kind: str) -> Decoded:
         """Decode the spans of a request and wait until they are safe. Raises RefusedError."""
-        self._check_sender(request)
-        if kind not in (JSON, PROTOBUF):
-            raise RefusedError(415, f"Content-Type is {kind[:50]!a}, expected {PROTOBUF} or {JSON}")
-        if self._requests > MAX_REQUESTS:
-            raise RefusedError(503, "too many requests at a time; send this one again later", Retry_After=RETRY_AFTER)
         try:
+            self._check_headers(request, kind)
             collector = await run_in_threadpool(self._collector)
+        except RefusedError:
+            await self._read(request, 0)  # a sender that is still sending would not see the answer
+            raise
         except RagboardError as error:
             log.warning("%s", error)
             raise RefusedError(503, "traces cannot be collected now; see the server's log", Retry_After="30") from error
@@ -126,6 +127,14 @@ class TraceEndpoint:
                 raise RefusedError(503, "the spans cannot be written to disk now", Retry_After="30") from error
         return decoded
 
+    def _check_headers(self, request: Request, kind: str) -> None:
+        """Raise RefusedError for a request whose body need not be looked at."""
+        self._check_sender(request)
+        if kind not in (JSON, PROTOBUF):
+            raise RefusedError(415, f"Content-Type is {kind[:50]!a}, expected {PROTOBUF} or {JSON}")
+        if self._requests > MAX_REQUESTS:
+            raise RefusedError(503, "too many requests at a time; send this one again later", Retry_After=RETRY_AFTER)
+
     def _check_sender(self, request: Request) -> None:
         """Raise RefusedError for a request without the token or, without one, not from a program on this machine."""
         if self._options.token:
@@ -142,31 +151,37 @@ class TraceEndpoint:
             raise RefusedError(401, message, WWW_Authenticate="Bearer")
 
     async def _body(self, request: Request) -> bytes:
-        """Return the body, not decompressed. Raises RefusedError if it is too large, or takes too long to arrive."""
+        """Return the decompressed body. Raises RefusedError if it is too large, or takes too long to arrive."""
         limit = self._options.max_body
-        length = request.headers.get("content-length", "")
-        if length.isdecimal() and int(length[:20]) > limit:
+        body = await self._read(request, limit)
+        if body is None:
             raise self._too_large()
-        body = bytearray()
-        try:
-            async with asyncio.timeout(BODY_SECONDS):
-                async for chunk in request.stream():
-                    body += chunk
-                    if len(body) > limit:
-                        raise self._too_large()
-        except TimeoutError:
-            raise RefusedError(408, f"the body did not arrive within {BODY_SECONDS:.0f} s") from None
         encoding = request.headers.get("content-encoding", "identity").strip().lower()
         if encoding == "gzip":
             try:
-                return await run_in_threadpool(unzip, bytes(body), limit)
+                return await run_in_threadpool(unzip, body, limit)
             except OverflowError:
                 raise self._too_large() from None
             except BadRequestError as error:
                 raise RefusedError(400, str(error)) from error
         if encoding != "identity":
             raise RefusedError(415, f"Content-Encoding is {encoding[:50]!a}, expected gzip or none")
-        return bytes(body)
+        return body
+
+    async def _read(self, request: Request, limit: int) -> bytes | None:
+        """Read the body as it is sent; None if it has more than `limit` bytes, of which some more are read."""
+        body, size = bytearray(), 0
+        try:
+            async with asyncio.timeout(BODY_SECONDS):
+                async for chunk in request.stream():
+                    size += len(chunk)
+                    if size <= limit:
+                        body += chunk
+                    elif size > MAX_DISCARDED:
+                        break
+        except TimeoutError:
+            raise RefusedError(408, f"the body did not arrive within {BODY_SECONDS:.0f} s") from None
+        return bytes(body) if size <= limit else None
 
     def _too_large(self) -> RefusedError:
         return RefusedError(413, f"the body is larger than {self._options.max_body:,} bytes; send smaller batches")
