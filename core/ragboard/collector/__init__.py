@@ -5,12 +5,13 @@ together (`assembly`), turns them into samples (`samples`) and appends these to 
 """
 
 from ragboard.collector.assembly import TraceLimits
-from ragboard.collector.collector import Collector, CollectorOptions, QueueFullError
+from ragboard.collector.collector import Collector, CollectorOnDemand, CollectorOptions, QueueFullError
 from ragboard.collector.routes import EndpointOptions, TraceEndpoint, is_loopback, serve_collector
 from ragboard.collector.token import read_token
 
 __all__ = [
     "Collector",
+    "CollectorOnDemand",
     "CollectorOptions",
     "EndpointOptions",
     "QueueFullError",

@@ -26,7 +26,7 @@ from ragboard.records import Run, Sample
 from ragboard.store import Store
 from ragboard.store.queries.traffic import recent_turns, stored_ids
 
-__all__ = ["Collector", "CollectorOptions", "QueueFullError"]
+__all__ = ["Collector", "CollectorOnDemand", "CollectorOptions", "QueueFullError"]
 
 FOLDER = "traces"
 """The folder of the spool, in that of the store."""
@@ -320,6 +320,36 @@ class Collector:
         for file, uses in trace.files.items():
             self._spool.release(file, uses)
         self._free(trace.size)
+
+
+class CollectorOnDemand:
+    """A collector that starts when it is first needed."""
+
+    def __init__(self, store: Store) -> None:
+        self._collector = Collector(store)
+        self._starting = threading.Lock()
+        self._started = False
+        self._has_spool = any((store.folder / FOLDER).glob("*.jsonl"))
+
+    def resume(self) -> None:
+        """Start if an earlier process left traces that are not yet in the store; another process may have them."""
+        if self._has_spool:
+            with suppress(StoreError):
+                self.get()
+
+    def get(self) -> Collector:
+        """Return the collector, started. Raises the errors of `Collector.start`."""
+        with self._starting:
+            if not self._started:
+                self._collector.start()
+                self._started = True
+        return self._collector
+
+    def stop(self) -> None:
+        """Stop the collector if it has started."""
+        with self._starting:
+            if self._started:
+                self._collector.stop()
 
 
 class _Log:

@@ -91,10 +91,10 @@ def free_port() -> int:
 
 
 @contextmanager
-def collecting(store: Path, *options: str, token: str = "") -> Iterator[Server]:
+def collecting(store: Path, *options: str, command: str = "collect", token: str = "") -> Iterator[Server]:
     """Start a collector for a store, and stop it at the end."""
     port = free_port()
-    words = [sys.executable, "-m", "ragboard", "collect", "--port", str(port), "--store", str(store), *options]
+    words = [sys.executable, "-m", "ragboard", command, "--port", str(port), "--store", str(store), *options]
     environment = os.environ | ({"RAGBOARD_TOKEN": token} if token else {})
     with subprocess.Popen(
         words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment

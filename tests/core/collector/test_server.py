@@ -240,3 +240,16 @@ def test_traces_of_both_conventions_in_parts_and_out_of_order(server: Server) ->
     assert first.time is not None
     assert first.time.timestamp() is not None
     assert START > 0
+
+
+def test_the_dashboard_takes_traces_too(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    with collecting(store, "--no-browser", command="serve", token=TOKEN) as server:
+        assert server.post(asked(1)).status == 401
+        assert server.post(asked(1), Authorization=f"Bearer {TOKEN}", Origin="https://example.org").status == 403
+        assert server.post(asked(1), Authorization=f"Bearer {TOKEN}").status == 200
+        server.kill()
+    with collecting(store, "--no-browser", command="serve") as server:
+        assert [sample.id for sample in server.samples("chat", 1)] == [f"{1:032x}"]
+    with collecting(store, "--no-browser", "--read-only", command="serve") as server:
+        assert server.post(asked(2)).status == 405
