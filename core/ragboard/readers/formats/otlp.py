@@ -53,7 +53,7 @@ def openinference(raw: RawSpan) -> dict[str, Any]:
         documents = objects_of_flat_keys(attributes, "reranker.output_documents") or None
     elif kind == "retriever":
         decoded_output = decode_value(output_value)
-        documents = objects_of_flat_keys(attributes, "retrieval.documents") or (
+        documents = _with_ids(objects_of_flat_keys(attributes, "retrieval.documents"), decoded_output) or (
             decoded_output if isinstance(decoded_output, list) else None
         )
         if documents is None and output_value in (None, "") and not attributes.get("retrieval.documents"):
@@ -69,6 +69,17 @@ def openinference(raw: RawSpan) -> dict[str, Any]:
         "tokens": _tokens(attributes, "llm.token_count.prompt", "llm.token_count.completion"),
         "cost": _cost(attributes, "llm.cost.total") or _cost(attributes, "llm.cost.prompt", "llm.cost.completion"),
     }
+
+
+def _with_ids(documents: Sequence[Mapping[str, JsonValue]], output: JsonValue) -> list[JsonValue]:
+    """Return the documents; if none has an id, with those in the output, where LangChain's retrievers have them."""
+    written = as_objects(output.get("documents") if isinstance(output, Mapping) else output)
+    if len(written) != len(documents) or any("document.id" in document for document in documents):
+        return list(documents)
+    return [
+        {**document, "document.id": item.get("id")} if item.get("id") else document
+        for document, item in zip(documents, written, strict=True)
+    ]
 
 
 def _chat(attributes: Mapping[str, JsonValue], prefix: str) -> list[JsonValue]:

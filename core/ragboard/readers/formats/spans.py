@@ -213,11 +213,7 @@ def read_trace(trace: Sequence[Span]) -> Trace | None:
         return None
     outer_spans = [span for span in (top, spans[0]) if span.step not in STEPS]
     answers = [span for span in (*outer_spans, *reversed(models)) if _is_given(span.output)]
-    searches = [
-        span
-        for span in spans
-        if span.step in ("retriever", "reranker") and span.documents is not None and not span.error
-    ]
+    searches = _outermost_searches(spans)
     last_search = max(searches, key=lambda span: (span.start, span.step == "reranker"), default=None)
     passages = passages_of(last_search.documents) if last_search else None
     if last_search and last_search.documents and len(passages or ()) < len(last_search.documents):
@@ -262,6 +258,19 @@ def read_trace(trace: Sequence[Span]) -> Trace | None:
         line=top.line,
         location=top.location,
     )
+
+
+def _outermost_searches(spans: Sequence[Span]) -> list[Span]:
+    """Return the retrievers and rerankers that found something and are not a step of another one; `spans` top down."""
+    searches: list[Span] = []
+    inside: set[str] = set()
+    for span in spans:
+        if span.parent and span.parent in inside:
+            inside.add(span.id)
+        elif span.step in ("retriever", "reranker") and span.documents is not None and not span.error:
+            searches.append(span)
+            inside.add(span.id)
+    return searches
 
 
 def _top_down(trace: Sequence[Span]) -> Iterator[Span]:
