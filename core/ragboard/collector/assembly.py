@@ -90,6 +90,8 @@ class OpenTraces:
         self._finished: OrderedDict[str, None] = OrderedDict()
         self.size = 0
         """Bytes of all spans."""
+        self.early = 0
+        """Number of traces that were taken before they were complete, for lack of memory."""
 
     def __len__(self) -> int:
         return len(self._open)
@@ -124,6 +126,7 @@ class OpenTraces:
         ]
         yield from map(self._take, complete)
         while self.size > self._limits.bytes:
+            self.early += 1
             yield self._take(next(iter(self._open.values())))
 
     def put_back(self, trace: Trace) -> None:

@@ -91,7 +91,7 @@ class Collector:
 
     `counts`, since the start: `spans`, `samples`, and what has no sample: `late_spans` (of a trace that is finished, or
     sent again), `excess_spans` (of a trace that has too many), `unusable_traces`, `repeated_traces`, `damaged_lines`
-    (of the spool).
+    (of the spool). `early_traces` were taken before they were complete, for lack of memory.
     """
 
     def __init__(self, store: Store, options: CollectorOptions | None = None) -> None:
@@ -176,6 +176,8 @@ class Collector:
     def _add_earlier(self) -> None:
         """Add what an earlier process has written, no faster than it can be stored."""
         for line, file in self._earlier:
+            if self._stopping:
+                return
             self._add_line(line, file)
             while self._taken_bytes > self._options.queue_bytes / 2 and not self._stopping:
                 self._advance()
@@ -233,6 +235,7 @@ class Collector:
         """Turn complete traces into samples, and add these to the store."""
         now = time.monotonic()
         self._complete += self._open.take_complete(now)
+        self.counts["early_traces"] = self._open.early
         if now < self._retry_at:
             return
         try:
@@ -369,6 +372,8 @@ class _Log:
         """Write what was added and dropped since the last report."""
         new = counts - self._reported
         dropped = [f"{new[name]:,} {name.replace('_', ' ')}" for name in DROPPED if new[name]]
+        if new["early_traces"]:
+            dropped.append(f"the rest of {new['early_traces']:,} traces, for lack of memory")
         if time.monotonic() - self._reported_at < REPORT_SECONDS or not (new["samples"] or dropped):
             return
         self._reported_at = time.monotonic()
