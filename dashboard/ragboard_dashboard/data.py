@@ -89,6 +89,7 @@ from ragboard.human.judge_validation import (
 from ragboard.human.passages import PassageAgreement, passage_agreement
 from ragboard.human.preferences import PairVerdict, PreferenceReport, pair_verdicts, preference_report
 from ragboard.human.questions import label_of_question
+from ragboard.human.run_grades import graded_runs
 from ragboard.judges import JudgeOptions
 from ragboard.metrics import Metric
 from ragboard.metrics.plugins import metrics_with
@@ -209,6 +210,7 @@ get_estimates = cached()(estimate_runs)
 get_noise = cached()(judge_noise)
 get_judge_validation = cached(64)(validate_judge)
 get_datasets = cached(4)(datasets)
+get_graded_runs = cached(4)(graded_runs)
 get_dataset = shared()(dataset_of)
 get_trend = cached(16, spinner="Comparing runs")(dataset_trend)
 _pairing = shared()(pair_runs)
@@ -243,7 +245,7 @@ def get_overruled_verdicts(store: Store, run: RunRef, unscored: UnscoredPolicy =
 
 @cached()
 def get_judge_options(store: Store, run: RunRef) -> JudgeOptions | None:
-    """Return the judge options of an evaluation; None if its judges were given in Python."""
+    """Return the judge options of an evaluation; None if its judges were Python objects."""
     return store.judge_options(run.evaluation_id) if run.evaluation_id else None
 
 
@@ -368,7 +370,7 @@ def get_pair_verdicts(agreement_id: str, dimension: str, scorer: str) -> tuple[P
 
 @cached(spinner="Drawing intervals")
 def get_passage_agreement(store: Store, agreement_id: str) -> PassageAgreement | None:
-    """Return the judge's grades of passages compared with people's; None if the agreement is about something else."""
+    """Return the judge's grades of passages compared with human grades; None for an agreement without them."""
     del store
     return passage_agreement(_agreement_data(agreement_id))
 

@@ -13,7 +13,7 @@ from ragboard.human.labels import undo
 from ragboard.stats import MIN_LABELS
 from ragboard.store import RunRef
 from ragboard.store.queries.annotation import Draw
-from ragboard.store.queries.labels import LabelKind, Queue
+from ragboard.store.queries.labels import LabelKind, LabelSource
 from ragboard.tasks import Quality
 from ragboard_dashboard.controls import choose_evaluation, choose_run
 from ragboard_dashboard.data import (
@@ -40,7 +40,7 @@ from ragboard_dashboard.views.annotate.annotator import (
 __all__ = ["draw"]
 
 KINDS: dict[str, LabelKind] = {"statements": "verdict", "answers": "grade", "pairs": "preference"}
-QUEUES: dict[str, Queue] = {"random": "random", "disagreements": "disagreement"}
+QUEUES: dict[str, LabelSource] = {"random": "random", "disagreements": "disagreement"}
 QUALITIES: dict[str, Quality] = {one.replace("_", " "): one for one in get_args(Quality) if one != "context_relevance"}
 ASKED: dict[LabelKind, str] = {
     "verdict": "Do the passages support what the answers say?",
@@ -128,11 +128,11 @@ def _start(session: AnnotationSession, kind: LabelKind, drawn: Draw | None) -> N
     """Say what labelling takes and gives; draw a batch and take the name of who labels."""
     batch = get_batch(session.run, kind, session.against)
     if not batch.population:
-        st.info("This run has nothing to label so.", icon=":material/info:")
+        st.info("This run has nothing to label here.", icon=":material/info:")
         return
     one = "pairs" if kind == "preference" else "answers"
     if session.queue == "disagreement":
-        plain("Samples on which people, judges or metrics disagree. They show who is wrong; no mean follows from them.")
+        plain("Samples with disagreement. They show where the judge errs; do not compute means from them.")
     elif drawn is None:
         statements = f", about {batch.labels:,} statements" if kind == "verdict" else ""
         plain(
