@@ -189,6 +189,7 @@ def main() -> None:
     latencies = sorted(sent.seconds)
     print(f"asked: {asked:,} spans in {given.seconds} s, {given.kills} kills, {down:.1f} s without a collector")
     print(f"accepted within that time: {in_time / asked:.3f}; all within {took / given.seconds:.3f} of it")
+    print(f"accepted while it ran, of the rate asked: {asked / (took - down) / given.rate:.2f}")
     print(f"in the store: all within {stored_after / given.seconds:.3f} of it; files left in the spool: {left}")
     print(f"acknowledged traces: {len(acknowledged):,}; lost: {len(acknowledged - set(samples)):,}", end="; ")
     print(f"stored twice: {len(samples) - len({sample.partition('#')[0] for sample in samples}):,}")
