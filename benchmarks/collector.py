@@ -88,7 +88,8 @@ def request_of(traces: list[bytes], spans: int) -> bytes:
     scope = group.scope_spans.add()
     for trace in traces:
         scope.spans.extend(trace_of(trace, spans))
-    return request.SerializeToString()
+    encoded: bytes = request.SerializeToString()
+    return encoded
 
 
 def send(port: int, waiting: Queue[tuple[list[bytes], bytes]], sent: Sent, done: threading.Event) -> None:

@@ -209,7 +209,8 @@ def _parts(result: Any) -> tuple[Any, Any, Mapping[str, JsonValue]]:
         _, contexts, metadata = _parts(others[-1]) if others else (None, None, {})
         return "".join(texts), contexts, metadata
     if isinstance(result, tuple):
-        return (*result[:2], *(None,) * (2 - len(result)), {})[:3]
+        answer, contexts = (*result, None, None)[:2]
+        return answer, contexts, {}
     if isinstance(result, Mapping):
         values: Mapping[str, Any] = result
     elif result is None or isinstance(result, str):
