@@ -59,6 +59,7 @@ class Trace:
     size: int = 0
     has_root: bool = False
     has_remote_parent: bool = False
+    first_arrival: float = 0.0
     last_arrival: float = 0.0
 
     def spans(self) -> list[RawSpan]:
@@ -74,6 +75,8 @@ class TraceLimits:
     """A trace with its root is complete when no span of it has arrived for so long."""
     rootless_seconds: float = 120.0
     """A trace without its root is taken as it is when no span of it has arrived for so long."""
+    open_seconds: float = 900.0
+    """A trace is taken as it is so long after its first span, whatever still arrives."""
     bytes: int = 64 * 2**20
     """All incomplete traces together; beyond it, the oldest are taken as they are."""
     spans_per_trace: int = 5_000
@@ -102,7 +105,7 @@ class OpenTraces:
             return "late_spans"
         trace = self._open.get(part.trace)
         if trace is None:
-            trace = self._open[part.trace] = Trace(part.trace, received)
+            trace = self._open[part.trace] = Trace(part.trace, received, first_arrival=now)
         trace.last_arrival = now
         if part.id in trace.parts:
             return "late_spans"
@@ -123,6 +126,7 @@ class OpenTraces:
             trace
             for trace in self._open.values()
             if trace.last_arrival <= (quiet if trace.has_root or trace.has_remote_parent else rootless)
+            or trace.first_arrival <= now - self._limits.open_seconds
         ]
         yield from map(self._take, complete)
         while self.size > self._limits.bytes:

@@ -38,7 +38,7 @@ REPORT_SECONDS = 10.0
 """Seconds between two lines of the log about the same matter."""
 MAX_BATCH = 2_000
 """Maximum number of traces to add at a time."""
-SESSIONS = 10_000
+SESSIONS = 2_000
 """Number of sessions whose last turns are kept in memory."""
 SAME_TRACE = timedelta(days=1)
 """How far the times of two samples of one trace can differ."""

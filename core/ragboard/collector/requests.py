@@ -117,7 +117,10 @@ def decode_request(body: bytes, kind: str, kept: Callable[[str], bool]) -> Decod
 
 
 def _protobuf(body: bytes) -> Iterator[RawSpan]:
-    return spans_of_request(parse_request(body))
+    request = parse_request(body)
+    if sum(1 + len(group.scope_spans) for group in request.resource_spans[: MAX_SPANS + 1]) > MAX_SPANS:
+        raise BadRequestError(f"more than {MAX_SPANS:,} resources or scopes in one request; send smaller batches")
+    return spans_of_request(request)
 
 
 def _json(body: bytes) -> Iterator[RawSpan]:

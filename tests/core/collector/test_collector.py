@@ -17,7 +17,7 @@ from tests.core.readers.formats.traces import openinference, request, span
 
 from ragboard import Run, Sample, Store, StoreBusyError, Turn
 from ragboard.collector import Collector, CollectorOptions, QueueFullError, TraceLimits
-from ragboard.collector.requests import JSON, attribute_filter, decode_request
+from ragboard.collector.requests import JSON, PROTOBUF, BadRequestError, attribute_filter, decode_request
 from ragboard.collector.spool import Spool
 from ragboard.readers.formats.raw_span import RawSpan
 
@@ -187,6 +187,13 @@ def test_incomplete_traces_have_bounded_memory(store: Store) -> None:
         counted(collector, "excess_spans", 18)
 
 
+def test_a_trace_that_never_ends_is_taken_as_it_is(store: Store) -> None:
+    limits = replace(QUICK, quiet_seconds=600, rootless_seconds=600, open_seconds=0.5)
+    with running(store, limits) as collector:
+        collector.submit(trace(1)).result(30)
+        assert len(samples(store, "chat", 1)) == 1
+
+
 def test_a_full_disk_refuses_and_nothing_of_it_is_kept(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     write: Callable[..., int] = os.write
 
@@ -258,3 +265,12 @@ def test_lines_wait_for_one_sync_together(tmp_path: Path, monkeypatch: pytest.Mo
         again.release(file)
     again.stop()
     assert not [*tmp_path.glob("*.jsonl")]
+
+
+def test_the_parts_of_a_request_are_bounded() -> None:
+    for body in (
+        b"\x0a\x00" * 30_000,
+        b"\x0a\x80\x78" + b"\x12\x00" * 7_680 + b"\x0a\x80\xf1\x04" + b"\x12\x00" * 40_000,
+    ):
+        with pytest.raises(BadRequestError, match="more than 20,000 resources or scopes"):
+            decode_request(body, PROTOBUF, attribute_filter(()))
