@@ -23,6 +23,7 @@ LIBRARIES = {
     "langchain-core": (),
     "llama-index-core": (),
     "haystack-ai": (),
+    "openinference-instrumentation-haystack": ("haystack-ai", *SDK),
     "openinference-instrumentation-langchain": ("langchain-core", *SDK),
     "openinference-instrumentation-llama-index": ("llama-index-core", *SDK),
 }

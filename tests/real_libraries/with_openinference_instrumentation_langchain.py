@@ -13,6 +13,7 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnablePassthrough
 from openinference.instrumentation import using_session
 from openinference.instrumentation.langchain import LangChainInstrumentor
+
 from tests.real_libraries.traces import collected, sending
 
 TEXTS = ["The mill closed in 1931.", "It made flour."]

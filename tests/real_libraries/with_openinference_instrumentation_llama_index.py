@@ -5,6 +5,7 @@ from __future__ import annotations
 from llama_index.core import Document, MockEmbedding, Settings, VectorStoreIndex
 from llama_index.core.llms import MockLLM
 from openinference.instrumentation.llama_index import LlamaIndexInstrumentor
+
 from tests.real_libraries.traces import collected, sending
 
 TEXTS = ["The mill closed in 1931.", "It made flour."]

@@ -241,7 +241,7 @@ def read_trace(trace: Sequence[Span]) -> Trace | None:
         "id": first.trace or first.id,
         "question": question,
         "history": earlier_turns(top.input),
-        "answer": pick(answers[0].output, ANSWERS) if answers else None,
+        "answer": _readable(pick(span.output, ANSWERS) for span in answers),
         "contexts": passages,
         "reference": pick(reference, ANSWERS),
         "metadata": {key: value for key, value in metadata.items() if value not in (None, "")},
@@ -257,6 +257,15 @@ def read_trace(trace: Sequence[Span]) -> Trace | None:
         notes=notes,
         line=top.line,
         location=top.location,
+    )
+
+
+def _readable(values: Iterable[JsonValue]) -> JsonValue:
+    """Return the first value that is no object; if all are, the first, which is refused later; None without any."""
+    given = list(values)
+    return next(
+        (value for value in given if not isinstance(value, Mapping) or "role" in value or "parts" in value),
+        given[0] if given else None,
     )
 
 
@@ -366,7 +375,8 @@ def _without_system(value: JsonValue) -> JsonValue:
 def pick(value: JsonValue, names: Sequence[str]) -> JsonValue:
     """Return the text or messages in an object: the value under the first of these names, else its only text.
 
-    If neither is there, the object itself is returned, and its row is refused later.
+    Else that of its only part, or the text on which its parts agree. If nothing is there, the object itself is
+    returned, and its row is refused later.
     """
     for _ in range(MAX_DEPTH):
         if not isinstance(value, Mapping) or "role" in value or "parts" in value:
@@ -384,9 +394,20 @@ def pick(value: JsonValue, names: Sequence[str]) -> JsonValue:
             (value[name] for name in names if _is_given(value.get(name))), texts[0] if len(texts) == 1 else None
         )
         if chosen is None:
+            chosen = _in_parts(value, names)
+        if chosen is None:
             return value
         value = chosen
     return value
+
+
+def _in_parts(value: Mapping[str, JsonValue], names: Sequence[str]) -> JsonValue:
+    """Return the only part of an object, or the text on which all its parts agree, as Haystack's inputs do."""
+    parts = [part for part in value.values() if isinstance(part, Mapping)]
+    if len(parts) == len(value) == 1:
+        return parts[0]
+    texts = {text for part in parts for name in names if isinstance(text := part.get(name), str) and text.strip()}
+    return texts.pop() if len(texts) == 1 else None
 
 
 def passages_of(value: JsonValue) -> list[JsonValue] | None:

@@ -480,3 +480,13 @@ def test_messages_may_be_events_as_before_version_1_37(write: Write) -> None:
         span(2, 1, 0, at=9, events=[("gen_ai.client.inference.operation.details", details)], **chat),
     )
     assert [(first.question, first.answer), (second.question, second.answer)] == [("Why?", "So."), ("And?", "No.")]
+
+
+def test_a_question_that_the_parts_of_a_pipeline_agree_on_as_haystack_has_it(write: Write) -> None:
+    inputs = {"data": {"retriever": {"query": "Why?"}, "prompt": {"question": "Why?"}, "k": 3}}
+    root: dict[str, Any] = {"openinference.span.kind": "CHAIN", "input.mime_type": "application/json"}
+    root |= {"output.mime_type": "application/json", "output.value": json.dumps({"model": {"replies": ["So."]}})}
+    said = {"llm.output_messages.0.message.content": "So.", "llm.output_messages.0.message.role": "assistant"}
+    model = span(1, 2, 1, at=1, openinference__span__kind="LLM", **said)
+    (sample,) = read(write, span(1, 1, 0, at=0, **root, **{"input.value": json.dumps(inputs)}), model)
+    assert (sample.question, sample.answer) == ("Why?", "So.")
