@@ -142,7 +142,7 @@ def _rows(columns: list[list[str] | None], claims: list[Any] | None) -> list[lis
 
 
 def _by_name(scores: Mapping[str, float]) -> dict[str, float]:
-    """Return the scores by RAGChecker's names; a metric with `compat=True` counts only if the default form is missing."""
+    """Return the scores by RAGChecker's names, with `compat=True` only for metrics without a default score."""
     by_name: dict[str, float] = {}
     for metric in RAGCHECKER_METRICS:
         score = scores.get(metric.spec, scores.get(f"{metric.spec}(compat=True)"))

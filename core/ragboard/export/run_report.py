@@ -61,8 +61,7 @@ def run_report(store: Store, run: RunRef, *, samples: int = SAMPLES, unscored: U
 
 
 def _style(origin: ClaimClass) -> str:
-    """Return CSS classes: solid if a relevant passage supports the claims, pale if an irrelevant passage does, else
-    framed."""
+    """Return CSS classes: solid if a relevant passage supports the claims, pale if an irrelevant one does."""
     right = "right" if origin in CORRECT else "wrong"
     if origin not in FROM_PASSAGES:
         return f"{right} framed"

@@ -65,7 +65,7 @@ def test_names_mean_presets_places_or_both() -> None:
 @pytest.mark.parametrize("name", ["local:hhem", "local:vectara/hallucination_evaluation_model", "local:hhem@x"])
 def test_a_model_that_needs_code_of_its_own_is_refused_before_anything_is_fetched(name: str) -> None:
     with pytest.raises(
-        JudgeError, match="ragboard does not run .*: it only loads with Python code from its repository"
+        JudgeError, match=r"ragboard does not run .*: it only loads with Python code from its repository"
     ):
         judge_named(name)
 
