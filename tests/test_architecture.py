@@ -31,7 +31,7 @@ LAYERS = (
     ("evaluation", "analysis", "query"),
     ("human", "datasets"),
     ("export",),
-    ("api", "demo", "training", "mcp_server"),
+    ("api", "collector", "demo", "training", "mcp_server", "tracing"),
     ("testing",),
     ("pytest_plugin",),
     ("cli",),

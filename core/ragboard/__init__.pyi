@@ -48,6 +48,7 @@ from .sample_files import sample_runs
 from .stats import Interval
 from .store import RunRef, Store
 from .testing import assert_evaluation
+from .tracing import flush, trace
 
 __all__ = [
     "DEFAULT_METRICS",
@@ -101,6 +102,7 @@ __all__ = [
     "assert_evaluation",
     "evaluate",
     "evaluate_run",
+    "flush",
     "from_deepeval",
     "from_ragas",
     "from_trulens",
@@ -111,4 +113,5 @@ __all__ = [
     "read_prices",
     "read_runs",
     "sample_runs",
+    "trace",
 ]

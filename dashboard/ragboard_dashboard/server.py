@@ -10,6 +10,8 @@ import sys
 import threading
 import time
 import webbrowser
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -18,11 +20,13 @@ from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
 import streamlit as st
+from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse
 from starlette.routing import Route
 
+from ragboard.collector import CollectorOnDemand, EndpointOptions, TraceEndpoint
 from ragboard.errors import SettingError, StoreBusyError, StoreError
 from ragboard.store import Store
 from ragboard_dashboard.pages import PAGES
@@ -69,11 +73,13 @@ WAIT_SECONDS = 5.0
 """A store that another process has had open for this many seconds counts as busy."""
 
 
-def serve(given: ServerSettings, *, port: int | None, open_browser: bool) -> None:
-    """Print the URL, and serve the dashboard until interrupted.
+def serve(
+    given: ServerSettings, *, port: int | None, open_browser: bool, traces: EndpointOptions | None = None
+) -> None:
+    """Serve the dashboard until interrupted; prints the URL.
 
-    `port`: None uses the first free port from 8501. Raises SettingError if the port is in use, StoreError if the store
-    cannot be read.
+    Without `port`, uses the first free one from 8501. `traces`: who may send traces; None: nobody. Raises SettingError
+    if the port is in use, StoreError if the store cannot be read.
     """
     chosen = free_port(port, given.host)
     if given.read_only:
@@ -83,7 +89,7 @@ def serve(given: ServerSettings, *, port: int | None, open_browser: bool) -> Non
     threading.Thread(target=_import_first_page, args=(address,), daemon=True).start()
     if open_browser and _has_desktop():
         threading.Thread(target=_open_when_healthy, args=(address,), daemon=True).start()
-    app_of(given).run(config=server_options(given) | {"server.port": chosen})
+    app_of(given, traces=traces).run(config=server_options(given) | {"server.port": chosen})
 
 
 def _import_first_page(address: str) -> None:
@@ -95,14 +101,28 @@ def _import_first_page(address: str) -> None:
         import_module(f"ragboard_dashboard.views.{PAGES[0].slug}.page")
 
 
-def app_of(given: ServerSettings, script: Path = APP) -> st.App:
-    """Build the dashboard as an ASGI application, with request guard and health route."""
+def app_of(given: ServerSettings, script: Path = APP, *, traces: EndpointOptions | None = None) -> st.App:
+    """Build the dashboard as an ASGI application, with its request guard and routes for health and, if any, traces."""
     keep_settings(given)
     guard = Middleware(RequestGuard, names=names_of(given), headers=security_headers())
     start, *others = (page.slug for page in PAGES)
     pages = [Route(f"/{slug}", _first_paint) for slug in ("", *others)]
     routes = [health_route, Route(f"/{start}", _redirect_to_start), *pages]
-    return st.App(script, routes=routes, middleware=[guard, Middleware(PageKeeper)])
+    middleware = [guard, Middleware(PageKeeper)]
+    if traces is None:
+        return st.App(script, routes=routes, middleware=middleware)
+    collector = CollectorOnDemand(Store(given.store))
+
+    @asynccontextmanager
+    async def collecting(_app: st.App) -> AsyncGenerator[None]:
+        await run_in_threadpool(collector.resume)
+        try:
+            yield
+        finally:
+            await run_in_threadpool(collector.stop)
+
+    routes.append(TraceEndpoint(collector.get, traces).route)
+    return st.App(script, routes=routes, middleware=middleware, lifespan=collecting)
 
 
 def _first_paint(_request: Request) -> HTMLResponse:

@@ -13,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.real_libraries.environments import LIBRARIES, QUIET, new_environment, report, run
+from tests.real_libraries.environments import LIBRARIES, QUIET, ROOT, new_environment, report, run
 from tests.real_libraries.model import fake_openai
 
 
@@ -40,6 +40,7 @@ def round_trip(library: str, folder: Path, address: str) -> bool:
     script = Path(__file__).parent / f"with_{library.replace('-', '_')}.py"
     with tempfile.TemporaryDirectory() as empty:
         environment = QUIET | {"OPENAI_BASE_URL": address, "HOME": empty, "PATH": os.environ["PATH"]}
+        environment["PYTHONPATH"] = str(ROOT)  # for modules that scripts share
         done = run(python, "-P", str(script), environment=environment, folder=empty)
     return report(f"{library} {version.stdout.strip()}", done)
 

@@ -13,6 +13,9 @@ __all__ = ["LIBRARIES", "QUIET", "ROOT", "new_environment", "report", "run"]
 
 ROOT = Path(__file__).parents[2]
 
+SDK = ("opentelemetry-exporter-otlp-proto-http", "opentelemetry-sdk")
+"""What sends traces."""
+
 LIBRARIES = {
     "ragas": ("langchain<1", "langchain-community<0.4"),  # ragas 0.4.3 imports what later ones have not
     "deepeval": (),
@@ -20,6 +23,9 @@ LIBRARIES = {
     "langchain-core": (),
     "llama-index-core": (),
     "haystack-ai": (),
+    "openinference-instrumentation-haystack": ("haystack-ai", *SDK),
+    "openinference-instrumentation-langchain": ("langchain-core", *SDK),
+    "openinference-instrumentation-llama-index": ("llama-index-core", *SDK),
 }
 """Each library, with what else its environment needs."""
 

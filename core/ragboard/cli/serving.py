@@ -6,10 +6,11 @@ import os
 import subprocess
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from ragboard.cli.collect import trace_options
 from ragboard.cli.evaluate import evaluate_with_bar
 from ragboard.cli.options import plugin_option, store_option
 from ragboard.demo import load_demo, remove_demo
@@ -17,6 +18,9 @@ from ragboard.errors import RagboardError, SettingError
 from ragboard.evaluation.background import RAGBOARD
 from ragboard.metrics.plugins import metrics_with
 from ragboard.store import Store
+
+if TYPE_CHECKING:
+    from ragboard.collector import EndpointOptions
 
 __all__ = ["demo", "mcp", "serve"]
 
@@ -58,6 +62,7 @@ check_option = click.option("--check", is_flag=True, help="Start, check that the
     envvar="RAGBOARD_PRICES",
     help="TOML file with model prices.",
 )
+@trace_options
 @plugin_option
 @store_option
 def serve(
@@ -67,9 +72,13 @@ def serve(
     check: bool,
     unsafe_bind: bool,
     allow_evaluate: bool,
+    token_file: Path | None,
+    drop: tuple[str, ...],
     **options: Any,
 ) -> None:
     """Start the dashboard; by default, only this machine can reach it.
+
+    It also collects traces at /v1/traces, as `ragboard collect` does; from other machines only with a token.
 
     \b
     ragboard serve
@@ -83,10 +92,13 @@ def serve(
             " Leave the option out, or add --unsafe-bind to allow this"
         )
     metrics_with(options["plugins"])  # raises if a plugin is invalid
+    from ragboard.collector import EndpointOptions, read_token
+
+    traces = None if options["read_only"] else EndpointOptions(token=read_token(token_file), drop=drop)
     if check:
         _check(store.folder, port, *(["--read-only"] if options["read_only"] else []))
     else:
-        _serve(store, port, no_browser, evaluates=local_only or allow_evaluate, **options)
+        _serve(store, port, no_browser, traces, evaluates=local_only or allow_evaluate, **options)
 
 
 @click.command()
@@ -158,9 +170,11 @@ def mcp(
     serve_http(build_server(store, dashboard), host=host, port=port, allowed_hosts=allowed_hosts)
 
 
-def _serve(store: Store, port: int | None, no_browser: bool, **options: Any) -> None:
+def _serve(
+    store: Store, port: int | None, no_browser: bool, traces: EndpointOptions | None = None, **options: Any
+) -> None:
     settings = import_module("ragboard_dashboard.settings").ServerSettings(store=store.folder, **options)
-    import_module("ragboard_dashboard.server").serve(settings, port=port, open_browser=not no_browser)
+    import_module("ragboard_dashboard.server").serve(settings, port=port, open_browser=not no_browser, traces=traces)
 
 
 def _check(folder: Path, port: int | None, *options: str) -> None:

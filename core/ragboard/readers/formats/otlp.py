@@ -10,14 +10,15 @@ import base64
 import binascii
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from ragboard.errors import RunFileError
 from ragboard.readers.formats import langfuse, mlflow
 from ragboard.readers.formats.base import FileFormat, ParsedFile, ToolFile
 from ragboard.readers.formats.feedback import Feedback
-from ragboard.readers.formats.otlp_protobuf import read_requests
+from ragboard.readers.formats.otlp_protobuf import PARENT_IS_REMOTE, read_requests
+from ragboard.readers.formats.raw_span import RawSpan
 from ragboard.readers.formats.shapes import as_object, as_objects
 from ragboard.readers.formats.spans import (
     Span,
@@ -32,30 +33,10 @@ from ragboard.readers.formats.spans import (
 from ragboard.readers.scores import read_score
 from ragboard.records import JsonValue, Score
 
-__all__ = ["FILE_FORMATS", "RawSpan", "otlp_span", "read_raw"]
+__all__ = ["EVALUATION", "FILE_FORMATS", "is_read", "json_spans", "otlp_span", "read_raw", "span_of"]
 
 MAX_CHECKED_ROWS = 20
 """Number of rows that are checked to recognise a file."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class RawSpan:
-    """An OpenTelemetry span, with its attributes by name."""
-
-    trace: str
-    id: str
-    parent: str
-    start: int
-    end: int
-    error: str
-    attributes: Mapping[str, JsonValue]
-    events: Sequence[tuple[str, Mapping[str, JsonValue]]] = ()
-    """Names and attributes."""
-    resource: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
-    scope: str = ""
-    version: str = ""
-    line: int = 1
-    location: str = ""
 
 
 def openinference(raw: RawSpan) -> dict[str, Any]:
@@ -72,7 +53,7 @@ def openinference(raw: RawSpan) -> dict[str, Any]:
         documents = objects_of_flat_keys(attributes, "reranker.output_documents") or None
     elif kind == "retriever":
         decoded_output = decode_value(output_value)
-        documents = objects_of_flat_keys(attributes, "retrieval.documents") or (
+        documents = _with_ids(objects_of_flat_keys(attributes, "retrieval.documents"), decoded_output) or (
             decoded_output if isinstance(decoded_output, list) else None
         )
         if documents is None and output_value in (None, "") and not attributes.get("retrieval.documents"):
@@ -86,7 +67,19 @@ def openinference(raw: RawSpan) -> dict[str, Any]:
         "model": text_of(attributes.get("llm.model_name")),
         "settings": _settings(as_object(decode_value(attributes.get("llm.invocation_parameters")))),
         "tokens": _tokens(attributes, "llm.token_count.prompt", "llm.token_count.completion"),
+        "cost": _cost(attributes, "llm.cost.total") or _cost(attributes, "llm.cost.prompt", "llm.cost.completion"),
     }
+
+
+def _with_ids(documents: Sequence[Mapping[str, JsonValue]], output: JsonValue) -> list[JsonValue]:
+    """Return the documents; if none has an id, with those in the output, where LangChain's retrievers have them."""
+    written = as_objects(output.get("documents") if isinstance(output, Mapping) else output)
+    if len(written) != len(documents) or any("document.id" in document for document in documents):
+        return list(documents)
+    return [
+        {**document, "document.id": item.get("id")} if item.get("id") else document
+        for document, item in zip(documents, written, strict=True)
+    ]
 
 
 def _chat(attributes: Mapping[str, JsonValue], prefix: str) -> list[JsonValue]:
@@ -116,11 +109,20 @@ def _tokens(attributes: Mapping[str, JsonValue], *names: str) -> tuple[int, int]
     )
 
 
+def _cost(attributes: Mapping[str, JsonValue], *names: str) -> float:
+    """Return the sum of costs in US dollars; 0 if missing."""
+    scores = (read_score(attributes.get(name)) for name in names)
+    return sum(score.value for score in scores if isinstance(score, Score))
+
+
 def genai(raw: RawSpan) -> dict[str, Any]:
     """Return the fields of a Span from the attributes of OpenTelemetry's GenAI convention."""
     attributes_by_name = dict(raw.attributes)
-    for name, attributes in raw.events:  # before version 1.37, texts were events
-        attributes_by_name |= {key: value for key, value in attributes.items() if name.startswith("gen_ai.content.")}
+    for name, attributes in raw.events:  # before version 1.37, texts were events; they may still be
+        if name.startswith("gen_ai.content.") or name == OPERATION_DETAILS:
+            attributes_by_name |= attributes
+    for name, said in _event_messages(raw.events).items():
+        attributes_by_name.setdefault(name, said)
     query = attributes_by_name.get("gen_ai.retrieval.query.text")
     documents = decode_value(attributes_by_name.get("gen_ai.retrieval.documents"))
     return {
@@ -143,6 +145,23 @@ def genai(raw: RawSpan) -> dict[str, Any]:
 
 
 EVALUATION = "gen_ai.evaluation.result"
+OPERATION_DETAILS = "gen_ai.client.inference.operation.details"
+MESSAGE_EVENT = re.compile(r"gen_ai\.(?:(?P<role>system|user|assistant|tool)\.message|choice)")
+
+
+def _event_messages(events: Sequence[tuple[str, Mapping[str, JsonValue]]]) -> dict[str, JsonValue]:
+    """Return the messages that versions 1.28 to 1.36 have as one event each, under today's names."""
+    messages: dict[str, list[JsonValue]] = {}
+    for name, attributes in events:
+        match = MESSAGE_EVENT.fullmatch(name)
+        if not match:
+            continue
+        body = as_object(decode_value(attributes.get("gen_ai.event.content"))) or attributes
+        body = as_object(decode_value(body.get("message"))) or body
+        side, role = ("input", match["role"]) if match["role"] else ("output", "assistant")
+        if text := text_of(body.get("content")):
+            messages.setdefault(f"gen_ai.{side}.messages", []).append({"role": role, "content": text})
+    return dict(messages)
 
 
 def _messages(attributes: Mapping[str, JsonValue], name: str, old: str) -> JsonValue:
@@ -186,6 +205,7 @@ USES = {
     "llm.invocation_parameters": "configuration",
     "llm.token_count.prompt": "metadata",
     "llm.token_count.completion": "metadata",
+    "llm.cost": "metadata",
     "llm.input_messages": "left out: prompts, unless no other span has an input",
     "llm.output_messages": "answer",
     "gen_ai.operation.name": "",
@@ -209,32 +229,25 @@ USES = {
 }
 
 
+READ_PROMPTS = "llm.input_messages"
+"""Attributes that are the question if no span around them has an input."""
+
+
+@lru_cache(maxsize=10_000)
+def is_read(name: str) -> bool:
+    """Return whether a sample is read from the attribute of this name."""
+    name = re.sub(r"\.\d+(?=\.|$)", ".N", name)
+    key = max((key for key in USES if name == key or name.startswith(f"{key}.")), key=len, default="")
+    return bool(key) and (key == READ_PROMPTS or not USES[key].startswith("left out"))
+
+
 def read_raw(file: ParsedFile, raw: Sequence[RawSpan], tool: str = "") -> ToolFile:
     """Return the samples of spans that each follow one of the conventions.
 
     Spans without a convention are kept as levels of the trace.
     """
-    spans: list[Span] = []
-    tools: list[str] = []
-    for raw_span in raw:
-        convention = next((key for key in CONVENTIONS if key in raw_span.attributes), None)
-        name, read = CONVENTIONS[convention] if convention else ("", lambda _: {})
-        tools += [name] if name else []
-        spans.append(
-            Span(
-                trace=raw_span.trace,
-                id=raw_span.id,
-                parent=raw_span.parent,
-                start=raw_span.start,
-                end=raw_span.end,
-                error=raw_span.error,
-                run=_project(raw_span.resource),
-                line=raw_span.line,
-                location=raw_span.location,
-                feedback=[_evaluation(attributes) for name, attributes in raw_span.events if name == EVALUATION],
-                **read(raw_span),
-            )
-        )
+    spans = [span_of(raw_span) for raw_span in raw]
+    tools = [name for raw_span in raw if (name := _convention(raw_span)[0])]
     names = (
         *(name for raw_span in raw for name in raw_span.attributes),
         *(f"resource.{name}" for raw_span in raw for name in raw_span.resource),
@@ -250,6 +263,30 @@ def read_raw(file: ParsedFile, raw: Sequence[RawSpan], tool: str = "") -> ToolFi
     return trace_file(file, tool or tools[0], spans, fields=field_uses(names, USES), version=version)
 
 
+def span_of(raw: RawSpan) -> Span:
+    """Return a span as its convention describes it; without a convention, it only has its place in the trace."""
+    _, read = _convention(raw)
+    return Span(
+        trace=raw.trace,
+        id=raw.id,
+        parent=raw.parent,
+        start=raw.start,
+        end=raw.end,
+        error=raw.error,
+        run=_project(raw.resource),
+        line=raw.line,
+        location=raw.location,
+        feedback=[_evaluation(attributes) for name, attributes in raw.events if name == EVALUATION],
+        **read(raw),
+    )
+
+
+def _convention(raw: RawSpan) -> tuple[str, Callable[[RawSpan], dict[str, Any]]]:
+    """Return the name of a span's convention, and the function that reads it; an empty name if it follows none."""
+    key = next((key for key in CONVENTIONS if key in raw.attributes), None)
+    return CONVENTIONS[key] if key else ("", lambda _: {})
+
+
 def _project(resource: Mapping[str, JsonValue]) -> str:
     service = text_of(resource.get("service.name"))
     return text_of(resource.get("openinference.project.name")) or ("" if service.startswith("unknown_") else service)
@@ -261,8 +298,8 @@ def _get(value: Mapping[str, JsonValue], name: str) -> JsonValue:
     return cell if cell is not None else value.get(re.sub(r"(?=[A-Z])", "_", name).lower())
 
 
-def _otlp_spans(request: JsonValue, line: int, prefix: str = "") -> Iterator[RawSpan]:
-    """Yield the spans of an export request. An evaluation in a log record becomes a child of its span."""
+def json_spans(request: JsonValue, line: int, prefix: str = "") -> Iterator[RawSpan]:
+    """Yield the spans of an export request; an evaluation in a log record becomes a child of its span."""
     for resource_index, group in enumerate(as_objects(_get(as_object(request), "resourceSpans"))):
         resource = _attributes(as_object(group.get("resource")))
         for scope_index, scope_group in enumerate(as_objects(_get(group, "scopeSpans"))):
@@ -299,6 +336,7 @@ def otlp_span(
     """Read a span of OTLP JSON, in camel case or in snake case."""
     status = as_object(span.get("status"))
     failed = status.get("code") in (2, "STATUS_CODE_ERROR")
+    flags = span.get("flags")
     return RawSpan(
         trace=_id(_get(span, "traceId")),
         id=_id(_get(span, "spanId")),
@@ -311,6 +349,7 @@ def otlp_span(
         resource=resource,
         scope=scope,
         version=version,
+        remote_parent=type(flags) is int and bool(flags & PARENT_IS_REMOTE),
         line=line,
         location=location,
     )
@@ -382,14 +421,14 @@ def _is_langfuse(file: ParsedFile) -> bool:
 
 def _read_otlp(file: ParsedFile) -> ToolFile:
     if file.kind == "protobuf":
-        return read_raw(file, [*_otlp_spans(read_requests(file.path), 1)])
+        return read_raw(file, [*read_requests(file.path)])
     value = clean_value(file)
     if not isinstance(value, list):
-        return read_raw(file, [*_otlp_spans(value, 1)])
+        return read_raw(file, [*json_spans(value, 1)])
     prefixes = ["" if file.kind == "JSONL" else f"[{index}]." for index in range(len(value))]
     lines = [file.line(index) for index in range(len(value))]
     return read_raw(
-        file, [span for request in zip(value, lines, prefixes, strict=True) for span in _otlp_spans(*request)]
+        file, [span for request in zip(value, lines, prefixes, strict=True) for span in json_spans(*request)]
     )
 
 

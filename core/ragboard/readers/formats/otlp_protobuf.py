@@ -1,8 +1,4 @@
-"""Read an OTLP `ExportTraceServiceRequest` from its bytes, as the JSON of the same request.
-
-Only the fields that ragboard uses are listed here (opentelemetry-proto, `trace.proto` and `common.proto`, version 1);
-all others are skipped.
-"""
+"""Read OTLP `ExportTraceServiceRequest` messages of protobuf as spans."""
 
 from __future__ import annotations
 
@@ -10,70 +6,82 @@ import math
 import struct
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from ragboard.errors import RunFileError
+from ragboard.readers.formats.raw_span import RawSpan
+from ragboard.records import JsonValue
 
-__all__ = ["read_requests"]
+if TYPE_CHECKING:
+    from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+__all__ = ["PARENT_IS_REMOTE", "parse_request", "read_requests", "spans_of_request"]
 
 MAX_BYTES = 256 * 2**20
 MAX_LEVELS = 40
-"""Maximum depth of messages within messages, such as values in lists of values."""
-
-Fields: TypeAlias = Mapping[int, tuple[str, str]]
-"""The name and type of each field, by its number. A type is the name of a message, with `[]` if the field is repeated,
-or a type that `_read` knows."""
-
-MESSAGES: Mapping[str, Fields] = {
-    "Request": {1: ("resourceSpans", "ResourceSpans[]")},
-    "ResourceSpans": {1: ("resource", "Resource"), 2: ("scopeSpans", "ScopeSpans[]")},
-    "Resource": {1: ("attributes", "KeyValue[]")},
-    "ScopeSpans": {1: ("scope", "Scope"), 2: ("spans", "Span[]")},
-    "Scope": {1: ("name", "text"), 2: ("version", "text")},
-    "Span": {
-        1: ("traceId", "hex"),
-        2: ("spanId", "hex"),
-        4: ("parentSpanId", "hex"),
-        5: ("name", "text"),
-        7: ("startTimeUnixNano", "number"),
-        8: ("endTimeUnixNano", "number"),
-        9: ("attributes", "KeyValue[]"),
-        11: ("events", "Event[]"),
-        15: ("status", "Status"),
-    },
-    "Event": {2: ("name", "text"), 3: ("attributes", "KeyValue[]")},
-    "Status": {2: ("message", "text"), 3: ("code", "number")},
-    "KeyValue": {1: ("key", "text"), 2: ("value", "Value")},
-    "Value": {
-        1: ("stringValue", "text"),
-        2: ("boolValue", "bool"),
-        3: ("intValue", "signed"),
-        4: ("doubleValue", "double"),
-        5: ("arrayValue", "Values"),
-        6: ("kvlistValue", "Pairs"),
-    },
-    "Values": {1: ("values", "Value[]")},
-    "Pairs": {1: ("values", "KeyValue[]")},
-}
-
-LENGTH_DELIMITED = 2
-"""The wire type of texts and messages; numbers have the wire types 0, 1 and 5."""
+"""Maximum depth of values in lists of values."""
+FAILED = 2
+"""The code of a status that is an error."""
+PARENT_IS_REMOTE = 0x200
+"""The bit of a span's flags that says that its parent is in another process."""
 
 
-def read_requests(path: Path) -> dict[str, Any]:
-    """Return the requests in a file as one. They can be length-prefixed, as the collector's file exporter writes them.
+def read_requests(path: Path) -> Iterator[RawSpan]:
+    """Yield the spans of a file with requests; they can be length-prefixed, as the collector's file exporter has them.
 
     Raises RunFileError for any other file.
     """
     if path.stat().st_size > MAX_BYTES:
         raise RunFileError(path, f"is larger than {MAX_BYTES // 2**20} MiB; export the traces as OTLP JSON, or fewer")
     data = path.read_bytes()
+    first = 0
     try:
-        parts = [data] if data[:1] == b"\x0a" else list(_length_prefixed(data))
-        requests = [_message(memoryview(part), "Request", 0) for part in parts]
-    except (ValueError, IndexError, struct.error, UnicodeDecodeError) as error:
+        for part in [data] if data[:1] == b"\x0a" else list(_length_prefixed(data)):
+            request = parse_request(part)
+            yield from spans_of_request(request, first=first)
+            first += len(request.resource_spans)
+    except (ValueError, struct.error) as error:
         raise RunFileError(path, "is not OTLP as protobuf (an ExportTraceServiceRequest)") from error
-    return {"resourceSpans": [group for request in requests for group in request.get("resourceSpans", ())]}
+
+
+def parse_request(data: bytes) -> ExportTraceServiceRequest:
+    """Parse one request. Raises ValueError if the bytes are anything else."""
+    from google.protobuf.message import DecodeError
+    from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+    try:
+        request: ExportTraceServiceRequest = ExportTraceServiceRequest.FromString(data)
+    except DecodeError as error:
+        raise ValueError("not an ExportTraceServiceRequest of OTLP") from error
+    return request
+
+
+def spans_of_request(request: ExportTraceServiceRequest, *, first: int = 0) -> Iterator[RawSpan]:
+    """Yield the spans of a request; `first` is the number of its first resource, for the locations of spans.
+
+    Raises ValueError for values that are nested too deeply.
+    """
+    for resource_index, group in enumerate(request.resource_spans, first):
+        resource = _attributes(group.resource.attributes)
+        for scope_index, scope_group in enumerate(group.scope_spans):
+            scope, version = scope_group.scope.name, scope_group.scope.version
+            prefix = f"resourceSpans[{resource_index}].scopeSpans[{scope_index}].spans"
+            for number, span in enumerate(scope_group.spans):
+                yield RawSpan(
+                    trace=span.trace_id.hex(),
+                    id=span.span_id.hex(),
+                    parent=span.parent_span_id.hex(),
+                    start=span.start_time_unix_nano,
+                    end=span.end_time_unix_nano,
+                    error=(span.status.message or "failed") if span.status.code == FAILED else "",
+                    attributes=_attributes(span.attributes),
+                    events=[(event.name, _attributes(event.attributes)) for event in span.events],
+                    resource=resource,
+                    scope=scope,
+                    version=version,
+                    remote_parent=bool(span.flags & PARENT_IS_REMOTE),
+                    location=f"{prefix}[{number}]",
+                )
 
 
 def _length_prefixed(data: bytes) -> Iterator[bytes]:
@@ -87,71 +95,21 @@ def _length_prefixed(data: bytes) -> Iterator[bytes]:
         position += 4 + length
 
 
-def _message(data: memoryview, name: str, level: int) -> dict[str, Any]:
+def _attributes(pairs: Any, level: int = 0) -> Mapping[str, JsonValue]:
+    return {pair.key: _value(pair.value, level) for pair in pairs}
+
+
+def _value(union: Any, level: int) -> JsonValue:
+    kind = union.WhichOneof("value")
+    if kind == "string_value":
+        return str(union.string_value)
+    if kind in ("int_value", "bool_value"):
+        scalar: bool | int = getattr(union, kind)
+        return scalar
+    if kind == "double_value":
+        return float(union.double_value) if math.isfinite(union.double_value) else None
     if level > MAX_LEVELS:
         raise ValueError("nested too deeply")
-    field_types, message = MESSAGES[name], dict[str, Any]()
-    for number, wire, value in _fields(data):
-        if number not in field_types:
-            continue
-        field, kind = field_types[number]
-        if (wire == LENGTH_DELIMITED) is not (kind in ("text", "hex") or kind[0].isupper()):
-            raise ValueError(f"{field} has an unexpected type")
-        if kind.endswith("[]"):
-            message.setdefault(field, []).append(_message(value, kind[:-2], level + 1))
-        else:
-            message[field] = _read(value, kind, level)
-    return message
-
-
-def _read(value: Any, kind: str, level: int) -> Any:
-    match kind:
-        case "text":
-            return str(value, "utf-8")
-        case "hex":
-            return value.hex()
-        case "number":
-            return value
-        case "bool":
-            return bool(value)
-        case "signed":
-            return value - 2**64 if value >= 2**63 else value
-        case "double":
-            number = struct.unpack("<d", value.to_bytes(8, "little"))[0]
-            return number if math.isfinite(number) else None
-        case _:
-            return _message(value, kind, level + 1)
-
-
-def _fields(data: memoryview) -> Iterator[tuple[int, int, Any]]:
-    """Yield number, wire type and value of each field: a number, or the bytes of a text or message."""
-    position = 0
-    while position < len(data):
-        key, position = _varint(data, position)
-        wire = key & 7
-        if wire == 0:
-            value, position = _varint(data, position)
-            yield key >> 3, wire, value
-            continue
-        if wire == LENGTH_DELIMITED:
-            length, position = _varint(data, position)
-        elif wire in (1, 5):
-            length = 8 if wire == 1 else 4
-        else:
-            raise ValueError(f"wire type {wire}")
-        if position + length > len(data):
-            raise ValueError("cut short")
-        part = data[position : position + length]
-        yield key >> 3, wire, part if wire == LENGTH_DELIMITED else int.from_bytes(part, "little")
-        position += length
-
-
-def _varint(data: memoryview, position: int) -> tuple[int, int]:
-    value = 0
-    for shift in range(0, 70, 7):
-        byte = data[position]
-        position += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value & (2**64 - 1), position
-    raise ValueError("a number with more than 64 bits")
+    if kind == "array_value":
+        return [_value(item, level + 1) for item in union.array_value.values]
+    return _attributes(union.kvlist_value.values, level + 1) if kind == "kvlist_value" else None

@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from ragboard.errors import RunFileError
 from ragboard.readers.formats.base import FileFormat, Format, ParsedFile, PassageRows, ToolFile, ToolSample
 from ragboard.readers.formats.feedback import Feedback, collect_feedback
-from ragboard.readers.formats.otlp import RawSpan, otlp_span, read_raw
+from ragboard.readers.formats.otlp import otlp_span, read_raw
+from ragboard.readers.formats.raw_span import RawSpan
 from ragboard.readers.formats.shapes import as_object, as_objects, drop_missing
 from ragboard.readers.formats.spans import (
     ANSWERS,

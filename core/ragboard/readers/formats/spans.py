@@ -26,7 +26,10 @@ __all__ = [
     "ANSWERS",
     "PASSAGES",
     "QUESTIONS",
+    "Conversations",
     "Span",
+    "Trace",
+    "asks",
     "clean_value",
     "decode_value",
     "earlier_turns",
@@ -35,6 +38,7 @@ __all__ = [
     "objects_of_flat_keys",
     "passages_of",
     "pick",
+    "read_trace",
     "text_of",
     "trace_file",
 ]
@@ -103,6 +107,8 @@ class Span:
     """Settings of the model."""
     tokens: tuple[int, int] = (0, 0)
     """Tokens of the prompt and of the completion."""
+    cost: float = 0.0
+    """In US dollars; 0 if the span does not say."""
     error: str = ""
     feedback: Sequence[Feedback] = ()
     metadata: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
@@ -123,7 +129,7 @@ def trace_file(
     traces: dict[str, list[Span]] = {}
     for span in spans:
         traces.setdefault(span.trace or span.id, []).append(span)
-    read = [sample for trace in traces.values() if (sample := _read_trace(trace)) is not None]
+    read = [sample for trace in traces.values() if (sample := read_trace(trace)) is not None]
     if not read:
         raise RunFileError(
             file.path,
@@ -143,7 +149,7 @@ def trace_file(
             scores=(feedback := collect_feedback(trace.feedback)).scores,
             recorded=RecordedSample(judgements=feedback.judgements),
         )
-        for trace, cells in zip(read, _with_history(read), strict=True)
+        for trace, cells in zip(read, map(Conversations().with_history, read), strict=True)
     ]
     return ToolFile(
         tool=tool,
@@ -164,11 +170,12 @@ def trace_file(
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Trace:
+class Trace:
     """The sample of a trace, before the earlier turns of its session are added."""
 
     cells: Mapping[str, JsonValue]
     start: int
+    """In nanoseconds since 1970; 0 if unknown."""
     run: str
     session: str
     feedback: Sequence[Feedback]
@@ -179,7 +186,12 @@ class _Trace:
     location: str
 
 
-def _read_trace(trace: Sequence[Span]) -> _Trace | None:
+def asks(spans: Iterable[Span]) -> bool:
+    """Return whether one of the spans has a question and is no mere step on the way to an answer."""
+    return any(span.step not in STEPS and _is_given(span.input) for span in spans)
+
+
+def read_trace(trace: Sequence[Span]) -> Trace | None:
     """Return the sample of a trace; None if it has no question, or if it is the trace of an evaluator."""
     spans = list(_top_down(trace))
     if spans[0].step == "evaluator":
@@ -201,11 +213,7 @@ def _read_trace(trace: Sequence[Span]) -> _Trace | None:
         return None
     outer_spans = [span for span in (top, spans[0]) if span.step not in STEPS]
     answers = [span for span in (*outer_spans, *reversed(models)) if _is_given(span.output)]
-    searches = [
-        span
-        for span in spans
-        if span.step in ("retriever", "reranker") and span.documents is not None and not span.error
-    ]
+    searches = _outermost_searches(spans)
     last_search = max(searches, key=lambda span: (span.start, span.step == "reranker"), default=None)
     passages = passages_of(last_search.documents) if last_search else None
     if last_search and last_search.documents and len(passages or ()) < len(last_search.documents):
@@ -224,6 +232,7 @@ def _read_trace(trace: Sequence[Span]) -> _Trace | None:
         "latency_ms": (first.end - first.start) / 1e6 if 0 < first.start <= first.end else None,
         "prompt_tokens": prompt or None,
         "completion_tokens": completion or None,
+        "cost_usd": sum(span.cost for span in models) or None,
         "error": first.error,
         "human_feedback": human_feedback or None,
         **{key: value for span in spans for key, value in span.metadata.items()},
@@ -232,12 +241,12 @@ def _read_trace(trace: Sequence[Span]) -> _Trace | None:
         "id": first.trace or first.id,
         "question": question,
         "history": earlier_turns(top.input),
-        "answer": pick(answers[0].output, ANSWERS) if answers else None,
+        "answer": _readable(pick(span.output, ANSWERS) for span in answers),
         "contexts": passages,
         "reference": pick(reference, ANSWERS),
         "metadata": {key: value for key, value in metadata.items() if value not in (None, "")},
     }
-    return _Trace(
+    return Trace(
         cells=drop_missing(cells),
         start=min((span.start for span in spans if span.start), default=0),
         run=next((span.run for span in spans if span.run), ""),
@@ -249,6 +258,28 @@ def _read_trace(trace: Sequence[Span]) -> _Trace | None:
         line=top.line,
         location=top.location,
     )
+
+
+def _readable(values: Iterable[JsonValue]) -> JsonValue:
+    """Return the first value that is no object; if all are, the first, which is refused later; None without any."""
+    given = list(values)
+    return next(
+        (value for value in given if not isinstance(value, Mapping) or "role" in value or "parts" in value),
+        given[0] if given else None,
+    )
+
+
+def _outermost_searches(spans: Sequence[Span]) -> list[Span]:
+    """Return the retrievers and rerankers that found something and are not a step of another one; `spans` top down."""
+    searches: list[Span] = []
+    inside: set[str] = set()
+    for span in spans:
+        if span.parent and span.parent in inside:
+            inside.add(span.id)
+        elif span.step in ("retriever", "reranker") and span.documents is not None and not span.error:
+            searches.append(span)
+            inside.add(span.id)
+    return searches
 
 
 def _top_down(trace: Sequence[Span]) -> Iterator[Span]:
@@ -274,30 +305,48 @@ def _top_down(trace: Sequence[Span]) -> Iterator[Span]:
         level = [child for parent in inside for child in children.get(parent, ())]
 
 
-def _with_history(traces: Sequence[_Trace]) -> Iterator[Mapping[str, JsonValue]]:
-    """Yield the cells of each trace. A trace without a history gets the earlier turns of its session."""
-    turns: dict[tuple[str, str], list[JsonValue]] = {}
-    for trace in traces:
-        earlier_turns = turns.setdefault((trace.run, trace.session), []) if trace.session else []
+class Conversations:
+    """The turns of sessions so far. With a `limit`, of only so many sessions: the last that had a turn."""
+
+    def __init__(self, limit: int | None = None) -> None:
+        self._limit = limit
+        self._turns: dict[tuple[str, str], list[JsonValue]] = {}
+
+    def with_history(self, trace: Trace) -> Mapping[str, JsonValue]:
+        """Return the cells of the next trace, with the earlier turns of its session unless it has its own history."""
         question, answer = trace.cells["question"], trace.cells.get("answer")
+        earlier_turns = self.turns(trace.run, trace.session)
         has_history = "history" in trace.cells or (isinstance(question, list) and len(question) > 1)
-        yield (
-            {**trace.cells, "history": earlier_turns[-2 * MAX_EARLIER_QUESTIONS :]}
-            if earlier_turns and not has_history
-            else trace.cells
-        )
+        cells = {**trace.cells, "history": earlier_turns} if earlier_turns and not has_history else trace.cells
         with suppress(BadCellError):
-            earlier_turns.append({"role": "user", "content": read_question(question, _ignore).question})
-            if text := read_answer(answer, _ignore):
-                earlier_turns.append({"role": "assistant", "content": text})
+            self.add(
+                trace.run, trace.session, read_question(question, _ignore).question, read_answer(answer, _ignore) or ""
+            )
+        return cells
+
+    def turns(self, run: str, session: str) -> list[JsonValue]:
+        """Return the last turns of a session, oldest first."""
+        return list(self._turns.get((run, session), ()))
+
+    def add(self, run: str, session: str, question: str, answer: str) -> None:
+        """Add a question with its answer, which may be empty."""
+        if not session:
+            return
+        turns = self._turns.pop((run, session), [])
+        turns.append({"role": "user", "content": question})
+        if answer:
+            turns.append({"role": "assistant", "content": answer})
+        self._turns[run, session] = turns[-2 * MAX_EARLIER_QUESTIONS :]
+        if self._limit is not None and len(self._turns) > self._limit:
+            del self._turns[next(iter(self._turns))]
 
 
 def _ignore(_: str) -> None:
     """Ignore a note: it is added when the sample is read."""
 
 
-def _config(traces: Sequence[_Trace]) -> dict[str, JsonValue]:
-    """Return the names of the models, and the settings that have the same value in all calls that have them."""
+def _config(traces: Sequence[Trace]) -> dict[str, JsonValue]:
+    """Return the names of the models, and each setting that has the same value in all calls that have it."""
     models = sorted({model for trace in traces for model in trace.models})
     settings = [setting for trace in traces for setting in trace.settings]
     merged = {key: value for setting in settings for key, value in setting.items() if key != "model"}
@@ -326,7 +375,8 @@ def _without_system(value: JsonValue) -> JsonValue:
 def pick(value: JsonValue, names: Sequence[str]) -> JsonValue:
     """Return the text or messages in an object: the value of the first of these names, else its only text.
 
-    If there is neither, the object is returned, and its row is rejected later.
+    Else that of its only part, or the text on which its parts agree. If nothing is there, the object itself is
+    returned, and its row is refused later.
     """
     for _ in range(MAX_DEPTH):
         if not isinstance(value, Mapping) or "role" in value or "parts" in value:
@@ -344,9 +394,20 @@ def pick(value: JsonValue, names: Sequence[str]) -> JsonValue:
             (value[name] for name in names if _is_given(value.get(name))), texts[0] if len(texts) == 1 else None
         )
         if chosen is None:
+            chosen = _in_parts(value, names)
+        if chosen is None:
             return value
         value = chosen
     return value
+
+
+def _in_parts(value: Mapping[str, JsonValue], names: Sequence[str]) -> JsonValue:
+    """Return the only part of an object, or the text on which all its parts agree, as Haystack's inputs do."""
+    parts = [part for part in value.values() if isinstance(part, Mapping)]
+    if len(parts) == len(value) == 1:
+        return parts[0]
+    texts = {text for part in parts for name in names if isinstance(text := part.get(name), str) and text.strip()}
+    return texts.pop() if len(texts) == 1 else None
 
 
 def passages_of(value: JsonValue) -> list[JsonValue] | None:

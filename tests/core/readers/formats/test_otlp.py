@@ -420,3 +420,73 @@ def test_the_real_exports_of_one_program_agree(data: Path) -> None:
     ids = [[passage.id for passage in sample.contexts or ()] for sample in found[0].samples]
     assert ids == [["d1", "d2"], ["d3", "d4", "d5"], [], ["d6"]]
     assert [len(sample.history) for sample in found[0].samples] == [0, 2, 0, 2]
+
+
+def test_ids_of_passages_may_be_in_the_output_alone_as_langchain_has_them(write: Write) -> None:
+    documents = [{"id": f"p{place}", "page_content": text, "metadata": {}} for place, text in enumerate(TEXTS)]
+    retriever: dict[str, Any] = {
+        "openinference.span.kind": "RETRIEVER",
+        "input.value": "why",
+        "output.value": json.dumps({"documents": documents}),
+        "output.mime_type": "application/json",
+        **{f"retrieval.documents.{place}.document.content": text for place, text in enumerate(TEXTS)},
+    }
+    root = {"openinference__span__kind": "CHAIN", "input__value": "Why?", "output__value": "So."}
+    (sample,) = read(write, span(1, 1, 0, at=0, **root), span(1, 2, 1, at=1, **retriever))
+    assert [(one.id, one.text) for one in sample.contexts or ()] == [("p0", TEXTS[0]), ("p1", TEXTS[1])]
+
+
+def test_a_search_within_a_search_is_a_step_of_it(write: Write) -> None:
+    root = {"openinference__span__kind": "CHAIN", "input__value": "Why?", "output__value": "So."}
+    kind = {"openinference__span__kind": "RETRIEVER", "input__value": "why"}
+    outer = span(1, 2, 1, at=1, **kind, **{"retrieval.documents.0.document.content": TEXTS[0]})
+    inner = span(1, 3, 2, at=2, **kind, output__value='["<NodeWithScore(node=1)>"]')
+    between = span(1, 4, 2, at=2, openinference__span__kind="CHAIN")
+    deeper = span(1, 5, 4, at=3, **kind, **{"retrieval.documents.0.document.content": TEXTS[1]})
+    result = read_runs(
+        write("traces.json", json.dumps(request(span(1, 1, 0, at=0, **root), outer, inner, between, deeper)))
+    )
+    (sample,) = result.runs[0].samples
+    assert [one.text for one in sample.contexts or ()] == TEXTS[:1]
+    assert not any(note.startswith("there were several retrievals") for note in result.report.notes)
+
+
+def test_the_cost_is_that_of_the_models(write: Write) -> None:
+    root = {"openinference__span__kind": "CHAIN", "input__value": "Why?", "output__value": "So."}
+    model = {"openinference__span__kind": "LLM"}
+    (sample,) = read(
+        write,
+        span(1, 1, 0, at=0, **root),
+        span(1, 2, 1, at=1, **model, llm__cost__total=0.25),
+        span(1, 3, 1, at=2, **model, llm__cost__prompt=0.5, llm__cost__completion=0.125),
+    )
+    assert sample.metadata["cost_usd"] == 0.875
+
+
+def test_messages_may_be_events_as_before_version_1_37(write: Write) -> None:
+    chat = {"gen_ai.operation.name": "chat"}
+    events = [
+        ("gen_ai.system.message", {"content": "Be brief."}),
+        ("gen_ai.user.message", {"content": "Why?"}),
+        ("gen_ai.choice", {"gen_ai.event.content": json.dumps({"index": 0, "message": {"content": "So."}})}),
+    ]
+    details = {
+        "gen_ai.input.messages": messages("user", "And?"),
+        "gen_ai.output.messages": messages("assistant", "No."),
+    }
+    first, second = read(
+        write,
+        span(1, 1, 0, at=0, events=events, **chat),
+        span(2, 1, 0, at=9, events=[("gen_ai.client.inference.operation.details", details)], **chat),
+    )
+    assert [(first.question, first.answer), (second.question, second.answer)] == [("Why?", "So."), ("And?", "No.")]
+
+
+def test_a_question_that_the_parts_of_a_pipeline_agree_on_as_haystack_has_it(write: Write) -> None:
+    inputs = {"data": {"retriever": {"query": "Why?"}, "prompt": {"question": "Why?"}, "k": 3}}
+    root: dict[str, Any] = {"openinference.span.kind": "CHAIN", "input.mime_type": "application/json"}
+    root |= {"output.mime_type": "application/json", "output.value": json.dumps({"model": {"replies": ["So."]}})}
+    said = {"llm.output_messages.0.message.content": "So.", "llm.output_messages.0.message.role": "assistant"}
+    model = span(1, 2, 1, at=1, openinference__span__kind="LLM", **said)
+    (sample,) = read(write, span(1, 1, 0, at=0, **root, **{"input.value": json.dumps(inputs)}), model)
+    assert (sample.question, sample.answer) == ("Why?", "So.")

@@ -1,0 +1,79 @@
+"""The command that collects traces."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ragboard.cli.options import store_option
+from ragboard.errors import SettingError
+from ragboard.store import Store
+
+__all__ = ["collect", "trace_options"]
+
+PORT = 4318
+"""The port of OTLP over HTTP."""
+
+
+def trace_options(command: Any) -> Any:
+    """Add --token-file and --drop."""
+    token = click.option(
+        "--token-file",
+        type=click.Path(path_type=Path, dir_okay=False),
+        help="File with the token that senders of traces need.  [default: RAGBOARD_TOKEN]",
+    )
+    drop = click.option(
+        "--drop",
+        multiple=True,
+        metavar="PATTERN",
+        help="Remove attributes of traces whose name matches, such as 'session.*'; repeatable.",
+    )
+    return token(drop(command))
+
+
+@click.command()
+@click.option("--port", type=click.IntRange(1, 65535), default=PORT, show_default=True, help="Port.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@trace_options
+@click.option(
+    "--quiet-seconds",
+    type=click.FloatRange(0, 600),
+    default=2.0,
+    show_default=True,
+    help="Seconds without a new span after which a trace with its root is complete.",
+)
+@store_option
+def collect(
+    store: Store, port: int, host: str, token_file: Path | None, drop: tuple[str, ...], quiet_seconds: float
+) -> None:
+    """Collect traces of a RAG system over OpenTelemetry (OTLP/HTTP), each as a sample of a run.
+
+    `ragboard serve` does the same beside the dashboard. Without a token, only this machine can send.
+
+    \b
+    ragboard collect
+    RAGBOARD_TOKEN=... ragboard collect --host 0.0.0.0
+    """
+    from ragboard.collector import (
+        Collector,
+        CollectorOptions,
+        EndpointOptions,
+        TraceLimits,
+        is_loopback,
+        read_token,
+        serve_collector,
+    )
+
+    token = read_token(token_file)
+    if not (token or is_loopback(host)):
+        raise SettingError(
+            f"--host {host} lets other machines send traces, which needs a token: set RAGBOARD_TOKEN or --token-file,"
+            " or leave the option out"
+        )
+    logging.basicConfig(format="ragboard: %(message)s", level=logging.WARNING)
+    logging.getLogger("ragboard.collector").setLevel(logging.INFO)
+    options = CollectorOptions(traces=TraceLimits(quiet_seconds=quiet_seconds))
+    serve_collector(Collector(store, options), EndpointOptions(token=token, drop=drop), host=host, port=port)

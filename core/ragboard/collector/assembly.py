@@ -1,0 +1,154 @@
+"""Put the spans of traces together, which arrive in several requests and in any order."""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from json import dumps
+from typing import Any
+
+import orjson
+
+from ragboard.readers.formats.raw_span import RawSpan
+
+__all__ = ["OpenTraces", "SpanPart", "Trace", "TraceLimits"]
+
+
+@dataclass(frozen=True, slots=True)
+class SpanPart:
+    """A span as it is written to the spool, with what says when its trace is complete."""
+
+    trace: str
+    id: str
+    is_root: bool
+    has_remote_parent: bool
+    data: bytes
+    """The span as JSON."""
+
+    @classmethod
+    def of(cls, span: RawSpan) -> SpanPart:
+        """Encode a span."""
+        try:
+            data = orjson.dumps(span)
+        except TypeError:  # an integer of more than 64 bits
+            data = dumps(asdict(span), separators=(",", ":")).encode()
+        return cls(span.trace, span.id, not span.parent, span.remote_parent, data)
+
+    @classmethod
+    def read(cls, value: Any) -> SpanPart:
+        """Read a decoded span of the spool. Raises TypeError or KeyError for anything else."""
+        return cls.of(RawSpan(**value))
+
+    def span(self) -> RawSpan:
+        """Decode the span."""
+        return RawSpan(**orjson.loads(self.data))
+
+
+@dataclass(slots=True)
+class Trace:
+    """The spans of a trace so far."""
+
+    id: str
+    received: int
+    """When the first of its spans arrived, in nanoseconds since 1970."""
+    parts: dict[str, bytes] = field(default_factory=dict[str, bytes])
+    """The encoded spans, by span id."""
+    files: Counter[int] = field(default_factory=Counter[int])
+    """The numbers of the spool's files with its spans, with the number of uses."""
+    size: int = 0
+    has_root: bool = False
+    has_remote_parent: bool = False
+    first_arrival: float = 0.0
+    last_arrival: float = 0.0
+
+    def spans(self) -> list[RawSpan]:
+        """Return the spans."""
+        return [RawSpan(**orjson.loads(data)) for data in self.parts.values()]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TraceLimits:
+    """How long traces wait for further spans, and how large they may become."""
+
+    quiet_seconds: float = 2.0
+    """A trace with its root is complete when no span of it has arrived for so long."""
+    rootless_seconds: float = 120.0
+    """A trace without its root is taken as it is when no span of it has arrived for so long."""
+    open_seconds: float = 900.0
+    """A trace is taken as it is so long after its first span, whatever still arrives."""
+    bytes: int = 64 * 2**20
+    """All incomplete traces together; beyond it, the oldest are taken as they are."""
+    spans_per_trace: int = 5_000
+    finished: int = 100_000
+    """Number of finished traces whose ids are kept, to recognise spans that arrive late or again."""
+
+
+class OpenTraces:
+    """The traces whose spans are still arriving."""
+
+    def __init__(self, limits: TraceLimits) -> None:
+        self._limits = limits
+        self._open: OrderedDict[str, Trace] = OrderedDict()
+        self._finished: OrderedDict[str, None] = OrderedDict()
+        self.size = 0
+        """Bytes of all spans."""
+        self.early = 0
+        """Number of traces that were taken before they were complete, for lack of memory."""
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def add(self, part: SpanPart, *, file: int, received: int, now: float) -> str:
+        """Add a span; return why it is not used: `late_spans`, `excess_spans`; empty if it is."""
+        if part.trace in self._finished:
+            return "late_spans"
+        trace = self._open.get(part.trace)
+        if trace is None:
+            trace = self._open[part.trace] = Trace(part.trace, received, first_arrival=now)
+        trace.last_arrival = now
+        if part.id in trace.parts:
+            return "late_spans"
+        if len(trace.parts) >= self._limits.spans_per_trace and not part.is_root:
+            return "excess_spans"
+        trace.parts[part.id] = part.data
+        trace.files[file] += 1
+        trace.has_root = trace.has_root or part.is_root
+        trace.has_remote_parent = trace.has_remote_parent or part.has_remote_parent
+        trace.size += len(part.data)
+        self.size += len(part.data)
+        return ""
+
+    def take_complete(self, now: float) -> Iterator[Trace]:
+        """Remove and yield the traces that are complete, or are taken as they are. Ids of these are finished."""
+        quiet, rootless = now - self._limits.quiet_seconds, now - self._limits.rootless_seconds
+        complete = [
+            trace
+            for trace in self._open.values()
+            if trace.last_arrival <= (quiet if trace.has_root or trace.has_remote_parent else rootless)
+            or trace.first_arrival <= now - self._limits.open_seconds
+        ]
+        yield from map(self._take, complete)
+        while self.size > self._limits.bytes:
+            self.early += 1
+            yield self._take(next(iter(self._open.values())))
+
+    def put_back(self, trace: Trace) -> None:
+        """Wait for the root of a trace that was taken, as it has no question yet."""
+        self._finished.pop(trace.id, None)
+        trace.has_remote_parent = False
+        self._open[trace.id] = trace
+        self.size += trace.size
+
+    def finish(self, ids: Sequence[str]) -> None:
+        """Remember that these traces are finished."""
+        for trace_id in ids:
+            self._finished[trace_id] = None
+        while len(self._finished) > self._limits.finished:
+            self._finished.popitem(last=False)
+
+    def _take(self, trace: Trace) -> Trace:
+        del self._open[trace.id]
+        self.size -= trace.size
+        self.finish([trace.id])
+        return trace

@@ -1,0 +1,112 @@
+"""Turn traces into samples, and name the runs that they belong to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from ragboard.readers.cells import clean, storable
+from ragboard.readers.formats.otlp import span_of
+from ragboard.readers.formats.raw_span import RawSpan
+from ragboard.readers.formats.shapes import as_object, drop_missing
+from ragboard.readers.formats.spans import Conversations, asks, read_trace, text_of
+from ragboard.readers.runs import RowNotes, read_row
+from ragboard.readers.tables import RawRow
+from ragboard.records import JsonValue, Sample
+from ragboard.spans import strip_bidi_controls
+
+__all__ = ["RunOfTraces", "UnusableTraceError", "asked_at", "has_question", "run_of", "sample_of"]
+
+MAX_NAME = 100
+"""Maximum length of the name, version and environment of a service."""
+NO_SERVICE = "traces"
+"""The name of a run if the resource has no name."""
+FIELDS = ("id", "question", "history", "answer", "contexts", "reference")
+CLOCK_TOLERANCE = timedelta(hours=1)
+"""How far the clock of a sender can be ahead."""
+
+
+class UnusableTraceError(ValueError):
+    """A trace has no sample; the message says why, in a few words."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOfTraces:
+    """The run that a trace belongs to."""
+
+    name: str
+    dataset: str
+    config: tuple[tuple[str, str], ...]
+
+
+def run_of(resource: Mapping[str, JsonValue]) -> RunOfTraces:
+    """Return the run that the attributes of a resource name: `chat 1.4 (production)`."""
+    service = _name(resource.get("service.name"))
+    if not service or service.startswith("unknown_service"):
+        service = _name(resource.get("openinference.project.name")) or NO_SERVICE
+    version = _name(resource.get("service.version"))
+    environment = _name(resource.get("deployment.environment.name") or resource.get("deployment.environment"))
+    suffix = f" ({environment})" if environment else ""
+    config = (("service", service), ("version", version), ("environment", environment))
+    return RunOfTraces(
+        name=f"{service} {version}".strip() + suffix,
+        dataset=service + suffix,
+        config=tuple(pair for pair in config if pair[1]),
+    )
+
+
+def _name(value: JsonValue) -> str:
+    text = "".join(letter if letter.isprintable() else " " for letter in strip_bidi_controls(text_of(value)))
+    return " ".join(storable(text).split())[:MAX_NAME].strip()
+
+
+def has_question(spans: Sequence[RawSpan]) -> bool:
+    """Return whether a span has a question and is no mere step on the way to an answer."""
+    return asks(map(span_of, spans))
+
+
+def sample_of(spans: Sequence[RawSpan], received: int, conversations: Conversations) -> tuple[RunOfTraces, Sample]:
+    """Return the run and the sample of a trace; its id is the trace id.
+
+    `received`: when it arrived, in nanoseconds since 1970; it is the sample's time if that of the trace is impossible.
+    Raises UnusableTraceError.
+    """
+    run = run_of(_top_resource(spans))
+    trace = read_trace([replace(span_of(span), run=run.dataset) for span in spans])
+    if trace is None:
+        raise UnusableTraceError("no span has a question")
+    cells = dict(conversations.with_history(trace))
+    metadata = {
+        **as_object(cells.get("metadata")),
+        "model": ", ".join(sorted(trace.models)) or None,
+        "trace_id": spans[0].trace,
+    }
+    cells["metadata"] = drop_missing(metadata)
+    notes = RowNotes()
+    row = RawRow(line=1, cells={name: clean(cell, lambda _: None) for name, cell in cells.items()})
+    read = read_row(Path("trace"), row, {name: name for name in (*FIELDS, "metadata")}, notes, skip_bad=True)
+    if read is None:
+        problem = notes.dropped[0]
+        raise UnusableTraceError(f"{problem.field}: {problem.message}" if problem.field else problem.message)
+    return run, replace(read[1], time=asked_at(spans, received))
+
+
+def _top_resource(spans: Sequence[RawSpan]) -> Mapping[str, JsonValue]:
+    """Return the resource of the topmost span that follows a convention, else of the topmost one."""
+    ids = {span.id for span in spans}
+    by_depth = sorted(spans, key=lambda span: (bool(span.parent) and span.parent in ids, span.start))
+    return next((span.resource for span in by_depth if span.attributes), by_depth[0].resource)
+
+
+def asked_at(spans: Sequence[RawSpan], received: int) -> datetime:
+    """Return when a trace began, in UTC without a time zone; when it arrived if it says nothing possible."""
+    arrived = datetime.fromtimestamp(received / 1e9, UTC)
+    start = min((span.start for span in spans if span.start), default=0)
+    try:
+        asked = datetime.fromtimestamp(start / 1e9, UTC)
+    except (ValueError, OverflowError, OSError):
+        asked = arrived
+    possible = asked.year >= 2000 and asked <= arrived + CLOCK_TOLERANCE
+    return (asked if possible else arrived).replace(tzinfo=None)
