@@ -443,7 +443,7 @@ def positions_to_evaluate(store: Store, evaluation: Evaluation, options: Evaluat
 
     A larger subset with the same seed contains the smaller one. With `options.retry`, only those evaluated before.
     """
-    everything = range(store.sample_count(evaluation.run_id))
+    everything = store.positions(evaluation.run_id)
     if options.retry:
         return sorted(store.covered(evaluation.id))
     if options.sample is None or options.sample >= len(everything):

@@ -102,7 +102,7 @@ def prefer_runs(store: Store, a: RunRef, b: RunRef, quality: Quality, panel: Pan
     its journal. Raises JudgeError, before the first call, if the judge cannot answer such tasks.
     """
     judge = panel.for_task(Prefer)
-    samples_a, samples_b = ([sample for _, sample in store.samples(run.run_id)] for run in (a, b))
+    samples_a, samples_b = (dict(store.samples(run.run_id)) for run in (a, b))
     with store.database.read() as connection:
         paired = paired_runs(connection, a.run_id, b.run_id)
     both = [

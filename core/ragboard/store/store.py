@@ -33,6 +33,7 @@ from ragboard.store.reading import (
     evaluation_named,
     find_sample,
     metrics_of,
+    page_end,
     read_evaluations,
     read_samples,
     run_id_and_name,
@@ -43,6 +44,7 @@ from ragboard.store.writing import (
     check_name,
     check_run,
     check_text,
+    delete_samples,
     drop_agreement,
     grow,
     growing_id,
@@ -199,8 +201,9 @@ class Store:
     def append(self, run: Run) -> tuple[str, ...]:
         """Append samples to a run that grows, and return their ids. The first call creates the run.
 
-        An id that exists already gets a number: `s1#2`. Configuration and dataset are those of the first call. Safe for
-        several processes at once. Raises RunExistsError if a run that does not grow has the name, SettingError if the
+        An id that exists already gets a number: `s1#2`. Configuration and dataset are those of the first call. A run
+        that was renamed goes on growing. Positions ascend and are never used again. Safe for several processes at once.
+        Raises RunExistsError if a run that does not grow has the name, SettingError if the
         configuration differs from that of the run.
         """
         check_run(run)
@@ -209,7 +212,7 @@ class Store:
             existing = run_id_and_name(connection, run.name)
             if existing and existing[0] != run_id:
                 raise RunExistsError(f"{run.name!r} was imported as a whole and does not grow; log under another name")
-            if not existing:
+            if not existing and not run_id_and_name(connection, run_id):
                 connection.execute("DELETE FROM draws WHERE run_id = $run OR other_run_id = $run", {"run": run_id})
                 insert_run(connection, replace(run, samples=()), run_id)
             return grow(connection, run, run_id)
@@ -233,6 +236,15 @@ class Store:
                     connection.execute(f"DELETE FROM {table} WHERE run_id IN (SELECT unnest(?))", [ids])
             remove_journals(journals)
         drop_uploads(self._uploads, ids)
+
+    def remove_samples(self, run_id: str, positions: Iterable[int]) -> int:
+        """Delete samples of a run that grows, with their results, and return their number.
+
+        Their positions are not used again. Replies in journals stay. Raises NotFoundError if the run does not exist,
+        SettingError if it does not grow: its id depends on its samples.
+        """
+        with self.database.write() as connection:
+            return delete_samples(connection, run_id, positions)
 
     def keep_upload(self, file: Path, *, owners: Iterable[str]) -> None:
         """Store an uploaded file until the runs or agreements with these ids are deleted. Raises StoreError."""
@@ -312,17 +324,20 @@ class Store:
                 run_id=found[0], name=found[1], evaluation_id=evaluation_named(connection, found[0], evaluation)
             )
 
-    def samples(self, run_id: str) -> Iterator[tuple[int, Sample]]:
-        """Yield every sample of a run with its position, one page at a time, with the references of its dataset."""
-        start = 0
+    def samples(self, run_id: str, start: int = 0) -> Iterator[tuple[int, Sample]]:
+        """Yield the samples of a run from a position on, one page at a time, with the references of its dataset.
+
+        With their positions, which ascend but may have gaps where samples were deleted.
+        """
         while True:
             with self.database.read() as connection:
-                page = read_samples(connection, run_id, start, start + PAGE_SIZE)
+                stop = page_end(connection, run_id, start, PAGE_SIZE)
+                page = [] if stop is None else read_samples(connection, run_id, start, stop)
                 samples = with_dataset_references(connection, run_id, page)
             yield from samples
-            if len(page) < PAGE_SIZE:
+            if stop is None or len(page) < PAGE_SIZE:
                 return
-            start += PAGE_SIZE
+            start = stop
 
     def sample(self, run: RunRef, sample_id: str) -> tuple[int, Sample]:
         """Return a sample of a run and its position. Raises NotFoundError if the run has no such sample."""
@@ -337,6 +352,17 @@ class Store:
                     "SELECT sample_id, cluster FROM samples WHERE run_id = ? AND cluster IS NOT NULL", [run_id]
                 ).fetchall()
             )
+
+    def positions(self, run_id: str, start: int = 0) -> Sequence[int]:
+        """Return the positions of the samples of a run from `start` on, ascending; a range if there are no gaps."""
+        with self.database.read() as connection:
+            positions = connection.execute(
+                "SELECT position FROM samples WHERE run_id = ? AND position >= ? ORDER BY position", [run_id, start]
+            ).fetchnumpy()["position"]
+        if not len(positions):
+            return range(0)
+        first, last = int(positions[0]), int(positions[-1])
+        return range(first, last + 1) if last - first + 1 == len(positions) else positions.tolist()
 
     def sample_count(self, run_id: str) -> int:
         """Return the number of samples of a run."""

@@ -249,16 +249,19 @@ def metadata_columns(connection: Connection, run_id: str) -> list[MetadataColumn
 
 
 def category_values(connection: Connection, run_id: str, column: str) -> list[str | None]:
-    """Return the category of each sample, in order, as text; None if missing.
+    """Return the category of each sample, by position, as text; None if missing.
 
     `column` is a metadata column or `TURN`.
     """
     category = _category(column)
     rows = connection.execute(
-        f"SELECT {category.sql} FROM samples s WHERE run_id = $run ORDER BY position",
+        f"SELECT position, {category.sql} FROM samples s WHERE run_id = $run ORDER BY position",
         {"run": run_id, **category.given},
     ).fetchall()
-    return [row[0] for row in rows]
+    values: list[str | None] = [None] * (rows[-1][0] + 1 if rows else 0)
+    for position, value in rows:
+        values[position] = value
+    return values
 
 
 def group_sizes(connection: Connection, run: RunRef, column: str, max_rows: int) -> list[GroupSize]:
