@@ -104,13 +104,14 @@ class JournalEntry:
 class JournalReader:
     """Reads answers by task key. Only their byte offsets in the file are held in memory."""
 
-    def __init__(self, path: Path, reader: BinaryIO) -> None:
+    def __init__(self, path: Path, reader: BinaryIO, start: int = 0) -> None:
+        """Read the lines from the byte `start` on; from 0 if no line begins there."""
         self._path = path
         self._reader = reader
         self._offsets: dict[bytes, int] = {}
         self.usage: dict[str, Usage] = {}
         """Calls by task type, including those of failed and repeated tasks."""
-        self._end = self._index()
+        self._end = self._index(start)
 
     def __len__(self) -> int:
         return len(self._offsets)
@@ -160,13 +161,17 @@ class JournalReader:
         with _reading(self._path), self._path.open("rb") as reader:
             return {hash(line) for line in reader}
 
-    def _index(self) -> int:
-        """Index every complete line and return the offset at which the last one ends; a torn line after it is ignored.
+    def _index(self, start: int) -> int:
+        """Index every complete line from `start` on, and return the offset at which the last one ends.
 
-        Identical lines, as in a file that was pasted together, count once.
+        A torn line after it is ignored. Identical lines, as in a file that was pasted together, count once.
         """
         end, seen = 0, set[int]()
         with _reading(self._path):
+            if start:
+                self._reader.seek(start - 1)
+                end = start if self._reader.read(1) == b"\n" else 0
+                self._reader.seek(end)
             for line in self._reader:
                 if not line.endswith(b"\n"):
                     break
@@ -204,8 +209,8 @@ class JournalReader:
 class Journal(JournalReader):
     """A journal open for writing: the file is truncated after its last complete line, and new lines are appended."""
 
-    def __init__(self, path: Path, reader: BinaryIO, writer: RawIOBase) -> None:
-        super().__init__(path, reader)
+    def __init__(self, path: Path, reader: BinaryIO, writer: RawIOBase, start: int = 0) -> None:
+        super().__init__(path, reader, start)
         os.truncate(path, self._end)
         self._writer = writer
         self._synced = time.monotonic()
@@ -246,6 +251,11 @@ class Journal(JournalReader):
             head["heard"] = [_exchange_data(exchange) for exchange in exchanges]
             head["at"] = self._end
         return head
+
+    @property
+    def size(self) -> int:
+        """The size of the file in bytes."""
+        return self._end
 
     def sync(self) -> None:
         """Make all lines survive a power failure. Raises StoreError if the disk refuses."""
@@ -374,19 +384,19 @@ def _exchange_data(exchange: Exchange) -> dict[str, object]:
 
 
 @contextmanager
-def open_journal(path: Path, header: Mapping[str, object]) -> Generator[Journal]:
-    """Open or create the journal at `path`, as its only writer.
+def open_journal(path: Path, header: Mapping[str, object], start: int = 0) -> Generator[Journal]:
+    """Open or create the journal at `path`, as its only writer; only the lines from the byte `start` on are read.
 
     `header` is written beside it as JSON, for people and for recovery. Raises StoreBusyError if another process writes
     the journal, StoreError if it cannot be written.
     """
     with ExitStack() as stack:
-        journal = _lock_and_open(path, header, stack)
+        journal = _lock_and_open(path, header, stack, start)
         yield journal
         journal.sync()
 
 
-def _lock_and_open(path: Path, header: Mapping[str, object], stack: ExitStack) -> Journal:
+def _lock_and_open(path: Path, header: Mapping[str, object], stack: ExitStack, start: int) -> Journal:
     """Lock and open the journal; the stack closes it. Only errors of locking and opening become store errors."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -394,7 +404,7 @@ def _lock_and_open(path: Path, header: Mapping[str, object], stack: ExitStack) -
         write_header(path, header)
         path.touch()
         reader = stack.enter_context(path.open("rb"))
-        return Journal(path, reader, stack.enter_context(path.open("ab", buffering=0)))
+        return Journal(path, reader, stack.enter_context(path.open("ab", buffering=0)), start)
     except Timeout:
         raise StoreBusyError(f"{path}: this evaluation is running in another process; wait for it or stop it") from None
     except OSError as error:

@@ -50,6 +50,7 @@ from ragboard.store.writing import (
     growing_id,
     insert_run,
     mark_statements,
+    positions_in,
     put_evaluation,
     run_digest,
     same_run,
@@ -417,10 +418,10 @@ class Store:
             ).fetchone()
         return (int(row[0]), int(row[1])) if row else (0, 0)
 
-    def dataset_references(self, run_id: str) -> str:
-        """Return a digest of the references that samples of a run take from its dataset; empty if they take none."""
+    def dataset_references(self, run_id: str, end: int) -> str:
+        """Return a digest of the references that samples before a position take from the dataset; empty if none."""
         with self.database.read() as connection:
-            return dataset_references_digest(connection, run_id)
+            return dataset_references_digest(connection, run_id, end)
 
     def spending(self, evaluation_id: str) -> tuple[ModelUsage, ...]:
         """Return the calls, tokens and cost of an evaluation by model."""
@@ -480,8 +481,9 @@ class Store:
         covered: int | None = None,
         judge_options: JudgeOptions | None = None,
         loaded: Mapping[str, Any] | None = None,
+        extend: bool = False,
     ) -> None:
-        """Replace an evaluation's results, in one transaction.
+        """Replace an evaluation's results, in one transaction; with `extend` only those at the positions of `results`.
 
         `results`: Parquet files by table, for those of `RESULT_TABLES` that have rows; `metrics`: the descriptions of
         the computed metrics; `tasks`: the names of the task types that each of them can ask; `covered`: the number of
@@ -496,18 +498,21 @@ class Store:
             others = [spec for spec in metrics_of(connection, evaluation.id) if spec not in evaluation.metrics]
             complete = replace(evaluation, metrics=(*others, *evaluation.metrics))
             stored = column(connection, "SELECT 1 FROM evaluations WHERE evaluation_id = ?", [evaluation.id])
+            extended = positions_in(connection, results.get("scores", ())) if extend else {}
             put_evaluation(connection, complete, metrics, tasks=tasks, covered=covered, judge_options=judge_options)
             for table in RESULT_TABLES:
+                files = list(map(str, results.get(table, ())))
                 condition = " AND NOT list_contains($others, metric)" if table == "scores" else ""
+                given: dict[str, Any] = {"evaluation": evaluation.id} | ({"others": others} if condition else {})
+                if extend and table != "spending":
+                    condition = " AND position BETWEEN $first AND $last AND list_contains($positions, position)"
+                    given = {"evaluation": evaluation.id} | extended
                 if stored:
-                    connection.execute(
-                        f"DELETE FROM {table} WHERE evaluation_id = $evaluation{condition}",
-                        {"evaluation": evaluation.id} | ({"others": others} if condition else {}),
-                    )
-                if files := results.get(table):
+                    connection.execute(f"DELETE FROM {table} WHERE evaluation_id = $evaluation{condition}", given)
+                if files:
                     connection.execute(
                         f"INSERT INTO {table} BY NAME SELECT ? AS evaluation_id, * FROM read_parquet(?)",
-                        [evaluation.id, list(map(str, files))],
+                        [evaluation.id, files],
                     )
             mark_statements(connection, evaluation.id)
             connection.execute(

@@ -9,6 +9,7 @@ from dataclasses import MISSING, Field, asdict, fields, replace
 from hashlib import blake2b
 from itertools import chain, count
 from operator import attrgetter
+from pathlib import Path
 from typing import Any, Literal
 
 import duckdb
@@ -53,6 +54,7 @@ __all__ = [
     "mark_clusters",
     "mark_statements",
     "new_digest",
+    "positions_in",
     "put_evaluation",
     "questions_key",
     "run_digest",
@@ -319,7 +321,7 @@ def delete_samples(connection: duckdb.DuckDBPyConnection, run_id: str, positions
     )
     connection.execute(
         "UPDATE evaluations e SET covered = (SELECT count(DISTINCT position) FROM scores s"
-        " WHERE s.evaluation_id = e.evaluation_id), loaded = NULL WHERE run_id = ?",
+        " WHERE s.evaluation_id = e.evaluation_id) WHERE run_id = ?",
         [run_id],
     )
     return int(deleted)
@@ -571,6 +573,15 @@ def put_evaluation(
         " SELECT ?, unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), unnest(?::VARCHAR[][])",
         [evaluation.id, list(described), list(described.values()), [(tasks or {}).get(spec) for spec in described]],
     )
+
+
+def positions_in(connection: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> dict[str, Any]:
+    """Return the positions of the rows of Parquet files, with the first and the last one."""
+    if not files:
+        return {"first": 0, "last": -1, "positions": []}
+    sql = "SELECT min(position), max(position), list(DISTINCT position) FROM read_parquet(?)"
+    ((first, last, positions),) = connection.execute(sql, [list(map(str, files))]).fetchall()
+    return {"first": first, "last": last, "positions": positions}
 
 
 def mark_statements(connection: duckdb.DuckDBPyConnection, evaluation_id: str) -> None:
