@@ -542,7 +542,8 @@ def diagnose(store: Store, run: RunRef) -> Diagnosis:
         clusters = sample_clusters(connection, run.run_id)
         positions = sample_positions(connection, run.run_id)
         judges = judged_by(connection, run.evaluations)
-    columns, by_column = ({name: values[positions] for name, values in each.items()} for each in (columns, by_column))
+    columns = {name: values[positions] for name, values in columns.items()}
+    by_column = {name: values[positions] for name, values in by_column.items()}
     clusters = clusters and replace(clusters, of=clusters.of[positions])
     rule_based = {evaluation for evaluation, judged in judges.items() if judged.heuristic}
     worse, comparisons = weak_groups(columns, _different_columns(by_column), clusters)
@@ -565,10 +566,12 @@ def diagnose(store: Store, run: RunRef) -> Diagnosis:
     questions: tuple[QuestionIssue, ...] = ()
     passages: tuple[PassageIssue, ...] = ()
     with store.database.read() as connection:
-        findings, suspected = (
-            tuple(_with_samples(connection, _with_evidence(one, other), run, columns, positions) for one in each)
-            for each in (findings, suspected)
-        )
+
+        def with_samples(given: Iterable[Finding]) -> tuple[Finding, ...]:
+            evidenced = (_with_evidence(finding, other) for finding in given)
+            return tuple(_with_samples(connection, finding, run, columns, positions) for finding in evidenced)
+
+        triggered, suspected = with_samples(findings), with_samples(suspected)
     if summary.judged:
         with matching(store, HallucinationQuery(runs=(run,))) as connection:
             verdicts = matched_labels(connection)
@@ -581,7 +584,7 @@ def diagnose(store: Store, run: RunRef) -> Diagnosis:
         question_count=asked,
         references=references,
         attribution_note=_attribution_note(references, columns, run, rule_based),
-        findings=tuple(sorted(findings, key=lambda finding: (bool(finding.hint_reason), -finding.min_impact))),
+        findings=tuple(sorted(triggered, key=lambda finding: (bool(finding.hint_reason), -finding.min_impact))),
         suspected=suspected,
         not_triggered=not_triggered,
         missing=tuple(metric for metric in missing if references or "reference" not in METRICS[metric].requires),

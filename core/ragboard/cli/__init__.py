@@ -36,6 +36,9 @@ SECTIONS: dict[str, dict[str, CommandEntry]] = {
         "evaluate": CommandEntry("evaluate", "Evaluate a run in the store, or a run file."),
         "retry": CommandEntry("evaluate", "Retry the failed tasks of an evaluation."),
     },
+    "Live traffic": {
+        "watch": CommandEntry("traffic", "Evaluate new samples of growing runs as they come."),
+    },
     "Inspect": {
         "runs": CommandEntry("runs", "List the runs with their means and 95% confidence intervals."),
         "datasets": CommandEntry("datasets", "List the datasets: the questions that runs share."),

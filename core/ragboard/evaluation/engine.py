@@ -26,7 +26,7 @@ from ragboard.evaluation.journal import is_being_written, open_journal
 from ragboard.evaluation.options import EvaluationOptions
 from ragboard.evaluation.progress import HEARTBEAT_SECONDS, Progress, StatusFile
 from ragboard.evaluation.runner import Batcher, Tally, TaskRunner, wait_for
-from ragboard.evaluation.unchanged import LoadedState, input_digest, is_current, loaded_state
+from ragboard.evaluation.unchanged import NOTHING_LOADED, LoadedState, input_digest, is_current, loaded_state
 from ragboard.evaluation.workers import MIN_SAMPLES, WORKER_BATCH, WorkerPool
 from ragboard.judges.base import ComputingJudge, Judge, ModelJudge
 from ragboard.judges.llm.batches import BatchQueue
@@ -311,9 +311,8 @@ def evaluate_run(
     """Evaluate a run in the store, or resume its evaluation by the same judges.
 
     Metrics and samples that the evaluation already has are recomputed from its journal; if they would be as stored,
-    only the samples without results are evaluated. Raises JudgeError before any
-    task is asked if a role is not filled, and later if no call can succeed; StoreBusyError if another process runs the
-    same evaluation.
+    only the samples without results are evaluated. Raises JudgeError before any task is asked if a role is not filled,
+    and later if no call can succeed; StoreBusyError if another process runs the same evaluation.
     """
     options = options or EvaluationOptions()
     evaluation = evaluation_of(store, run_id, panel, metrics, options.known)
@@ -326,18 +325,17 @@ def evaluate_run(
     positions = positions_to_evaluate(store, evaluation, options)
     path = store.journal_path(evaluation.id)
     kept = _kept_results(store, evaluation, draws, options)
-    before, covered = kept.loaded, kept.positions
-    if covered:
-        positions = [position for position in positions if position not in covered]
+    before, covered, earlier = kept.loaded or NOTHING_LOADED, kept.positions, kept.samples
+    positions = kept.missing(positions)
     total = len(positions)
-    status_file = StatusFile(path.with_suffix(".status.json"), total or len(covered), watch, budget)
-    if before and not positions:
+    status_file = StatusFile(path.with_suffix(".status.json"), total or earlier, watch, budget)
+    if kept.loaded and not positions:
         if options.only is None:
             store.mark_newest(evaluation.id)
         with status_file as status:
             status.skip(Tally(replayed=before.tasks, failed=before.failed))
-        return _nothing_to_do(store, evaluation.id, len(covered), before)
-    spent_before = store.spending(evaluation.id) if before and before.journal else ()
+        return _nothing_to_do(store, evaluation.id, earlier, before)
+    spent_before = store.spending(evaluation.id) if before.journal else ()
     asked = panel.judges_answering({name for names in tasks_by_metric(metrics).values() for name in names})
     described, tasks_asked = [describe(metric) for metric in metrics], tasks_by_metric(metrics)
     with (
@@ -354,9 +352,10 @@ def evaluate_run(
                 files,
                 described,
                 tasks=tasks_asked,
-                covered=len(covered) + new,
+                covered=earlier + new,
                 judge_options=options.judge_options,
                 extend=kept.extend,
+                sampled=options.only is not None,
                 **loaded,
             )
 
@@ -389,14 +388,14 @@ def evaluate_run(
         files = results.finish_part(spending)
         runner.journal.sync()
         tally = runner.tally
-        tasks = tally.asked + tally.replayed + tally.cached + (before.tasks if before else 0)
-        failed = tally.failed + (before.failed if before else 0)
-        unscored = work.unscored + (before.unscored if before else 0)
+        tasks = tally.asked + tally.replayed + tally.cached + before.tasks
+        failed = tally.failed + before.failed
+        unscored = work.unscored + before.unscored
         if work.covered and not tasks:
             evaluation = replace(evaluation, judge=NO_JUDGE, heuristic=False)
         complete = not (budget.stopped or budget.at_server)
-        end = max((*covered, *positions), default=-1) + 1
-        known = complete and (kept.current or not covered)
+        end = max([before.end, 1 + max(covered, default=-1), 1 + max(positions, default=-1)])
+        known = complete and (kept.current or not earlier)
         loaded = LoadedState(
             inputs=input_digest(store, evaluation, draws, options, end) if known else None,
             end=end,
@@ -413,9 +412,9 @@ def evaluate_run(
             delete_shards(shards)
     return FinishedEvaluation(
         evaluation=evaluation,
-        samples=len(covered) + work.covered,
+        samples=earlier + work.covered,
         asked=tally.asked,
-        replayed=tally.replayed + (before.tasks if before else 0),
+        replayed=tally.replayed + before.tasks,
         cached=tally.cached,
         failed=failed,
         unscored=unscored,
@@ -439,14 +438,26 @@ class _KeptResults:
     loaded: LoadedState | None
     """What they were computed from; None if unknown."""
     positions: frozenset[int]
+    """Where the samples to evaluate already have results."""
+    samples: int
+    """Samples with results."""
+
+    def missing(self, positions: Sequence[int]) -> Sequence[int]:
+        """Return the positions without results."""
+        return [one for one in positions if one not in self.positions] if self.positions else positions
 
 
 def _kept_results(store: Store, evaluation: Evaluation, draws: Draws, options: EvaluationOptions) -> _KeptResults:
     loaded = None if options.retry else loaded_state(store, evaluation.id)
     current = loaded is not None and is_current(store, evaluation, draws, options, loaded)
     if not current and options.only is None:
-        return _KeptResults(extend=False, current=False, loaded=None, positions=frozenset())
-    return _KeptResults(extend=True, current=current, loaded=loaded, positions=store.covered(evaluation.id))
+        return _KeptResults(extend=False, current=False, loaded=None, positions=frozenset(), samples=0)
+    if options.only is None:
+        positions = store.covered(evaluation.id)
+        return _KeptResults(extend=True, current=True, loaded=loaded, positions=positions, samples=len(positions))
+    positions = store.covered(evaluation.id, min(options.only, default=0), max(options.only, default=0))
+    samples = store.covered_count(evaluation.id)
+    return _KeptResults(extend=True, current=current, loaded=loaded, positions=positions, samples=samples)
 
 
 def _nothing_to_do(store: Store, evaluation_id: str, samples: int, loaded: LoadedState) -> FinishedEvaluation:
@@ -471,7 +482,7 @@ def _open_files(
     asked: Sequence[Judge],
     budget: Budget,
     samples: int,
-    before: LoadedState | None,
+    before: LoadedState,
 ) -> Generator[tuple[TaskRunner, ResultFiles, tuple[BatchQueue, ...]]]:
     """Open the journal, cache, result files, worker processes, and the queues of judges that are asked in batches.
 
@@ -482,9 +493,7 @@ def _open_files(
     cached = options.cache and any(isinstance(judge, ModelJudge) for judge in panel.members)
     with ExitStack() as stack:
         path = store.journal_path(evaluation.id)
-        journal = stack.enter_context(
-            open_journal(path, header_data(evaluation, options), before.journal if before else 0)
-        )
+        journal = stack.enter_context(open_journal(path, header_data(evaluation, options), before.journal))
         cache = stack.enter_context(open_cache(store.cache_path, path) if cached else nullcontext())
         results = stack.enter_context(result_files(store.folder / "staging", path))
         queues = stack.enter_context(open_queues(panel, journal, path, budget))

@@ -287,8 +287,10 @@ class Journal(JournalReader):
 
 
 @contextmanager
-def open_reader(path: Path) -> Generator[JournalReader | None]:
+def open_reader(path: Path, start: int = 0) -> Generator[JournalReader | None]:
     """Open a journal for reading, also while another process writes it; None if there is no journal yet.
+
+    Only the lines from the byte `start` on are read.
 
     Raises StoreError if it cannot be read.
     """
@@ -300,7 +302,7 @@ def open_reader(path: Path) -> Generator[JournalReader | None]:
     except OSError as error:
         raise StoreError(f"{path}: {error.strerror or error}") from error
     with reader:
-        yield JournalReader(path, reader)
+        yield JournalReader(path, reader, start)
 
 
 @contextmanager

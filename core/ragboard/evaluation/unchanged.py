@@ -16,7 +16,7 @@ from ragboard.judges.options import options_to_json
 from ragboard.records import Evaluation
 from ragboard.store import Store
 
-__all__ = ["LoadedState", "input_digest", "is_current", "loaded_state"]
+__all__ = ["NOTHING_LOADED", "LoadedState", "input_digest", "is_current", "loaded_state"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +34,10 @@ class LoadedState:
     unscored: int
     tasks: int
     failed: int
+
+
+NOTHING_LOADED = LoadedState(inputs=None, end=0, journal=0, modified=0, unscored=0, tasks=0, failed=0)
+"""The state of an evaluation without results."""
 
 
 def loaded_state(store: Store, evaluation_id: str) -> LoadedState | None:

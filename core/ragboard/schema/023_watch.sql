@@ -79,3 +79,23 @@ SELECT run_id, position, cluster
 FROM keyed JOIN groups USING (run_id, kind, key)
 JOIN (SELECT run_id, count(*) AS samples FROM asked GROUP BY run_id) USING (run_id)
 WHERE size BETWEEN 2 AND samples - 1;
+
+-- What `ragboard watch` may still spend on a day: the cost of an evaluation so far, less that at the start of the day.
+CREATE TABLE IF NOT EXISTS watch_days (
+    day DATE NOT NULL,
+    evaluation_id VARCHAR NOT NULL,
+    cost_before DOUBLE NOT NULL,
+    PRIMARY KEY (day, evaluation_id)
+);
+COMMENT ON TABLE watch_days IS 'The cost of each evaluation by ragboard watch at the start of a day.';
+COMMENT ON COLUMN watch_days.day IS 'UTC.';
+COMMENT ON COLUMN watch_days.cost_before IS 'US dollars.';
+
+-- The state of each series that people were last told of.
+CREATE TABLE IF NOT EXISTS alert_states (
+    key VARCHAR PRIMARY KEY,
+    state VARCHAR NOT NULL,
+    since TIMESTAMP NOT NULL
+);
+COMMENT ON TABLE alert_states IS 'The state of each series that was last sent by ragboard alert.';
+COMMENT ON COLUMN alert_states.since IS 'When it was sent, UTC.';

@@ -3,12 +3,14 @@
 from ragboard.store.nouns import RESULT_TABLES, AddedRun, RunRef
 from ragboard.store.reading import find_sample, read_evaluations, read_samples
 from ragboard.store.rows import score_row
+from ragboard.store.sampling import SamplingRate
 from ragboard.store.store import Store
 
 __all__ = [
     "RESULT_TABLES",
     "AddedRun",
     "RunRef",
+    "SamplingRate",
     "Store",
     "find_sample",
     "read_evaluations",

@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,7 @@ from ragboard.store.reading import (
     run_id_and_name,
     run_shown,
 )
+from ragboard.store.sampling import SamplingRate, add_rate, read_rates
 from ragboard.store.writing import (
     add_run,
     check_name,
@@ -48,6 +50,7 @@ from ragboard.store.writing import (
     drop_agreement,
     grow,
     growing_id,
+    grows,
     insert_run,
     mark_statements,
     positions_in,
@@ -98,6 +101,7 @@ def _link(first: Path, to: Path) -> None:
 
 
 JOURNAL_ID = re.compile("[0-9A-Za-z_-]{1,100}")
+MAX_POSITION = 2**31 - 1
 PAGE_SIZE = 256
 """Samples to read in one lease of the database."""
 
@@ -231,7 +235,7 @@ class Store:
                 )
                 journals = journals_of(self.folder / "journals", ids, evaluations)
                 locks.enter_context(lock_journals(journals))
-                for table in ("metrics", *RESULT_TABLES):
+                for table in ("metrics", "sampling_rates", *RESULT_TABLES):
                     connection.execute(f"DELETE FROM {table} WHERE evaluation_id IN (SELECT unnest(?))", [evaluations])
                 for table in ("evaluations", "passages", "samples", "runs"):
                     connection.execute(f"DELETE FROM {table} WHERE run_id IN (SELECT unnest(?))", [ids])
@@ -357,13 +361,14 @@ class Store:
     def positions(self, run_id: str, start: int = 0) -> Sequence[int]:
         """Return the positions of the samples of a run from `start` on, ascending; a range if there are no gaps."""
         with self.database.read() as connection:
-            positions = connection.execute(
+            found = connection.execute(
                 "SELECT position FROM samples WHERE run_id = ? AND position >= ? ORDER BY position", [run_id, start]
-            ).fetchnumpy()["position"]
-        if not len(positions):
+            ).fetchnumpy()
+        positions = [int(position) for position in found["position"]]
+        if not positions:
             return range(0)
-        first, last = int(positions[0]), int(positions[-1])
-        return range(first, last + 1) if last - first + 1 == len(positions) else positions.tolist()
+        first, last = positions[0], positions[-1]
+        return range(first, last + 1) if last - first + 1 == len(positions) else positions
 
     def sample_count(self, run_id: str) -> int:
         """Return the number of samples of a run."""
@@ -386,13 +391,56 @@ class Store:
         """The path of the cache of judge replies that evaluations share."""
         return self.folder / "answers.sqlite"
 
-    def covered(self, evaluation_id: str) -> frozenset[int]:
-        """Return the positions of the samples that an evaluation has results for."""
+    def covered(self, evaluation_id: str, first: int = 0, last: int | None = None) -> frozenset[int]:
+        """Return the positions, from `first` to `last`, of the samples that an evaluation has results for."""
+        with self.database.read() as connection:
+            positions = connection.execute(
+                "SELECT DISTINCT position FROM scores WHERE evaluation_id = ? AND position BETWEEN ? AND ?",
+                [evaluation_id, first, MAX_POSITION if last is None else last],
+            ).fetchnumpy()["position"]
+        return frozenset(positions.tolist())
+
+    def covered_count(self, evaluation_id: str) -> int:
+        """Return the number of samples that an evaluation has results for."""
+        with self.database.read() as connection:
+            counts = column(connection, "SELECT covered FROM evaluations WHERE evaluation_id = ?", [evaluation_id])
+        return int(counts[0]) if counts else 0
+
+    def sample_ids(self, run_id: str, start: int = 0) -> list[tuple[int, str]]:
+        """Return the position and id of each sample of a run from a position on."""
+        with self.database.read() as connection:
+            return connection.execute(
+                "SELECT position, sample_id FROM samples WHERE run_id = ? AND position >= ? ORDER BY position",
+                [run_id, start],
+            ).fetchall()
+
+    def growing_runs(self, name: str) -> tuple[RunRef, ...]:
+        """Return the runs that grow and have this name, or whose dataset has it, newest first."""
         with self.database.read() as connection:
             rows = connection.execute(
-                "SELECT DISTINCT position FROM scores WHERE evaluation_id = ?", [evaluation_id]
+                "SELECT run_id, name FROM runs WHERE name = $name OR dataset = $name ORDER BY imported DESC, run_id",
+                {"name": name},
             ).fetchall()
-        return frozenset(row[0] for row in rows)
+            return tuple(
+                RunRef(run_id=run_id, name=run, evaluation_id=None) for run_id, run in rows if grows(connection, run_id)
+            )
+
+    def sampling_rates(self, evaluation_id: str) -> tuple[SamplingRate, ...]:
+        """Return the sampling rates of an evaluation by first position; empty if all samples were to be evaluated."""
+        with self.database.read() as connection:
+            return read_rates(connection, evaluation_id)
+
+    def set_sampling_rate(self, run_id: str, evaluation_id: str, rate: float, seed: int) -> tuple[SamplingRate, ...]:
+        """Let this rate hold for the samples of a run that come from now on, and return all rates of the evaluation.
+
+        The first rate also holds for earlier samples without results. Nothing is written if the rate is the same.
+        """
+        rates = self.sampling_rates(evaluation_id)
+        if rates and (rates[-1].rate, rates[-1].seed) == (rate, seed):
+            return rates
+        with self.database.write() as connection:
+            add_rate(connection, run_id, evaluation_id, rate, seed)
+            return read_rates(connection, evaluation_id)
 
     def loaded_state(self, evaluation_id: str) -> Mapping[str, Any] | None:
         """Return what `load` was given as `loaded` for the results of an evaluation; None if nothing."""
@@ -408,6 +456,24 @@ class Store:
             connection.execute(
                 "UPDATE evaluations SET finished = now() AT TIME ZONE 'UTC' WHERE evaluation_id = ?", [evaluation_id]
             )
+
+    def watch_costs(self, day: date, costs: Mapping[str, float]) -> dict[str, float]:
+        """Return what evaluations had cost at the start of a day (UTC), in US dollars.
+
+        `costs`: what they cost so far, by evaluation; on the first call of a day this is kept as the start.
+        """
+        sql = "SELECT evaluation_id, cost_before FROM watch_days WHERE day = ?"
+        with self.database.read() as connection:
+            known = dict(connection.execute(sql, [day]).fetchall())
+        if not costs.keys() <= known.keys():
+            with self.database.write() as connection:
+                connection.execute("DELETE FROM watch_days WHERE day < ? - INTERVAL 31 DAY", [day])
+                connection.execute(
+                    "INSERT OR IGNORE INTO watch_days SELECT ?, unnest(?::VARCHAR[]), unnest(?::DOUBLE[])",
+                    [day, list(costs), list(costs.values())],
+                )
+                known = dict(connection.execute(sql, [day]).fetchall())
+        return {evaluation: known[evaluation] for evaluation in costs}
 
     def last_question_changes(self) -> tuple[int, int]:
         """Return the numbers of the newest list of nuggets and the newest label, of any question; 0 without one."""
@@ -482,13 +548,15 @@ class Store:
         judge_options: JudgeOptions | None = None,
         loaded: Mapping[str, Any] | None = None,
         extend: bool = False,
+        sampled: bool = False,
     ) -> None:
         """Replace an evaluation's results, in one transaction; with `extend` only those at the positions of `results`.
 
         `results`: Parquet files by table, for those of `RESULT_TABLES` that have rows; `metrics`: the descriptions of
         the computed metrics; `tasks`: the names of the task types that each of them can ask; `covered`: the number of
         samples with results (None: all); `loaded`: what they were computed from, for `loaded_state`. Scores of other
-        metrics stay, because their plugins may be missing. Loading twice changes nothing.
+        metrics stay, because their plugins may be missing. Unless the samples were `sampled`, sampling rates end once
+        all samples have results. Loading twice changes nothing.
         Raises NotFoundError if the run was deleted meanwhile.
         """
         with self.database.write() as connection:
@@ -515,6 +583,12 @@ class Store:
                         [evaluation.id, files],
                     )
             mark_statements(connection, evaluation.id)
+            if not sampled:
+                connection.execute(
+                    "DELETE FROM sampling_rates WHERE evaluation_id = $evaluation AND (SELECT covered >= samples"
+                    " FROM evaluations JOIN runs USING (run_id) WHERE evaluation_id = $evaluation)",
+                    {"evaluation": evaluation.id},
+                )
             connection.execute(
                 "UPDATE evaluations SET loaded = ? WHERE evaluation_id = ?",
                 [None if loaded is None else json.dumps(loaded), evaluation.id],
