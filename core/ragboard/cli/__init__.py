@@ -38,6 +38,7 @@ SECTIONS: dict[str, dict[str, CommandEntry]] = {
     },
     "Live traffic": {
         "watch": CommandEntry("traffic", "Evaluate new samples of growing runs as they come."),
+        "prune": CommandEntry("traffic", "Delete old samples of growing runs."),
     },
     "Inspect": {
         "runs": CommandEntry("runs", "List the runs with their means and 95% confidence intervals."),

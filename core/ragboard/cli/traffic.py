@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import click
 
 from ragboard.cli.evaluate import print_judge_note
 from ragboard.cli.options import (
+    as_json,
     judge_options,
     metrics_option,
     no_cache_option,
@@ -21,7 +24,7 @@ from ragboard.cli.options import (
     prices_option,
     store_option,
 )
-from ragboard.cli.output import one_line
+from ragboard.cli.output import one_line, print_json
 from ragboard.errors import ExitCode, NotFoundError, StoreBusyError
 from ragboard.evaluation.budget import Budget
 from ragboard.evaluation.defaults import default_metrics
@@ -34,7 +37,7 @@ from ragboard.metrics.plugins import metrics_with
 from ragboard.prices import Prices
 from ragboard.store import Store
 
-__all__ = ["watch"]
+__all__ = ["prune", "watch"]
 
 MAX_PAUSE = 300.0
 """Maximum seconds between two turns after a turn in which every task failed."""
@@ -130,6 +133,75 @@ def watch(
         click.get_current_context().exit(ExitCode.STOPPED)
 
 
+class Age(click.ParamType):
+    """A duration such as `90d`, `12h` or `2w`."""
+
+    name = "AGE"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> timedelta:
+        """Return the duration. Raises click.BadParameter."""
+        if isinstance(value, timedelta):
+            return value
+        matched = re.fullmatch(r"(\d{1,5})\s*([hdw])", str(value).strip())
+        if not matched or not int(matched[1]):
+            self.fail(f"{value!r} is not an age such as 90d, 12h or 2w", param, ctx)
+        return int(matched[1]) * {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}[matched[2]]
+
+
+@click.command()
+@click.argument("name", metavar="[RUN|DATASET]", required=False)
+@click.option(
+    "--older-than", type=Age(), required=True, metavar="AGE", help="Delete samples older than this: 90d, 12h or 2w."
+)
+@click.option("--keep-labelled", is_flag=True, help="Keep samples whose answer or question people labelled.")
+@click.option("--dry-run", is_flag=True, help="Say what would be deleted; delete nothing.")
+@store_option
+@as_json
+def prune(
+    name: str | None, older_than: timedelta, keep_labelled: bool, dry_run: bool, store: Store, as_json: bool
+) -> None:
+    """Delete old samples of growing runs with their results: of all, or of a RUN or DATASET.
+
+    The age of a sample is the time since its question was asked; samples without a time and runs that were imported
+    whole are kept. People's labels are kept.
+
+    \b
+    ragboard prune --older-than 90d --dry-run
+    ragboard prune "chat (production)" --older-than 12w --keep-labelled
+    """
+    before = datetime.now(UTC).replace(tzinfo=None) - older_than
+    size = _size(store)
+    pruned = store.prune(before, name=name, keep_labelled=keep_labelled, dry_run=dry_run)
+    freed = max(0, size - _size(store))
+    if as_json:
+        print_json({"before": before, "dry_run": dry_run, "runs": pruned, "freed_bytes": freed})
+        return
+    deleted = "would be deleted" if dry_run else "deleted"
+    for run in pruned:
+        kept = f", {run.kept_labelled:,} with labels kept" if run.kept_labelled else ""
+        click.echo(one_line(f"{run.name}: {_samples(run.deleted)} {deleted}{kept}, {run.left:,} left"))
+    total = sum(run.deleted for run in pruned)
+    end = "nothing was (--dry-run)" if dry_run else f"{freed / 1e6:,.1f} MB given back"
+    click.echo(f"{_samples(total)} from before {before:%Y-%m-%d %H:%M} UTC {deleted}; {end}")
+    if dry_run:
+        return
+    if total:
+        click.echo("new samples use the rest of the space; model replies stay in the journals until the run is deleted")
+    for run in pruned:
+        if not run.left:
+            click.echo(one_line(f"{run.name} has no samples left; to delete it: ragboard rm {run.name!r}"))
+
+
+def _samples(number: int) -> str:
+    return "1 sample" if number == 1 else f"{number:,} samples"
+
+
+def _size(store: Store) -> int:
+    """Return the bytes of the database; 0 if there is none."""
+    path = store.database.path
+    return path.stat().st_size if path.exists() else 0
+
+
 def _watch(watcher: Watcher, every: float, stopped: threading.Event, *, once: bool, priced: bool) -> None:
     """Take turns until stopped; with `once`, until nothing is left to do."""
     pause, told = every, False
@@ -163,8 +235,7 @@ def _in_words(turn: Turn, *, priced: bool) -> str:
     waiting = f", {turn.waiting:,} wait: the newest first" if turn.waiting else ""
     cost = f", ${turn.spent_today:.4f} today" if priced else ""
     stopped = f"; stopped: {turn.stopped}" if turn.stopped else ""
-    evaluated = f"{turn.evaluated} sample{'' if turn.evaluated == 1 else 's'} evaluated"
-    return f"{turn.run}: {evaluated}{waiting}{failed}{cost}{stopped}"
+    return f"{turn.run}: {_samples(turn.evaluated)} evaluated{waiting}{failed}{cost}{stopped}"
 
 
 def _log(text: str) -> None:

@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from datetime import date
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from ragboard.store.bulk import ColumnsChangedError, add_streamed
 from ragboard.store.copying import copied_rows, insert_rows
 from ragboard.store.journals import journals_of, lock_journals, remove_journals
 from ragboard.store.nouns import RESULT_TABLES, AddedRun, RunRef
+from ragboard.store.prune import PrunedRun, prune_run, runs_to_prune
 from ragboard.store.queries.agreements import Agreement, ScorerResult, keep_agreement
 from ragboard.store.queries.draws import draw_counts
 from ragboard.store.queries.evaluations import usage_by_evaluation
@@ -250,6 +251,23 @@ class Store:
         """
         with self.database.write() as connection:
             return delete_samples(connection, run_id, positions)
+
+    def prune(
+        self, before: datetime, *, name: str | None = None, keep_labelled: bool = False, dry_run: bool = False
+    ) -> tuple[PrunedRun, ...]:
+        """Delete the samples of growing runs from before a time, and their results: of all runs, or a run or dataset.
+
+        `before`: UTC, without a time zone. Samples without a time are kept, with `keep_labelled` also those with labels
+        by people. Returns the runs with old samples; with `dry_run` nothing is deleted. The freed space is used again,
+        and given back to the file system as far as it is at the end of the file.
+        """
+        with self.database.read() as connection:
+            run_ids = runs_to_prune(connection, before, name)
+        pruned: list[PrunedRun] = []
+        for run_id in run_ids:
+            with self.database.read() if dry_run else self.database.write() as connection:
+                pruned.append(prune_run(connection, run_id, before, keep_labelled=keep_labelled, dry_run=dry_run))
+        return tuple(pruned)
 
     def keep_upload(self, file: Path, *, owners: Iterable[str]) -> None:
         """Store an uploaded file until the runs or agreements with these ids are deleted. Raises StoreError."""
