@@ -1,13 +1,14 @@
 """Sequential detection of changes of a mean over batches in time, with a bound on false alarms.
 
-After each batch, every earlier batch is considered as the first one after a change. The mean since then is compared
-with the mean before it, which is estimated from the same data (a generalised likelihood ratio, Siegmund and Venkatraman
-1995). Longer stretches of data need less evidence, because there are fewer independent ones (Duembgen and Spokoiny
-2001). The threshold follows from the number of batches a year and the number of series, see `change_threshold`.
+After each batch, every earlier batch is considered as the first one after a change. The evidence for it is the
+likelihood ratio of the difference between the mean since then and the mean before it, both estimated, averaged over
+sizes of the change. The evidence for any change is the mean over the batches of a year. Without a change its expectation
+is at most 1 within a year, so it exceeds 1/p with probability p at most (Doob's inequality for the statistic of Shiryaev
+and Roberts, Pollak 1985), however often one looks.
 
-Assumed: batches are independent and have the same distribution until it changes. Days that differ more than their
-samples explain are allowed for, if that is as common before as after: the variance of a mean is multiplied by the
-observed dispersion of successive batches.
+Assumed: batches are independent and have the same distribution until it changes, and means of `MIN_SAMPLES` samples are
+normal after a correction for skewness. Days that differ more than their samples explain are allowed for, if that is as
+common before as after: the variance of a mean is multiplied by the observed dispersion of successive batches.
 """
 
 from __future__ import annotations
@@ -15,25 +16,36 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ragboard.stats.checks import FloatArray, finite_array
 
-__all__ = ["Batches", "Change", "batches_of", "change_threshold", "find_changes"]
+__all__ = ["Batches", "Change", "batches_of", "find_changes"]
 
 ALPHA = 0.05
 """Probability of a false alarm within a year, over all series."""
 DAYS = 365
 """Batches of a year if each is a day."""
-MAX_WINDOW = 720
-"""Maximum number of batches after a possible change: a change that took longer to see would be tiny."""
 MIN_BATCHES = 7
 """Minimum number of batches before the first change."""
 MIN_SAMPLES = 100
 """Minimum number of samples before a change."""
-ROWS = 128
+SIZES = (0.5, 1.0, 2.0, 4.0, 8.0)
+"""The sizes of a change that are considered, as multiples of the size to detect."""
+SIZE_WEIGHTS = (0.15, 0.5, 0.2, 0.1, 0.05)
+"""The weight of each size; the sum is 1."""
+WORSE_WEIGHT = 0.8
+"""The weight of changes for the worse; changes for the better have the rest."""
+DEVIATIONS = 0.2
+"""The default size to detect, in standard deviations of a sample."""
+MAX_INFORMATION = 200.0
+"""Maximum squared standard errors, of the smallest size, of the samples after a possible change."""
+MIN_WINDOW = 30
+"""Minimum of the maximum number of batches after a possible change."""
+ROWS = 64
 """Number of batches that are checked at once."""
 
 
@@ -64,15 +76,16 @@ class Change:
     """A change of the mean."""
 
     start: int
-    """Index of the batch from which on the mean is estimated to differ."""
+    """Index of the batch from which on the mean most probably differs."""
+    earliest: int
+    """With `latest`, the 95% credible interval of `start`, when the change was seen."""
+    latest: int
     seen: int
     """Index of the batch after which the evidence was sufficient."""
     before: float
     """The mean before, since the previous change."""
     after: float
     """The mean from `start` to `seen`."""
-    score: float
-    """The difference in standard errors, corrected for skewness."""
 
     @property
     def difference(self) -> float:
@@ -111,51 +124,31 @@ def batches_of(groups: Iterable[Sequence[float | None]], weights: Iterable[Seque
     return Batches(n=n, mean=mean, variance=variance, third=third)
 
 
-@lru_cache(maxsize=64)
-def change_threshold(batches: int = DAYS, alpha: float = ALPHA) -> float:
-    """Return the threshold that the statistic of one series exceeds within `batches` with probability `alpha`.
-
-    The statistic is z^2 + 2 log(m) for a difference of z standard errors and m batches after the change. The
-    probability is that of a maximum of a Gaussian field over windows (Siegmund and Venkatraman 1995), in both
-    directions. Raises ValueError unless 0 < alpha < 1 and batches >= 2.
-    """
-    if not 0 < alpha < 1 or batches < 2:
-        raise ValueError(f"alpha must be between 0 and 1 and batches at least 2, got {alpha:g} and {batches}")
-    low, high = 1.0, 200.0
-    while high - low > 1e-6:
-        middle = (low + high) / 2
-        if _false_alarms(batches, middle) > alpha:
-            low = middle
-        else:
-            high = middle
-    return high
-
-
-def _false_alarms(batches: int, threshold: float) -> float:
-    """Return the expected number of separate false alarms within a number of batches."""
-    windows = np.arange(1, min(batches, MAX_WINDOW + 1), dtype=float)
-    squares = np.maximum(threshold - 2 * np.log(windows), 1.0)
-    bound = np.sqrt(squares)
-    overshoot = np.exp(-1.166 * bound / np.sqrt(windows))
-    density = np.exp(-squares / 2) / math.sqrt(2 * math.pi)
-    return float(((batches - windows) * 0.5 * bound**3 * density * overshoot / windows**2).sum())
-
-
 def find_changes(
-    batches: Batches, *, per_year: int = DAYS, series: int = 1, alpha: float = ALPHA, smallest: float = 0.0
+    batches: Batches,
+    *,
+    size: float | None = None,
+    worse: Literal["lower", "higher", "neither"] = "lower",
+    per_year: float = DAYS,
+    series: int = 1,
+    alpha: float = ALPHA,
 ) -> tuple[Change, ...]:
     """Find the changes of the mean that a monitor would have reported, in order, each from data up to its report.
 
-    `per_year`: the number of batches of a year; `series`: the number of series that are monitored together. Without any
-    change, one of the series has a report within a year with probability `alpha` (Bonferroni). `smallest`: the smallest
-    difference to report. After a change, the mean before the next one is estimated from the data since it.
+    Without any change, one of `series` series that are monitored together has a report within a year with probability
+    `alpha` at most. `size`: the difference that is to be detected fast, by default 0.2 standard deviations; changes
+    below a quarter of it are not reported. `worse`: the direction that is to be detected first. `per_year`: the number
+    of batches of a year. After a change, the mean before the next one is estimated from the data since it. Raises
+    ValueError unless 0 < alpha < 1 and the other numbers are above 0.
     """
-    threshold = change_threshold(max(per_year, 2), alpha / max(series, 1))
+    if not 0 < alpha < 1 or per_year <= 0 or series < 1 or (size is not None and size <= 0):
+        raise ValueError("alpha must be between 0 and 1, and per_year, series and size above 0")
+    threshold = math.log(per_year * series / alpha)
     found: list[Change] = []
     start, first, dispersion = 0, 0, (0.0, 0.0)
     while True:
-        scan = _Scan(batches, start, *dispersion)
-        change = scan.first_change(first, threshold, smallest, MIN_BATCHES if not found else 1)
+        scan = _Scan(batches, start, dispersion, size, worse)
+        change = scan.first_change(first, threshold, 1 if found else MIN_BATCHES)
         if change is None:
             return tuple(found)
         found.append(change)
@@ -164,76 +157,96 @@ def find_changes(
 
 
 class _Scan:
-    """Cumulative sums of batches from `start` on, and the statistic of each possible change."""
+    """Cumulative sums of batches from `start` on, and the evidence for a change at each of them."""
 
-    def __init__(self, batches: Batches, start: int, ratios: float, pairs: float) -> None:
-        self.start = start
+    def __init__(
+        self, batches: Batches, start: int, dispersion: tuple[float, float], size: float | None, worse: str
+    ) -> None:
+        self.start, self.earlier, self.size = start, dispersion, size
         n, mean = batches.n[start:], batches.mean[start:]
+        self.batches = int(n.size)
         self.counts = _cumulated(n)
-        self.offset = float(mean[0]) if mean.size else 0.0
+        self.offset = float(mean[0]) if n.size else 0.0
         self.sums = _cumulated(n * (mean - self.offset))
         self.squares = _cumulated(n * batches.variance[start:])
         self.freedom = _cumulated(np.maximum(n - 1, 0))
         self.cubes = _cumulated(n * batches.third[start:])
         self.cubic_freedom = _cumulated(np.maximum((n - 1) * (n - 2) / n, 0))
-        self.ratios = _cumulated(np.diff(mean) ** 2 / (1 / n[1:] + 1 / n[:-1])) if mean.size else np.zeros(1)
-        self.earlier = ratios, pairs
-        self.size = int(n.size)
+        self.ratios = _cumulated(np.diff(mean) ** 2 / (1 / n[1:] + 1 / n[:-1]))
+        share = {"lower": WORSE_WEIGHT, "higher": 1 - WORSE_WEIGHT}.get(worse, 0.5)
+        self.directions = ((-1.0, share), (1.0, 1 - share))
 
     def dispersion_sums(self, until: int) -> tuple[float, float]:
         """Return the sum of scaled squared differences of successive batches before `until`, and their number."""
         pairs = max(until - self.start - 1, 0)
         return self.earlier[0] + float(self.ratios[pairs]), self.earlier[1] + pairs
 
-    def first_change(self, first: int, threshold: float, smallest: float, min_batches: int) -> Change | None:
+    def first_change(self, first: int, threshold: float, min_batches: int) -> Change | None:
         """Return the first change that is seen after the batch `first` or a later one; None if there is none."""
-        for row in range(max(first - self.start, 1), self.size, ROWS):
-            ends = np.arange(row, min(row + ROWS, self.size)) + 1
-            scores, statistic, differences = self._statistics(ends, min_batches)
-            statistic = np.where(np.abs(differences) >= smallest, statistic, -np.inf)
-            alarms = np.flatnonzero(statistic.max(axis=1) >= threshold)
+        for row in range(max(first - self.start, 1), self.batches, ROWS):
+            ends = np.arange(row, min(row + ROWS, self.batches)) + 1
+            evidence = self._evidence(ends, min_batches)
+            largest = evidence.max(axis=1)
+            with np.errstate(invalid="ignore"):
+                total = largest + np.log(np.exp(evidence - largest[:, None]).sum(axis=1))
+            alarms = np.flatnonzero(total >= threshold)
             if alarms.size:
-                at = int(alarms[0])
-                end = int(ends[at])
-                allowed = np.where(statistic[at] >= threshold, np.abs(scores[at]), -np.inf)
-                window = int(np.argmax(allowed)) + 1
-                k = end - window
-                before = float(self.sums[k] / self.counts[k])
-                after = float((self.sums[end] - self.sums[k]) / (self.counts[end] - self.counts[k]))
-                return Change(
-                    start=self.start + k,
-                    seen=self.start + end - 1,
-                    before=before + self.offset,
-                    after=after + self.offset,
-                    score=float(scores[at, window - 1]),
-                )
+                return self._change(int(ends[alarms[0]]), evidence[alarms[0]])
         return None
 
-    def _statistics(self, ends: np.ndarray, min_batches: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return score, statistic and difference for each end (row) and number of batches after the change (column)."""
-        windows = np.arange(1, min(MAX_WINDOW, int(ends[-1]) - 1) + 1)
-        k = ends[:, None] - windows[None, :]
-        valid = k >= min_batches
-        k = np.maximum(k, 1)
-        count_before = self.counts[k]
-        count_after = self.counts[ends][:, None] - count_before
-        valid &= count_before >= MIN_SAMPLES
-        difference = (self.sums[ends][:, None] - self.sums[k]) / count_after - self.sums[k] / count_before
+    def _change(self, end: int, evidence: FloatArray) -> Change:
+        """Return the change that the evidence for each number of batches after it supports most."""
+        windows = np.arange(1, evidence.size + 1)
+        k = end - int(windows[np.argmax(evidence)])
+        posterior = np.exp(evidence - evidence.max())
+        shares = np.cumsum(posterior) / posterior.sum()
+        before = float(self.sums[k] / self.counts[k])
+        after = float((self.sums[end] - self.sums[k]) / (self.counts[end] - self.counts[k]))
+        return Change(
+            start=self.start + k,
+            earliest=self.start + end - int(windows[np.searchsorted(shares, 0.975)]),
+            latest=self.start + end - int(windows[np.searchsorted(shares, 0.025)]),
+            seen=self.start + end - 1,
+            before=before + self.offset,
+            after=after + self.offset,
+        )
+
+    def _evidence(self, ends: NDArray[np.int64], min_batches: int) -> FloatArray:
+        """Return the log of the mean likelihood ratio, for each end (row) and number of batches after (column)."""
         freedom = self.freedom[ends]
         variance = self.squares[ends] / np.maximum(freedom, 1)
+        deviation = np.sqrt(variance)
+        size = np.full(ends.size, self.size) if self.size else DEVIATIONS * deviation
+        columns = self._columns(ends, variance, size)
+        windows = np.arange(1, columns + 1)
+        k = ends[:, None] - windows[None, :]
+        usable = (k >= min_batches) & ((variance > 0) & (freedom >= MIN_SAMPLES))[:, None]
+        k = np.maximum(k, 1)
+        usable &= self.counts[k] >= MIN_SAMPLES
+        before = self.counts[k]
+        after = np.maximum(self.counts[ends][:, None] - before, 1e-9)
+        difference = (self.sums[ends][:, None] - self.sums[k]) / after - self.sums[k] / before
         pairs = ends - 1
         ratios = (self.earlier[0] + self.ratios[pairs]) / np.maximum(self.earlier[1] + pairs, 1)
         cubic = self.cubes[ends] / np.maximum(self.cubic_freedom[ends], 1)
         with np.errstate(divide="ignore", invalid="ignore"):
-            scale = variance[:, None] * (1 / count_after + 1 / count_before)
-            skew = cubic[:, None] * (1 / count_after**2 - 1 / count_before**2) / scale**1.5
-            dispersion = np.maximum(ratios / variance, 1.0)[:, None]
-            scores = _normal_score(difference / np.sqrt(scale * dispersion), skew)
-        effective = count_after * count_before / (count_after + count_before)
-        batch_size = (self.counts[ends] / ends)[:, None]
-        statistic = scores**2 + 2 * np.log(effective / batch_size)
-        valid &= (variance[:, None] > 0) & (freedom[:, None] >= MIN_SAMPLES) & np.isfinite(statistic)
-        return scores, np.where(valid, statistic, -np.inf), np.where(valid, difference, 0.0)
+            scale = variance[:, None] * (1 / after + 1 / before)
+            skew = cubic[:, None] * (1 / after**2 - 1 / before**2) / scale**1.5
+            error = np.sqrt(scale * np.maximum(ratios / variance, 1.0)[:, None])
+            score = _normal_score(difference / error, skew)
+            ratio = np.zeros_like(score)
+            for multiple, weight in zip(SIZES, SIZE_WEIGHTS, strict=True):
+                shift = multiple * size[:, None] / error
+                for sign, share in self.directions:
+                    ratio += share * weight * np.exp(np.minimum(sign * shift * score - shift**2 / 2, 600.0))
+            return np.where(usable & (ratio > 0), np.log(ratio), -np.inf)
+
+    def _columns(self, ends: NDArray[np.int64], variance: FloatArray, size: FloatArray) -> int:
+        """Return the number of batches after a change to consider: with more samples, any change was seen before."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            samples = MAX_INFORMATION * variance / (SIZES[0] * size) ** 2
+        enough = np.searchsorted(self.counts, self.counts[ends] - np.nan_to_num(samples))
+        return int(min(max(int((ends - enough).max()), MIN_WINDOW), int(ends[-1]) - 1))
 
 
 def _cumulated(values: FloatArray) -> FloatArray:
