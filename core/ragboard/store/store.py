@@ -38,6 +38,7 @@ from ragboard.store.reading import (
     run_id_and_name,
     run_shown,
 )
+from ragboard.store.score_hours import update_score_hours
 from ragboard.store.writing import (
     add_run,
     check_name,
@@ -227,7 +228,7 @@ class Store:
                 )
                 journals = journals_of(self.folder / "journals", ids, evaluations)
                 locks.enter_context(lock_journals(journals))
-                for table in ("metrics", *RESULT_TABLES):
+                for table in ("metrics", "score_hours", *RESULT_TABLES):
                     connection.execute(f"DELETE FROM {table} WHERE evaluation_id IN (SELECT unnest(?))", [evaluations])
                 for table in ("evaluations", "passages", "samples", "runs"):
                     connection.execute(f"DELETE FROM {table} WHERE run_id IN (SELECT unnest(?))", [ids])
@@ -484,6 +485,7 @@ class Store:
                         [evaluation.id, list(map(str, files))],
                     )
             mark_statements(connection, evaluation.id)
+            update_score_hours(connection, evaluation.id)
             connection.execute(
                 "UPDATE evaluations SET loaded = ? WHERE evaluation_id = ?",
                 [None if loaded is None else json.dumps(loaded), evaluation.id],

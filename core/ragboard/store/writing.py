@@ -32,6 +32,7 @@ from ragboard.store.nouns import AddedRun
 from ragboard.store.queries.nuggets import append_lists, history_json
 from ragboard.store.reading import column, read_samples, run_id_and_name
 from ragboard.store.rows import append_rows, as_json, passage_rows, recorded_rows, sample_row, score_row
+from ragboard.store.score_hours import update_score_hours
 
 __all__ = [
     "add_run",
@@ -430,6 +431,7 @@ def _insert_scores(connection: duckdb.DuckDBPyConnection, run_id: str, scores: F
         ]
         append_rows(connection, table, table_rows)
     mark_statements(connection, evaluation.id)
+    update_score_hours(connection, evaluation.id)
 
 
 STATEMENT_TASKS = ("ExtractStatements", "Verify")
