@@ -243,7 +243,7 @@ def get_overruled_verdicts(store: Store, run: RunRef, unscored: UnscoredPolicy =
 
 @cached()
 def get_judge_options(store: Store, run: RunRef) -> JudgeOptions | None:
-    """Return the judge options of an evaluation; None if its judges were given in Python."""
+    """Return the judge options of an evaluation; None if its judges were Python objects."""
     return store.judge_options(run.evaluation_id) if run.evaluation_id else None
 
 
@@ -368,7 +368,7 @@ def get_pair_verdicts(agreement_id: str, dimension: str, scorer: str) -> tuple[P
 
 @cached(spinner="Drawing intervals")
 def get_passage_agreement(store: Store, agreement_id: str) -> PassageAgreement | None:
-    """Return the judge's grades of passages compared with people's; None if the agreement is about something else."""
+    """Return the judge's grades of passages compared with human grades; None for an agreement without them."""
     del store
     return passage_agreement(_agreement_data(agreement_id))
 
