@@ -2,9 +2,9 @@
 
 After each batch, every earlier batch is considered as the first one after a change. The evidence for it is the
 likelihood ratio of the difference between the mean since then and the mean before it, both estimated, averaged over
-sizes of the change. The evidence for any change is the mean over the batches of a year. Without a change its expectation
-is at most 1 within a year, so it exceeds 1/p with probability p at most (Doob's inequality for the statistic of Shiryaev
-and Roberts, Pollak 1985), however often one looks.
+sizes of the change. The evidence for any change is the mean over the batches of a year. Without a change, its
+expectation is at most 1 within a year, so it exceeds 1/p with probability p at most (Doob's inequality for the
+statistic of Shiryaev and Roberts, Pollak 1985), however often one looks.
 
 Assumed: batches are independent and have the same distribution until it changes, and means of `MIN_SAMPLES` samples are
 normal after a correction for skewness. Days that differ more than their samples explain are allowed for, if that is as

@@ -30,9 +30,7 @@ def update_score_hours(
         ).fetchall()
         given["hours"] = [row[0] for row in hours]
         some_hours = " AND hour IN (SELECT unnest($hours::TIMESTAMP[]))"
-    connection.execute(
-        f"DELETE FROM score_hours WHERE evaluation_id = $evaluation AND NOT pruned{some_hours}", given
-    )
+    connection.execute(f"DELETE FROM score_hours WHERE evaluation_id = $evaluation AND NOT pruned{some_hours}", given)
     connection.execute(
         f"INSERT INTO score_hours SELECT {_COLUMNS}, false FROM current_score_hours"
         f" WHERE evaluation_id = $evaluation{some_hours}"

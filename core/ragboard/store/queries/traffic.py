@@ -137,8 +137,8 @@ def moments_by_group(
     """Return the moments of the scores by value of a metadata column, and by whether they are since `middle`."""
     category, (scores, given) = category_of(column), _scores_of(runs)
     sql = (
-        f"SELECT (s.time >= $middle)::VARCHAR[1] || {category.sql} AS key, s.run_id, s.position, s.value"
-        f" FROM {scores} s WHERE {category.sql} IS NOT NULL"
+        f"SELECT CASE WHEN s.time >= $middle THEN 't' ELSE 'f' END || {category.sql} AS key, s.run_id, s.position,"
+        f" s.value FROM {scores} s WHERE {category.sql} IS NOT NULL"
     )
     query = Query(sql=sql, given={**given, **category.given, "start": start, "middle": middle})
     return {(key[1:], key[0] == "t"): found for key, found in moments_by(connection, query, "key").items()}
@@ -177,7 +177,8 @@ def new_unsupported(
         " JOIN answer_verdicts v ON v.evaluation_id = t.evaluation_id AND v.position = t.position"
         " AND v.statement = t.statement"
         " WHERE s.time >= $before AND v.verdict IN ('unsupported', 'contradicted')),"
-        " recent AS (SELECT key, count(DISTINCT (run_id, position)) AS times, bool_or(verdict = 'contradicted') AS worse,"
+        " recent AS (SELECT key, count(DISTINCT (run_id, position)) AS times,"
+        " bool_or(verdict = 'contradicted') AS worse,"
         " arg_max((evaluation_id, run_id, position, statement), time) AS at FROM found WHERE time >= $middle"
         " GROUP BY key),"
         " new AS (SELECT * FROM recent ANTI JOIN (SELECT key FROM found WHERE time < $middle) USING (key)),"
