@@ -470,8 +470,8 @@ def traffic_groups(
     if not found:
         raise NotFoundError(f"no scored sample of the last 14 days has a value in the metadata column {column!r}")
     sizes: dict[str, int] = {}
-    for (group, _), one in found.items():
-        sizes[group] = sizes.get(group, 0) + one.n
+    for (group, _), summary in found.items():
+        sizes[group] = sizes.get(group, 0) + summary.n
     groups = sorted(sizes, key=lambda group: (-sizes[group], group))[:MAX_GROUPS]
     compared = {
         group: _difference(found.get((group, True)), found.get((group, False)), series.range) for group in groups
@@ -606,7 +606,7 @@ def _batches(hours: Hours, scored: NDArray[np.bool_], length: int) -> tuple[NDAr
     starts, number = np.unique(hours.hour[scored] // length, return_inverse=True)
 
     def summed(values: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.bincount(number, weights=values[scored], minlength=starts.size)
+        return np.bincount(number, weights=values[scored], minlength=starts.size).astype(np.float64)
 
     weight, square_weight = summed(hours.weight), summed(hours.square_weight)
     mean, square, cube = (summed(sums) / weight for sums in (hours.total, hours.squares, hours.cubes))

@@ -45,7 +45,7 @@ MAX_INFORMATION = 200.0
 """Maximum squared standard errors, of the smallest size, of the samples after a possible change."""
 MIN_WINDOW = 30
 """Minimum of the maximum number of batches after a possible change."""
-ROWS = 64
+ROWS = 128
 """Number of batches that are checked at once."""
 
 
@@ -120,8 +120,8 @@ def batches_of(groups: Iterable[Sequence[float | None]], weights: Iterable[Seque
                 float(weight @ deviations**3) / total,
             )
         )
-    n, mean, variance, third = np.array(rows, dtype=float).reshape(-1, 4).T
-    return Batches(n=n, mean=mean, variance=variance, third=third)
+    moments = np.array(rows, dtype=float).reshape(-1, 4)
+    return Batches(n=moments[:, 0], mean=moments[:, 1], variance=moments[:, 2], third=moments[:, 3])
 
 
 def find_changes(
@@ -185,13 +185,13 @@ class _Scan:
         """Return the first change that is seen after the batch `first` or a later one; None if there is none."""
         for row in range(max(first - self.start, 1), self.batches, ROWS):
             ends = np.arange(row, min(row + ROWS, self.batches)) + 1
-            evidence = self._evidence(ends, min_batches)
-            largest = evidence.max(axis=1)
-            with np.errstate(invalid="ignore"):
-                total = largest + np.log(np.exp(evidence - largest[:, None]).sum(axis=1))
-            alarms = np.flatnonzero(total >= threshold)
-            if alarms.size:
-                return self._change(int(ends[alarms[0]]), evidence[alarms[0]])
+            score, error, size = self._scores(ends, min_batches)
+            at_most = (score**2 / 2).max(axis=1) + math.log(score.shape[1])  # as no size fits better than the best one
+            for place in np.flatnonzero(at_most >= threshold):
+                evidence = self._evidence(score[place], error[place], float(size[place]))
+                largest = float(evidence.max())
+                if largest + math.log(float(np.exp(evidence - largest).sum())) >= threshold:
+                    return self._change(int(ends[place]), evidence)
         return None
 
     def _change(self, end: int, evidence: FloatArray) -> Change:
@@ -211,19 +211,19 @@ class _Scan:
             after=after + self.offset,
         )
 
-    def _evidence(self, ends: NDArray[np.int64], min_batches: int) -> FloatArray:
-        """Return the log of the mean likelihood ratio, for each end (row) and number of batches after (column)."""
+    def _scores(self, ends: NDArray[np.int64], min_batches: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the difference in standard errors, its standard error, and the size to detect.
+
+        A row is an end; a column is a number of batches after the change. The score is 0 where a change cannot be.
+        """
         freedom = self.freedom[ends]
         variance = self.squares[ends] / np.maximum(freedom, 1)
-        deviation = np.sqrt(variance)
-        size = np.full(ends.size, self.size) if self.size else DEVIATIONS * deviation
-        columns = self._columns(ends, variance, size)
-        windows = np.arange(1, columns + 1)
-        k = ends[:, None] - windows[None, :]
+        size = np.full(ends.size, self.size) if self.size else DEVIATIONS * np.sqrt(variance)
+        k = ends[:, None] - np.arange(1, self._columns(ends, variance, size) + 1)[None, :]
         usable = (k >= min_batches) & ((variance > 0) & (freedom >= MIN_SAMPLES))[:, None]
         k = np.maximum(k, 1)
-        usable &= self.counts[k] >= MIN_SAMPLES
         before = self.counts[k]
+        usable &= before >= MIN_SAMPLES
         after = np.maximum(self.counts[ends][:, None] - before, 1e-9)
         difference = (self.sums[ends][:, None] - self.sums[k]) / after - self.sums[k] / before
         pairs = ends - 1
@@ -234,12 +234,17 @@ class _Scan:
             skew = cubic[:, None] * (1 / after**2 - 1 / before**2) / scale**1.5
             error = np.sqrt(scale * np.maximum(ratios / variance, 1.0)[:, None])
             score = _normal_score(difference / error, skew)
-            ratio = np.zeros_like(score)
-            for multiple, weight in zip(SIZES, SIZE_WEIGHTS, strict=True):
-                shift = multiple * size[:, None] / error
-                for sign, share in self.directions:
-                    ratio += share * weight * np.exp(np.minimum(sign * shift * score - shift**2 / 2, 600.0))
-            return np.where(usable & (ratio > 0), np.log(ratio), -np.inf)
+        return np.where(usable, score, 0.0), np.where(usable, error, np.inf), size
+
+    def _evidence(self, score: FloatArray, error: FloatArray, size: float) -> FloatArray:
+        """Return the log of the mean likelihood ratio for each number of batches after the change."""
+        ratio = np.zeros_like(score)
+        for multiple, weight in zip(SIZES, SIZE_WEIGHTS, strict=True):
+            shift = multiple * size / error
+            for sign, share in self.directions:
+                ratio += share * weight * np.exp(np.minimum(sign * shift * score - shift**2 / 2, 600.0))
+        with np.errstate(divide="ignore"):
+            return np.where(np.isfinite(error), np.log(ratio), -np.inf)
 
     def _columns(self, ends: NDArray[np.int64], variance: FloatArray, size: FloatArray) -> int:
         """Return the number of batches after a change to consider: with more samples, any change was seen before."""
