@@ -158,6 +158,8 @@ class SeriesState:
     """Number of scored samples in these 7 days."""
     until: date
     """The last day with samples, UTC."""
+    since: datetime
+    """Start of these 7 days."""
     change: TrendChange | None
     """The last change, if it was seen in the 28 days to the newest sample."""
     threshold: Threshold | None
@@ -177,7 +179,7 @@ class Period:
     @property
     def in_words(self) -> str:
         """`0.88 (0.80 to 0.94)`, or a dash without a scored sample."""
-        return "-" if self.mean is None else estimate_text(self.mean, self.interval, ".2f")
+        return _mean_in_words(self.mean, self.interval)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,6 +205,8 @@ class WeekComparison:
     """Start of the later 7 days."""
     difference: GroupDifference | None
     """The later minus the earlier mean; None if one has no scored sample."""
+    p: float | None
+    """The p value of no difference; of one of several groups, adjusted for their number (Holm 1979)."""
     change: Literal["better", "worse", "differs", "no significant difference", "not compared"]
 
     @property
@@ -212,7 +216,7 @@ class WeekComparison:
             return "not compared: one week has no scored sample"
         interval = interval_text(self.difference.interval, "+.2f")
         bounds = f", 95% CI {interval}" if interval else ""
-        return f"{self.difference.difference:+.2f}{bounds}, {self.change} (p = {self.difference.p:.2g})"
+        return f"{self.difference.difference:+.2f}{bounds}, {self.change} (p = {self.p:.2g})"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -224,7 +228,11 @@ class GroupTrend:
     mean: float | None
     interval: Interval | NoInterval
     week: WeekComparison
-    """p is adjusted for the number of groups (Holm 1979)."""
+
+    @property
+    def in_words(self) -> str:
+        """`0.88 (0.80 to 0.94)`, or a dash without a scored sample."""
+        return _mean_in_words(self.mean, self.interval)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -370,6 +378,7 @@ class _Series:
             interval=week.interval,
             samples=week.n,
             until=_time(self.end - 1).date(),
+            since=self.week_start,
             change=last,
             threshold=self.threshold,
         )
@@ -646,6 +655,10 @@ def _week(connection: Connection, series: _Series) -> WeekComparison:
     return _compared(start, _difference(later, earlier, series.range), series.direction)
 
 
+def _mean_in_words(mean: float | None, interval: Interval | NoInterval) -> str:
+    return "-" if mean is None else estimate_text(mean, interval, ".2f")
+
+
 def _difference(
     later: AnyMoments | None, earlier: AnyMoments | None, bounds: tuple[float, float] | None
 ) -> GroupDifference | None:
@@ -656,7 +669,7 @@ def _compared(
     start: datetime, difference: GroupDifference | None, direction: Direction, adjusted: float | None = None
 ) -> WeekComparison:
     if difference is None:
-        return WeekComparison(start=start, difference=None, change="not compared")
+        return WeekComparison(start=start, difference=None, p=None, change="not compared")
     p = difference.p if adjusted is None else adjusted
     interval = difference.interval
     significant = p < 0.05 and isinstance(interval, Interval) and not interval.low <= 0 <= interval.high
@@ -666,7 +679,7 @@ def _compared(
         change = "differs"
     else:
         change = "better" if (difference.difference > 0) == (direction == "higher") else "worse"
-    return WeekComparison(start=start, difference=difference, change=change)
+    return WeekComparison(start=start, difference=difference, p=p, change=change)
 
 
 def _shown(value: object) -> str:
