@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
 
 from ragboard.analysis import Period, TrafficTrend
 from ragboard.stats import Interval
-from ragboard_dashboard.text import html_escaped, shortened
+from ragboard_dashboard.text import html_escaped
 
 __all__ = ["chart_html", "shown_periods"]
 
 MAX_DAYS = 120
 """With more days, weeks are drawn."""
 WIDTH, HEIGHT = 1000.0, 300.0
-TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1.0)
 MAX_LABELS = 6
-MAX_NAME = 28
+"""Maximum number of intervals of the vertical scale."""
 GAP = 3.5
 """The line is interrupted if so many periods are without samples."""
 
@@ -35,6 +35,22 @@ def shown_periods(trend: TrafficTrend, days: int) -> tuple[tuple[Period, ...], i
     return tuple(period for period in of if period.mean is not None and period.start > since), length
 
 
+@dataclass(frozen=True)
+class _Frame:
+    """Where times and values are in the plot, as shares of its width and height."""
+
+    first: datetime
+    last: datetime
+    low: float
+    high: float
+
+    def across(self, time: datetime) -> float:
+        return min(max((time - self.first) / (self.last - self.first), 0.0), 1.0)
+
+    def up(self, value: float) -> float:
+        return (value - self.low) / (self.high - self.low)
+
+
 def chart_html(trend: TrafficTrend, days: int) -> str:
     """Return the chart of the last `days` days; 0: all."""
     periods, length = shown_periods(trend, days)
@@ -42,54 +58,78 @@ def chart_html(trend: TrafficTrend, days: int) -> str:
         return ""
     first, last = periods[0].start, periods[-1].start + timedelta(days=length)
     low, high, step = _scale(trend, periods)
-
-    def across(time: datetime) -> float:
-        return min(max((time - first) / (last - first), 0.0), 1.0)
-
-    def up(value: float) -> float:
-        return (value - low) / (high - low)
-
-    def at(period: Period) -> float:
-        return across(period.start + timedelta(days=length) / 2)
-
+    frame = _Frame(first, last, low, high)
     shapes: list[str] = []
     labels: list[str] = []
     for tick in _ticks(low, high, step):
-        shapes.append(_line(0, up(tick), 1, up(tick), "grid"))
-        labels.append(f'<span class="y" style="bottom:{up(tick):.2%}">{tick:.{_decimals(step)}f}</span>')
-    for part in _parts(periods, length):
-        shapes.append(_band([(at(one), up(_low(one)), up(_high(one))) for one in part]))
-        shapes.append(_path([(at(one), up(one.mean or 0.0)) for one in part], "mean"))
-        if len(part) == 1:
-            x, y = at(part[0]), up(part[0].mean or 0.0)
-            shapes.append(_line(x - 0.004, y, x + 0.004, y, "mean"))
-    threshold = trend.state.threshold
-    if threshold:
-        shapes.append(_line(0, up(threshold.value), 1, up(threshold.value), "threshold"))
-        labels.append(f'<span class="threshold" style="bottom:{up(threshold.value):.2%}">{threshold}</span>')
-    for config in trend.configs:
-        if first < config.time < last:
-            shapes.append(_line(across(config.time), 0, across(config.time), 1, "config"))
-            labels.append(_mark(across(config.time), "config", "◆", str(config), shortened(config.run, MAX_NAME)))
-    for change in trend.changes:
-        if first < change.start < last:
-            shapes.append(_rect(across(change.earliest), across(change.latest + timedelta(days=1)), "when"))
-            icon = "▲" if change.after > change.before else "▼"
-            size = f"{change.after - change.before:+.2f}"
-            labels.append(_mark(across(change.start), "change", icon, str(change), size))
-    shapes.extend(_hover(periods, length, across))
+        shapes.append(_line(0, frame.up(tick), 1, frame.up(tick), "grid"))
+        labels.append(f'<span class="y" style="bottom:{frame.up(tick):.2%}">{tick:.{_decimals(step)}f}</span>')
+    shapes += _means(frame, periods, length)
+    for more_shapes, more_labels in (_threshold(frame, trend), _configs(frame, trend), _changes(frame, trend)):
+        shapes += more_shapes
+        labels += more_labels
+    shapes += _hover(frame, periods, length)
     dates = "".join(
-        f'<span style="left:{across(time):.2%}"{" class=last" if place == 1 else ""}>{time:%d %b}</span>'
-        for place, time in _dates(first, last)
+        f'<span style="left:{frame.across(time):.2%}"{" class=last" if time == last else ""}>{time:%d %b}</span>'
+        for time in _dates(first, last)
     )
-    name = html_escaped(
-        f"{trend.state.label} by {'day' if length == 1 else 'week'}, {first:%Y-%m-%d} to {last:%Y-%m-%d}"
-    )
+    by = "day" if length == 1 else "week"
+    name = html_escaped(f"{trend.state.label} by {by}, {first:%Y-%m-%d} to {last:%Y-%m-%d}")
     return (
         f'<div class="rb-trend-chart" role="img" aria-label="{name}">'
         f'<div class="plot"><svg viewBox="0 0 {WIDTH:g} {HEIGHT:g}" preserveAspectRatio="none">{"".join(shapes)}</svg>'
         f'{"".join(labels)}</div><div class="dates">{dates}</div></div>'
     )
+
+
+def _means(frame: _Frame, periods: Sequence[Period], length: int) -> list[str]:
+    """Return the line of the means and the band of their intervals."""
+    shapes: list[str] = []
+    for part in _parts(periods, length):
+        points = [(frame.across(one.start + timedelta(days=length) / 2), one) for one in part]
+        shapes.append(_band([(x, frame.up(_low(one)), frame.up(_high(one))) for x, one in points]))
+        means = [(x, frame.up(one.mean or 0.0)) for x, one in points]
+        if len(means) == 1:
+            ((x, y),) = means
+            means = [(x - 0.004, y), (x + 0.004, y)]
+        shapes.append(_path(means, "mean"))
+    return shapes
+
+
+def _threshold(frame: _Frame, trend: TrafficTrend) -> tuple[list[str], list[str]]:
+    threshold = trend.state.threshold
+    if not threshold:
+        return [], []
+    height = frame.up(threshold.value)
+    label = f'<span class="threshold" style="bottom:{height:.2%}">{html_escaped(str(threshold))}</span>'
+    return [_line(0, height, 1, height, "threshold")], [label]
+
+
+def _configs(frame: _Frame, trend: TrafficTrend) -> tuple[list[str], list[str]]:
+    """Return a line where each configuration begins; its label stops where the next one begins."""
+    shown = [config for config in trend.configs if frame.first < config.time < frame.last]
+    shapes: list[str] = []
+    labels: list[str] = []
+    for place, config in enumerate(shown):
+        x = frame.across(config.time)
+        end = frame.across(shown[place + 1].time) if place + 1 < len(shown) else 1.0
+        shapes.append(_line(x, 0, x, 1, "config"))
+        labels.append(_mark(x, "config", "◆", str(config), config.run, room=max(end - x, 0.0)))
+    return shapes, labels
+
+
+def _changes(frame: _Frame, trend: TrafficTrend) -> tuple[list[str], list[str]]:
+    shapes: list[str] = []
+    labels: list[str] = []
+    for change in trend.changes:
+        if frame.first < change.start < frame.last:
+            end = frame.across(change.latest + timedelta(days=1))
+            kind = "worse" if change.worse else "other"
+            shapes.append(_rect(frame.across(change.earliest), end, f"when {kind}"))
+            icon = "▲" if change.after > change.before else "▼"
+            size = f"{change.after - change.before:+.2f}"
+            labels.append(_mark(frame.across(change.start), f"change {kind}", icon, str(change), size))
+    return shapes, labels
 
 
 def _scale(trend: TrafficTrend, periods: Sequence[Period]) -> tuple[float, float, float]:
@@ -112,11 +152,10 @@ def _decimals(step: float) -> int:
     return max(0, -math.floor(math.log10(step) + 1e-9))
 
 
-def _dates(first: datetime, last: datetime) -> list[tuple[int, datetime]]:
-    """Return some dates for the horizontal axis; 1 for the last one."""
-    days = max((last - first).days, 1)
-    count = min(4, days)
-    return [(int(place == count), first + (last - first) * place / count) for place in range(count + 1)]
+def _dates(first: datetime, last: datetime) -> list[datetime]:
+    """Return some dates for the horizontal axis, the ends among them."""
+    count = min(4, max((last - first).days, 1))
+    return [first + (last - first) * place / count for place in range(count + 1)]
 
 
 def _parts(periods: Sequence[Period], length: int) -> list[list[Period]]:
@@ -162,21 +201,19 @@ def _rect(x: float, x2: float, kind: str, title: str = "") -> str:
     )
 
 
-def _mark(x: float, kind: str, icon: str, title: str, text: str) -> str:
-    side = "right" if x > 0.7 else "left"
-    place = f"right:{1 - x:.2%}" if side == "right" else f"left:{x:.2%}"
-    return (
-        f'<span class="{kind} {side}" style="{place}" title="{html_escaped(title)}">{icon} {html_escaped(text)}</span>'
-    )
+def _mark(x: float, kind: str, icon: str, title: str, text: str, room: float = 1.0) -> str:
+    """Return a label at `x`, to the left of it if there is little space to the right."""
+    right = kind.startswith("change") and x > 0.9
+    place = f"right:{1 - x:.2%}" if right else f"left:{x:.2%};max-width:{room:.2%}"
+    return f'<span class="{kind}" style="{place}" title="{html_escaped(title)}">{icon} {html_escaped(text)}</span>'
 
 
-def _hover(periods: Sequence[Period], length: int, across: object) -> list[str]:
+def _hover(frame: _Frame, periods: Sequence[Period], length: int) -> list[str]:
     """Return invisible areas that show the figures of a period under the pointer."""
-    assert callable(across)
     return [
         _rect(
-            across(one.start),
-            across(one.start + timedelta(days=length)),
+            frame.across(one.start),
+            frame.across(one.start + timedelta(days=length)),
             "hover",
             f"{one.start:%Y-%m-%d}{' (week)' if length > 1 else ''}: {one.in_words}, n = {one.n:,}",
         )

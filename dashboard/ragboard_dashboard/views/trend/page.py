@@ -164,7 +164,8 @@ def _week(trend: TrafficTrend) -> None:
     if found:
         plain(
             f"Mean {found.mean:.2f} (n = {found.n:,}) from {trend.week.start:%Y-%m-%d}, {found.mean_others:.2f}"
-            f" (n = {found.others:,}) in the 7 days before. The questions differ, so the test is unpaired ({found.p_method}).",
+            f" (n = {found.others:,}) in the 7 days before. The questions differ, so the test is unpaired"
+            f" ({found.p_method}).",
             "note",
         )
 
