@@ -1,4 +1,4 @@
-"""The chart of a metric over time, as HTML: the plot stretches to the page, and its labels keep their size."""
+"""The chart of a metric over time: the plot stretches to the page, and its labels keep their size."""
 
 from __future__ import annotations
 
@@ -7,12 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
+from pathlib import Path
+from typing import Any, TypeAlias
 
 from ragboard.analysis import Period, TrafficTrend
 from ragboard.stats import Interval
-from ragboard_dashboard.text import html_escaped
+from ragboard_dashboard.components import widget
 
-__all__ = ["chart_html", "shown_periods"]
+__all__ = ["chart_data", "shown_periods", "trend_chart"]
+
+Drawn: TypeAlias = dict[str, str]
+"""A shape: its tag, its title and its attributes; or a label: its class, place, title and text."""
 
 MAX_DAYS = 120
 """With more days, weeks are drawn."""
@@ -35,6 +40,10 @@ def shown_periods(trend: TrafficTrend, days: int) -> tuple[tuple[Period, ...], i
     return tuple(period for period in of if period.mean is not None and period.start > since), length
 
 
+_FOLDER = Path(__file__).parent
+_mount = widget("trend", "trend", _FOLDER / "chart.js", _FOLDER / "chart.css")
+
+
 @dataclass(frozen=True)
 class _Frame:
     """Where times and values are in the plot, as shares of its width and height."""
@@ -51,40 +60,44 @@ class _Frame:
         return (value - self.low) / (self.high - self.low)
 
 
-def chart_html(trend: TrafficTrend, days: int) -> str:
-    """Return the chart of the last `days` days; 0: all."""
+def trend_chart(trend: TrafficTrend, days: int) -> None:
+    """Draw the chart of the last `days` days; 0: all."""
+    data = chart_data(trend, days)
+    if data:
+        _mount(data=data, key="trend-chart")
+
+
+def chart_data(trend: TrafficTrend, days: int) -> dict[str, Any]:
+    """Return what the chart of the last `days` days (0: all) is drawn from; empty without scores."""
     periods, length = shown_periods(trend, days)
     if not periods:
-        return ""
+        return {}
     first, last = periods[0].start, periods[-1].start + timedelta(days=length)
     low, high, step = _scale(trend, periods)
     frame = _Frame(first, last, low, high)
-    shapes: list[str] = []
-    labels: list[str] = []
+    shapes: list[Drawn] = []
+    labels: list[Drawn] = []
     for tick in _ticks(low, high, step):
         shapes.append(_line(0, frame.up(tick), 1, frame.up(tick), "grid"))
-        labels.append(f'<span class="y" style="bottom:{frame.up(tick):.2%}">{tick:.{_decimals(step)}f}</span>')
+        labels.append({"class": "y", "bottom": f"{frame.up(tick):.2%}", "text": f"{tick:.{_decimals(step)}f}"})
     shapes += _means(frame, periods, length)
     for more_shapes, more_labels in (_threshold(frame, trend), _configs(frame, trend), _changes(frame, trend)):
         shapes += more_shapes
         labels += more_labels
-    shapes += _hover(frame, periods, length)
-    dates = "".join(
-        f'<span style="left:{frame.across(time):.2%}"{" class=last" if time == last else ""}>{time:%d %b}</span>'
-        for time in _dates(first, last)
-    )
     by = "day" if length == 1 else "week"
-    name = html_escaped(f"{trend.state.label} by {by}, {first:%Y-%m-%d} to {last:%Y-%m-%d}")
-    return (
-        f'<div class="rb-trend-chart" role="img" aria-label="{name}">'
-        f'<div class="plot"><svg viewBox="0 0 {WIDTH:g} {HEIGHT:g}" preserveAspectRatio="none">{"".join(shapes)}</svg>'
-        f'{"".join(labels)}</div><div class="dates">{dates}</div></div>'
-    )
+    return {
+        "name": f"{trend.state.label} by {by}, {first:%Y-%m-%d} to {last:%Y-%m-%d}",
+        "width": WIDTH,
+        "height": HEIGHT,
+        "shapes": shapes + _hover(frame, periods, length),
+        "labels": labels,
+        "dates": [{"left": f"{frame.across(time):.2%}", "text": f"{time:%d %b}"} for time in _dates(first, last)],
+    }
 
 
-def _means(frame: _Frame, periods: Sequence[Period], length: int) -> list[str]:
+def _means(frame: _Frame, periods: Sequence[Period], length: int) -> list[Drawn]:
     """Return the line of the means and the band of their intervals."""
-    shapes: list[str] = []
+    shapes: list[Drawn] = []
     for part in _parts(periods, length):
         points = [(frame.across(one.start + timedelta(days=length) / 2), one) for one in part]
         shapes.append(_band([(x, frame.up(_low(one)), frame.up(_high(one))) for x, one in points]))
@@ -96,20 +109,20 @@ def _means(frame: _Frame, periods: Sequence[Period], length: int) -> list[str]:
     return shapes
 
 
-def _threshold(frame: _Frame, trend: TrafficTrend) -> tuple[list[str], list[str]]:
+def _threshold(frame: _Frame, trend: TrafficTrend) -> tuple[list[Drawn], list[Drawn]]:
     threshold = trend.state.threshold
     if not threshold:
         return [], []
     height = frame.up(threshold.value)
-    label = f'<span class="threshold" style="bottom:{height:.2%}">{html_escaped(str(threshold))}</span>'
+    label = {"class": "threshold", "bottom": f"{height:.2%}", "text": str(threshold)}
     return [_line(0, height, 1, height, "threshold")], [label]
 
 
-def _configs(frame: _Frame, trend: TrafficTrend) -> tuple[list[str], list[str]]:
+def _configs(frame: _Frame, trend: TrafficTrend) -> tuple[list[Drawn], list[Drawn]]:
     """Return a line where each configuration begins; its label stops where the next one begins."""
     shown = [config for config in trend.configs if frame.first < config.time < frame.last]
-    shapes: list[str] = []
-    labels: list[str] = []
+    shapes: list[Drawn] = []
+    labels: list[Drawn] = []
     for place, config in enumerate(shown):
         x = frame.across(config.time)
         end = frame.across(shown[place + 1].time) if place + 1 < len(shown) else 1.0
@@ -118,9 +131,9 @@ def _configs(frame: _Frame, trend: TrafficTrend) -> tuple[list[str], list[str]]:
     return shapes, labels
 
 
-def _changes(frame: _Frame, trend: TrafficTrend) -> tuple[list[str], list[str]]:
-    shapes: list[str] = []
-    labels: list[str] = []
+def _changes(frame: _Frame, trend: TrafficTrend) -> tuple[list[Drawn], list[Drawn]]:
+    shapes: list[Drawn] = []
+    labels: list[Drawn] = []
     for change in trend.changes:
         if frame.first < change.start < frame.last:
             end = frame.across(change.latest + timedelta(days=1))
@@ -180,35 +193,38 @@ def _point(x: float, y: float) -> str:
     return f"{x * WIDTH:.1f} {(1 - y) * HEIGHT:.1f}"
 
 
-def _line(x: float, y: float, x2: float, y2: float, kind: str) -> str:
-    return f'<path class="{kind}" d="M{_point(x, y)}L{_point(x2, y2)}"></path>'
+def _line(x: float, y: float, x2: float, y2: float, kind: str) -> Drawn:
+    return _path([(x, y), (x2, y2)], kind)
 
 
-def _path(points: Sequence[tuple[float, float]], kind: str) -> str:
-    return f'<path class="{kind}" d="M{"L".join(_point(*point) for point in points)}"></path>'
+def _path(points: Sequence[tuple[float, float]], kind: str) -> Drawn:
+    return {"tag": "path", "class": kind, "d": f"M{'L'.join(_point(*point) for point in points)}"}
 
 
-def _band(points: Sequence[tuple[float, float, float]]) -> str:
+def _band(points: Sequence[tuple[float, float, float]]) -> Drawn:
     outline = [(x, high) for x, _, high in points] + [(x, low) for x, low, _ in reversed(points)]
-    return f'<path class="band" d="M{"L".join(_point(*point) for point in outline)}Z"></path>'
+    return _path(outline, "band")
 
 
-def _rect(x: float, x2: float, kind: str, title: str = "") -> str:
-    inside = f"<title>{html_escaped(title)}</title>" if title else ""
-    return (
-        f'<rect class="{kind}" x="{x * WIDTH:.1f}" y="0" width="{max(x2 - x, 0.002) * WIDTH:.1f}" height="{HEIGHT:g}">'
-        f"{inside}</rect>"
-    )
+def _rect(x: float, x2: float, kind: str, title: str = "") -> Drawn:
+    return {
+        "tag": "rect",
+        "class": kind,
+        "x": f"{x * WIDTH:.1f}",
+        "y": "0",
+        "width": f"{max(x2 - x, 0.002) * WIDTH:.1f}",
+        "height": f"{HEIGHT:g}",
+        "title": title,
+    }
 
 
-def _mark(x: float, kind: str, icon: str, title: str, text: str, room: float = 1.0) -> str:
+def _mark(x: float, kind: str, icon: str, title: str, text: str, room: float = 1.0) -> Drawn:
     """Return a label at `x`, to the left of it if there is little space to the right."""
-    right = kind.startswith("change") and x > 0.9
-    place = f"right:{1 - x:.2%}" if right else f"left:{x:.2%};max-width:{room:.2%}"
-    return f'<span class="{kind}" style="{place}" title="{html_escaped(title)}">{icon} {html_escaped(text)}</span>'
+    place = {"right": f"{1 - x:.2%}"} if kind.startswith("change") and x > 0.9 else {"left": f"{x:.2%}"}
+    return {"class": kind, **place, "maxWidth": f"{room:.2%}", "title": title, "text": f"{icon} {text}"}
 
 
-def _hover(frame: _Frame, periods: Sequence[Period], length: int) -> list[str]:
+def _hover(frame: _Frame, periods: Sequence[Period], length: int) -> list[Drawn]:
     """Return invisible areas that show the figures of a period under the pointer."""
     return [
         _rect(

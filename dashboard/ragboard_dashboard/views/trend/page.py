@@ -21,7 +21,7 @@ from ragboard_dashboard.data import (
 )
 from ragboard_dashboard.links import address, bound, link_to
 from ragboard_dashboard.text import column_title, html_escaped, markdown_escaped, plain, shortened
-from ragboard_dashboard.views.trend.chart import chart_html, shown_periods
+from ragboard_dashboard.views.trend.chart import shown_periods, trend_chart
 
 __all__ = ["draw"]
 
@@ -142,7 +142,7 @@ def _chart(trend: TrafficTrend) -> None:
             required=True,
             **bound("days", days),
         )
-    st.html(chart_html(trend, int(days)))
+    trend_chart(trend, int(days))
     _, length = shown_periods(trend, int(days))
     by = "day" if length == 1 else "week"
     notes = [f"Mean by {by} with its 95% CI; judge: {trend.state.judge}."]
