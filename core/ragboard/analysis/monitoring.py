@@ -123,17 +123,20 @@ class TrendChange:
     before: float
     """Mean between the previous change and this one."""
     after: float
-    """Mean from `start` to `seen`."""
+    """Mean from `start` to the next change, or to the newest sample."""
     worse: bool
     """Whether the metric got worse; False for a metric without a better direction."""
 
-    def __str__(self) -> str:
-        """`fell by 0.06 (0.87 to 0.81) around 2026-11-20, seen 2026-11-22`."""
+    @property
+    def in_short(self) -> str:
+        """`fell by 0.06 (0.87 to 0.81) around 2026-11-20`."""
         verb = "fell" if self.after < self.before else "rose"
-        return (
-            f"{verb} by {abs(self.after - self.before):.2f} ({self.before:.2f} to {self.after:.2f})"
-            f" around {self.start:%Y-%m-%d}, seen {self.seen:%Y-%m-%d}"
-        )
+        size = f"{abs(self.after - self.before):.2f} ({self.before:.2f} to {self.after:.2f})"
+        return f"{verb} by {size} around {self.start:%Y-%m-%d}"
+
+    def __str__(self) -> str:
+        """`in_short`, and when it was seen: `fell by 0.06 (0.87 to 0.81) around 2026-11-20, seen 2026-11-22`."""
+        return f"{self.in_short}, seen {self.seen:%Y-%m-%d}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -341,16 +344,18 @@ class _Series:
             series=self.series,
             alpha=ALPHA,
         )
-        return tuple(self._change(change, starts, length) for change in found)
+        ends = [*(int(starts[change.start]) for change in found[1:]), self.end]
+        return tuple(self._change(change, starts, length, end) for change, end in zip(found, ends, strict=False))
 
-    def _change(self, change: Change, starts: NDArray[np.int64], length: int) -> TrendChange:
+    def _change(self, change: Change, starts: NDArray[np.int64], length: int, end: int) -> TrendChange:
+        since = _moments(self.hours, self.between(int(starts[change.start]), end), self.range)
         return TrendChange(
             start=_time(starts[change.start]),
             earliest=_time(starts[change.earliest]),
             latest=_time(starts[change.latest]),
             seen=_time(min(int(starts[change.seen]) + length, self.end)),
             before=change.before,
-            after=change.after,
+            after=since.mean if since else change.after,
             worse=(change.difference < 0) == (self.direction == "higher") and self.direction != "neutral",
         )
 
@@ -462,7 +467,9 @@ def traffic_columns(store: Store, dataset: str, metric: str = "", judge: str = "
         series = _chosen(connection, _traffic(connection), dataset, metric, judge)
         columns = group_columns(connection, series.runs, series.week_start - WEEK, MAX_VALUES)
     first = ("topic", "model", "language")
-    return tuple(sorted((key for key, _ in columns), key=lambda key: (key not in first, key)))
+    return tuple(
+        sorted((key for key, _ in columns), key=lambda key: (first.index(key) if key in first else len(first), key))
+    )
 
 
 def traffic_groups(

@@ -98,6 +98,8 @@ def _chosen(states: Sequence[SeriesState]) -> SeriesState:
 def _headline(states: Sequence[SeriesState]) -> str:
     """Return the worst state in one sentence; that all are ok if they are."""
     worst = states[0]
+    if worst.state == "dropped" and worst.change:
+        return f"{worst.label} of {worst.dataset} {worst.change.in_short}"
     if worst.state in BAD or len(states) == 1:
         return worst.summary
     judged = [state for state in states if state.state == "ok"]
