@@ -134,7 +134,7 @@ class Sample:
     nuggets: tuple[Nugget, ...] | None = None
     """The nuggets of the question, which belong to it in every run; None if none were written."""
     answerability: Answerability | None = None
-    """Whether the question can be answered, as people labelled it in any run; None if nobody did. What the run file
+    """Whether the question can be answered, as annotators labelled it in any run; None if nobody did. What the run file
     says is in `metadata`."""
     reference_note: str = ""
     """`reference from run X` if the file has no reference and that of another run of the dataset is used, or why none

@@ -212,7 +212,7 @@ def label_file_line(runs: Iterable[RunSummary]) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         name = shortened(found.agreement.name)
         of = "of these answers" if found.agreement.id in own else "of other answers"
-        plain(f"{found.items:,} {labelled} {of} ({name}): see how far the metrics agree with people.", "note")
+        plain(f"{found.items:,} {labelled} {of} ({name}): see how far the metrics agree with annotators.", "note")
         link_to("agreement", "See agreement", {"agreement": found.agreement.id}, ":material/handshake:")
 
 

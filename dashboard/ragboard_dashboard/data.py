@@ -41,6 +41,7 @@ from ragboard.analysis import (
     list_runs,
     metric_descriptions,
     most_changed,
+    new_statements,
     overruled_verdicts,
     pair_position,
     pair_report,
@@ -54,8 +55,12 @@ from ragboard.analysis import (
     samples_sql,
     scatter,
     self_agreement,
+    series_states,
     set_threshold,
     store_tables,
+    traffic_columns,
+    traffic_groups,
+    traffic_trend,
     truthfulness_shares,
     unpaired_samples,
     unsupported_statements,
@@ -211,6 +216,11 @@ get_judge_validation = cached(64)(validate_judge)
 get_datasets = cached(4)(datasets)
 get_dataset = shared()(dataset_of)
 get_trend = cached(16, spinner="Comparing runs")(dataset_trend)
+get_series_states = cached(4, spinner="Looking for changes")(series_states)
+get_traffic_trend = cached(16)(traffic_trend)
+get_traffic_columns = cached(16)(traffic_columns)
+get_traffic_groups = cached(16)(traffic_groups)
+get_new_statements = cached(8)(new_statements)
 _pairing = shared()(pair_runs)
 
 
@@ -243,7 +253,7 @@ def get_overruled_verdicts(store: Store, run: RunRef, unscored: UnscoredPolicy =
 
 @cached()
 def get_judge_options(store: Store, run: RunRef) -> JudgeOptions | None:
-    """Return the judge options of an evaluation; None if its judges were given in Python."""
+    """Return the judge options of an evaluation; None if its judges were Python objects."""
     return store.judge_options(run.evaluation_id) if run.evaluation_id else None
 
 
@@ -368,7 +378,7 @@ def get_pair_verdicts(agreement_id: str, dimension: str, scorer: str) -> tuple[P
 
 @cached(spinner="Drawing intervals")
 def get_passage_agreement(store: Store, agreement_id: str) -> PassageAgreement | None:
-    """Return the judge's grades of passages compared with people's; None if the agreement is about something else."""
+    """Return the judge's grades of passages compared with human grades; None for an agreement without them."""
     del store
     return passage_agreement(_agreement_data(agreement_id))
 

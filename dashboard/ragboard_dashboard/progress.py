@@ -199,7 +199,7 @@ def _cancel(live: LiveEvaluation) -> None:
 
 def _resume(live: LiveEvaluation, run: RunRef) -> None:
     if live.choice is None:
-        plain("The judge was given in Python: repeat the same call to resume.", "note")
+        plain("The judge is a Python object: repeat the same call in Python to resume.", "note")
         return
     with st.form(f"resume-{live.evaluation_id}", clear_on_submit=True, border=False):
         secrets = secret_fields(live.choice.judge_options, live.evaluation_id)

@@ -61,10 +61,10 @@ def test_from_a_dropped_file_to_a_disagreement(served: str, open_page: OpenPage,
     answers = page.locator(".rb-answer p")
     expect(answers).to_have_count(3)
     expect(answers.first).to_have_text(
-        "RAGAS faithfulness by the embedded judge (rule-based) picks the preferred one of two 87% of the time,"
-        " counting shared words 57%: significantly better."
+        "RAGAS faithfulness by the embedded judge (rule-based) agrees with the human preference 87% of the time,"
+        " word overlap 57%: significantly better."
     )
-    expect(answers.last).to_contain_text("73% of the time, counting shared words 100%: significantly worse.")
+    expect(answers.last).to_contain_text("73% of the time, word overlap 100%: significantly worse.")
     assert answers.first.bounding_box()["y"] < row.bounding_box()["y"]  # type: ignore[index]
     expect(page.get_by_role("row").filter(has_text="GPT Ranking (RAGAS paper)")).to_contain_text("0.54")
     page.goto(f"{page.url}&ties=half")

@@ -1,4 +1,4 @@
-"""Grades of passages in the browser: beside each passage of a sample, and compared with people's on Agreement."""
+"""Grades of passages in the browser: beside each passage of a sample, and compared with human grades on Agreement."""
 
 from __future__ import annotations
 

@@ -40,4 +40,4 @@ def test_say_that_a_question_cannot_be_answered_and_see_the_refusals_follow(
 
     page = settled(open_page(f"{dashboard}/run?run=towers"))
     page.get_by_text("Refusals: every unanswerable question refused, every answerable one answered").click()
-    expect(page.get_by_text("whether the question can be answered, by people's labels (1)")).to_be_visible()
+    expect(page.get_by_text("whether the question can be answered, by human labels (1)")).to_be_visible()

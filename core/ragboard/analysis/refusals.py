@@ -39,7 +39,7 @@ BEHAVIOURS: tuple[Behaviour, ...] = get_args(Behaviour)
 """What an answer does. A partial refusal counts as answered, because it states something (as in MTRAG)."""
 
 Source = Literal["labels", "file", "judge"]
-"""Who decides whether a question is answerable: people's labels, the run file, or the judge, which looked for helpful
+"""Who decides whether a question is answerable: human labels, the run file, or the judge, which looked for helpful
 sentences."""
 
 ANSWERABLE: tuple[Answerability, ...] = ("answerable", "partial")
@@ -126,8 +126,8 @@ class RefusalReport:
 def refusal_report(store: Store, run: RunRef, *, source: Source | None = None, compat: bool = False) -> RefusalReport:
     """Count the answered and refused questions of a run's evaluation by whether they are answerable.
 
-    `source` decides whether a question is answerable; None: people's label of it, else the run file, and if neither has
-    this for any sample, the judge. `compat`: as in `refusal_scores`. Raises NotFoundError if no source knows it or
+    `source` decides whether a question is answerable; None: the human label of it, else the run file, and if neither
+    has this for any sample, the judge. `compat`: as in `refusal_scores`. Raises NotFoundError if no source knows it or
     refusals were not judged, and SettingError for a value in the file that `answerability_of` cannot read.
     """
     with store.database.read() as connection:
@@ -224,7 +224,7 @@ def refusal_scores(
 
 
 def stated_answerability(connection: Connection, run_id: str) -> dict[int, Answerability]:
-    """Return whether each question can be answered as people's labels say, else the run file, by position.
+    """Return whether each question can be answered by human labels, else by the run file, by position.
 
     Empty if neither says so, or if the file has a value that `answerability_of` cannot read.
     """

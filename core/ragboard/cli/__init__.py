@@ -43,6 +43,7 @@ SECTIONS: dict[str, dict[str, CommandEntry]] = {
     "Inspect": {
         "runs": CommandEntry("runs", "List the runs with their means and 95% confidence intervals."),
         "datasets": CommandEntry("datasets", "List the datasets: the questions that runs share."),
+        "trend": CommandEntry("trends", "Show a metric of a dataset over time, and when it changed."),
         "show": CommandEntry("runs", "Show a run, or one sample with the verdict on every statement."),
         "hallucinations": CommandEntry("results", "List the statements that no passage supports, worst first."),
         "refusals": CommandEntry(

@@ -28,6 +28,7 @@ __all__ = [
     "RunNuggets",
     "WrittenNuggets",
     "approve_nuggets",
+    "dataset_called",
     "dataset_of",
     "datasets",
     "export_nuggets",

@@ -131,7 +131,7 @@ def start_retry(
 ) -> None:
     """Start `ragboard retry` for an evaluation; `key` and `headers` as in `start_evaluation`.
 
-    Raises SettingError if its judges were given in Python or a header is invalid, StoreBusyError if it is already
+    Raises SettingError if its judges were Python objects or a header is invalid, StoreBusyError if it is already
     running.
     """
     context = context or LaunchContext()
@@ -139,7 +139,7 @@ def start_retry(
     evaluation = run.evaluation_id or ""
     judge_options = store.judge_options(evaluation)
     if judge_options is None:
-        raise SettingError(f"the judges of {run.name} were given in Python; retry there")
+        raise SettingError(f"the judges of {run.name} were Python objects; retry in Python")
     _refuse_second(store, evaluation)
     command = _ragboard("retry", f"{run.run_id}@{evaluation}", store)
     command += context.arguments()

@@ -156,9 +156,11 @@ class _Cluster:
         self._shard_options = replace(options, known={}, expected=(), judge_options=_unpaced(judge_options))
         self._draws = draws
         self._limited = bool(paced) or options.max_calls is not None or options.max_cost is not None
-        limits = ray.remote(_Limits).options(num_cpus=0, max_concurrency=10_000)
-        self._limits = limits.remote(
-            replace(options, known={}, judge_options=None), Budget.for_panel(options, draws.panel).models, judge_options
+        self._limits = _limits_on_this_machine(
+            ray,
+            replace(options, known={}, judge_options=None),
+            Budget.for_panel(options, draws.panel).models,
+            judge_options,
         )
         for metric in draws.metrics:
             _send_by_value(ray, type(metric).__module__)
@@ -223,6 +225,28 @@ class _Cluster:
                 raise error.cause from error
             raise JudgeError(f"a shard failed on the cluster: {error.cause or error}") from error
         return counts
+
+
+def _limits_on_this_machine(ray: Any, *given: Any) -> Any:
+    """Return an actor of `_Limits` on the machine of this process, so that it survives the death of any other.
+
+    The machine that places the actor may not know this one yet if the cluster has just started; then it is asked again.
+    """
+    here = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(
+        ray.get_runtime_context().get_node_id(), soft=False
+    )
+    actor = ray.remote(_Limits).options(num_cpus=0, max_concurrency=10_000, scheduling_strategy=here)
+    give_up = time.monotonic() + CONNECT_SECONDS
+    while True:
+        limits = actor.remote(*given)
+        try:
+            ray.get(limits.counts.remote())
+        except ray.exceptions.ActorUnschedulableError as error:
+            if time.monotonic() > give_up:
+                raise JudgeError(f"the cluster does not know this machine as one of its own: {error}") from error
+            time.sleep(0.2)
+        else:
+            return limits
 
 
 def _unpaced(options: JudgeOptions | None) -> JudgeOptions | None:

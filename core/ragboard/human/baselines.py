@@ -29,11 +29,10 @@ ALPHA = 0.05
 """Significance level of McNemar's test of pairs."""
 COIN = "a coin"
 BASELINES_IN_WORDS = {
-    "word overlap": "counting shared words",
-    "shorter": "taking the shorter text",
-    "longer": "taking the longer text",
+    "shorter": "preferring the shorter text",
+    "longer": "preferring the longer text",
 }
-"""What each baseline does, in words; a coin needs no description."""
+"""What the baselines by length do, in words."""
 RANKED_IN_WORDS = {
     "labelled sentences": "a helpful sentence above an unhelpful one",
     "labelled statements": "a supported statement above an unsupported one",
@@ -116,7 +115,7 @@ class BaselineComparison:
 
     @property
     def answer(self) -> str:
-        """Whether the scorer can be trusted: `No: taking the longer text does better; 10 pairs are few`."""
+        """Whether the scorer can be trusted: `No: preferring the longer text does better; 10 pairs are few`."""
         independent = f"{self.clusters:,} {self.items if self.clusters == self.n else CLUSTERS}"
         few = f"; {independent} are few" if self.clusters < FEW else ""
         lower = min(self.value.value or 0.0, self.baseline_value)
@@ -126,17 +125,17 @@ class BaselineComparison:
 
     @property
     def baseline_in_words(self) -> str:
-        """What the baseline does: `counting shared words`."""
+        """What the baseline does: `word overlap`."""
         return BASELINES_IN_WORDS.get(self.baseline, self.baseline)
 
     @property
     def sentence(self) -> str:
-        """`RAGAS faithfulness ranks a good answer above a bad one 95% of the time, counting shared words 80%: ...`."""
+        """`RAGAS faithfulness ranks a good answer above a bad one 95% of the time, word overlap 80%: ...`."""
         quality = self.dimension.replace("_", " ")
         known = self.items.startswith("labelled") or self.items == "graded passages" or f" {quality}" in self.title
         of = "" if known else f" ({quality})"
         ranks = self.measured == "AUROC"
-        task = f"ranks {RANKED_IN_WORDS[self.items]}" if ranks else "picks the preferred one of two"
+        task = f"ranks {RANKED_IN_WORDS[self.items]}" if ranks else "agrees with the human preference"
         title = self.title[0].upper() + self.title[1:] if self.title.startswith("the ") else self.title
         human = ""
         if self.annotator_auroc is not None:

@@ -1,4 +1,4 @@
-"""Labels of questions: people say whether a question can be answered. They count in every run that asks it."""
+"""Labels of questions: annotators say whether a question can be answered. They count in every run that asks it."""
 
 from __future__ import annotations
 

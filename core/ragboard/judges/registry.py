@@ -154,7 +154,7 @@ JUDGES: tuple[Backend, ...] = (
     Backend(
         prefix="recorded",
         argument="FOLDER",
-        summary="recorded verdicts of people; without a folder, those of the sample data's authors",
+        summary="recorded human verdicts; without a folder, those of the sample data's authors",
         default=str(sample_folder() / "verdicts"),
         build=lambda folder, _: RecordedJudge.from_folder(Path(folder)),
         identity="recorded",

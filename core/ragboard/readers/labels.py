@@ -36,8 +36,8 @@ __all__ = [
 ]
 
 Form: TypeAlias = Literal["pairs", "answers", "statements", "passages"]
-"""What people labelled: which of two answers is better, how good an answer is, whether a statement is supported, how
-relevant a passage is."""
+"""What annotators labelled: which of two answers is better, how good an answer is, whether a statement is supported,
+or how relevant a passage is."""
 
 HumanRating: TypeAlias = float | None
 """One annotator's rating; None if there is none. A grade: higher is better. A pair: above 0 B is better, below 0 A,
@@ -125,7 +125,7 @@ class LabelRow:
 
     @property
     def form(self) -> Form:
-        """What people labelled here."""
+        """What annotators labelled here."""
         if self.kind == "passages":
             return "passages"
         return "pairs" if len(self.sides) > 1 else "statements" if self.kind else "answers"
@@ -212,7 +212,7 @@ def read_labels(source: str, *, cluster: str | None = None, rating: str | None =
 
 
 def detect_labels(path: Path, columns: Collection[str]) -> LabelFile | None:
-    """Read a file with these columns as pairs or graded answers; None if it does not have people's labels of these."""
+    """Read a file with these columns as pairs or graded answers; None if it has no human labels of these."""
     names = set(columns)
     if names.isdisjoint(GRADES) and not names >= WIKIEVAL and not names >= PAIR:
         return None
@@ -231,7 +231,7 @@ class HumanGrades(NamedTuple):
 
 
 def human_grades(columns: Mapping[str, Any]) -> dict[str, HumanGrades]:
-    """Return people's grades of an answer by dimension, from the columns of its row; without what is no number.
+    """Return the human grades of an answer by dimension, from the columns of its row; without what is no number.
 
     Empty if none of the `GRADES` columns holds grades by dimension.
     """

@@ -373,7 +373,7 @@ def report_notes(
     if rows.derived_ids:
         yield _derived(rows.derived_ids)
     if scores:
-        yield f"kept as scores of {scores.tool}, beside ours: {', '.join(scores.columns.values())}"
+        yield f"scores by {scores.tool}, kept next to ragboard's own: {', '.join(scores.columns.values())}"
     elif table.totals:
         yield "the file's table of means was left out: the file has no scores of single samples"
     odd = disagreeing(table.totals, outcomes)

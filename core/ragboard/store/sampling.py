@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import duckdb
 
-__all__ = ["SamplingRate", "add_rate", "read_rates"]
+__all__ = ["SamplingRate", "add_rate", "end_sampling", "read_rates"]
 
 
 class SamplingRate(NamedTuple):
@@ -47,3 +47,13 @@ def add_rate(connection: duckdb.DuckDBPyConnection, run_id: str, evaluation_id: 
         "DELETE FROM sampling_rates WHERE evaluation_id = ? AND first_position >= ?", [evaluation_id, first]
     )
     connection.execute("INSERT INTO sampling_rates VALUES (?, ?, ?, ?, ?)", [run_id, evaluation_id, first, rate, seed])
+
+
+def end_sampling(connection: duckdb.DuckDBPyConnection, evaluation_id: str) -> bool:
+    """Delete the rates of an evaluation if all samples of its run have results; return whether there were any."""
+    ended = connection.execute(
+        "DELETE FROM sampling_rates WHERE evaluation_id = $evaluation AND (SELECT covered >= samples"
+        " FROM evaluations JOIN runs USING (run_id) WHERE evaluation_id = $evaluation) RETURNING rate",
+        {"evaluation": evaluation_id},
+    )
+    return bool(ended.fetchall())

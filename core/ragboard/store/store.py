@@ -41,7 +41,8 @@ from ragboard.store.reading import (
     run_id_and_name,
     run_shown,
 )
-from ragboard.store.sampling import SamplingRate, add_rate, read_rates
+from ragboard.store.sampling import SamplingRate, add_rate, end_sampling, read_rates
+from ragboard.store.score_hours import update_score_hours
 from ragboard.store.writing import (
     add_run,
     check_name,
@@ -236,7 +237,7 @@ class Store:
                 )
                 journals = journals_of(self.folder / "journals", ids, evaluations)
                 locks.enter_context(lock_journals(journals))
-                for table in ("metrics", "sampling_rates", *RESULT_TABLES):
+                for table in ("metrics", "sampling_rates", "score_hours", *RESULT_TABLES):
                     connection.execute(f"DELETE FROM {table} WHERE evaluation_id IN (SELECT unnest(?))", [evaluations])
                 for table in ("evaluations", "passages", "samples", "runs"):
                     connection.execute(f"DELETE FROM {table} WHERE run_id IN (SELECT unnest(?))", [ids])
@@ -601,12 +602,8 @@ class Store:
                         [evaluation.id, files],
                     )
             mark_statements(connection, evaluation.id)
-            if not sampled:
-                connection.execute(
-                    "DELETE FROM sampling_rates WHERE evaluation_id = $evaluation AND (SELECT covered >= samples"
-                    " FROM evaluations JOIN runs USING (run_id) WHERE evaluation_id = $evaluation)",
-                    {"evaluation": evaluation.id},
-                )
+            all_covered = not sampled and end_sampling(connection, evaluation.id)
+            update_score_hours(connection, evaluation.id, None if all_covered else extended.get("positions"))
             connection.execute(
                 "UPDATE evaluations SET loaded = ? WHERE evaluation_id = ?",
                 [None if loaded is None else json.dumps(loaded), evaluation.id],

@@ -35,6 +35,7 @@ from ragboard.store.nouns import RESULT_TABLES, AddedRun
 from ragboard.store.queries.nuggets import append_lists, history_json
 from ragboard.store.reading import column, page_end, read_samples, run_id_and_name
 from ragboard.store.rows import append_rows, as_json, passage_rows, recorded_rows, sample_row, score_row
+from ragboard.store.score_hours import update_score_hours
 
 __all__ = [
     "add_run",
@@ -324,6 +325,8 @@ def delete_samples(connection: duckdb.DuckDBPyConnection, run_id: str, positions
         " WHERE s.evaluation_id = e.evaluation_id) WHERE run_id = ?",
         [run_id],
     )
+    for evaluation in column(connection, "SELECT evaluation_id FROM evaluations WHERE run_id = ?", [run_id]):
+        update_score_hours(connection, evaluation)
     return int(deleted)
 
 
@@ -523,6 +526,7 @@ def _insert_scores(connection: duckdb.DuckDBPyConnection, run_id: str, scores: F
         ]
         append_rows(connection, table, table_rows)
     mark_statements(connection, evaluation.id)
+    update_score_hours(connection, evaluation.id)
 
 
 STATEMENT_TASKS = ("ExtractStatements", "Verify")

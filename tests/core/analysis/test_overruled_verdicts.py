@@ -1,4 +1,4 @@
-"""Scores are shown with people's verdicts and without, counted by the metrics themselves."""
+"""Scores are shown with annotators' verdicts and without, counted by the metrics themselves."""
 
 from __future__ import annotations
 

@@ -34,8 +34,8 @@ def test_pairs_are_printed_in_the_papers_layout_with_the_trivial_beside(wikieval
     assert said.exit_code == 0
     answers, lines = said.stdout.splitlines()[:3], said.stdout.splitlines()[3:]
     assert answers[0].startswith(
-        "RAGAS faithfulness by the embedded judge (rule-based) picks the preferred one of two 100% of the time,"
-        " counting shared words 80%: "
+        "RAGAS faithfulness by the embedded judge (rule-based) agrees with the human preference 100% of the time,"
+        " word overlap 80%: "
     )
     assert [one.partition(" by ")[0] for one in answers[1:]] == [
         "RAGAS answer relevance (rated)",
@@ -98,12 +98,12 @@ def test_statements_are_told_by_their_column(tmp_path: Path) -> None:
     marks, score, described, *_ = said.stdout.splitlines()
     assert marks == (
         "The verdict (marks ✓ ? ✕) of the embedded judge (rule-based) has a balanced accuracy of 77% on"
-        " statements (the mean of its accuracy on supported and unsupported ones), counting shared words 79% with its"
+        " statements (the mean of its accuracy on supported and unsupported ones), word overlap 79% with its"
         " best threshold: no significant difference."
     )
     assert score == (
         "The score of the embedded judge (rule-based) ranks a supported statement above an unsupported one 89% of the"
-        " time, counting shared words 87%: no significant difference."
+        " time, word overlap 87%: no significant difference."
     )
     assert described.startswith(
         "288 items in 44 clusters, supported judged by embedded; annotators rated 229 of 288 at least 0.5"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import socket
 import sqlite3
@@ -13,6 +14,7 @@ from errno import EROFS
 from importlib import import_module
 from pathlib import Path
 
+import duckdb
 import pytest
 from click.testing import CliRunner, Result
 from tests.core.conftest import PlainJudge, make_run
@@ -83,9 +85,13 @@ def test_damage_in_the_middle_of_a_table_is_named_by_doctor(whole: Path, tmp_pat
 
 
 def test_doctor_reads_every_table_as_far_as_time_allows(whole: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "tables: 30 read in full, nothing damaged\n" in ragboard(whole, "doctor").stdout
+    with duckdb.connect(whole / "ragboard.duckdb", read_only=True) as connection:
+        ((tables,),) = connection.execute("SELECT count(*) FROM duckdb_tables()").fetchall()
+    assert f"tables: {tables} read in full, nothing damaged\n" in ragboard(whole, "doctor").stdout
     monkeypatch.setattr(import_module("ragboard.cli.housekeeping"), "CHECK_SECONDS", 0.0)
-    assert "tables: 0 read in full, nothing damaged; 30 not fully read within" in ragboard(whole, "doctor").stdout
+    assert (
+        f"tables: 0 read in full, nothing damaged; {tables} not fully read within" in ragboard(whole, "doctor").stdout
+    )
 
 
 def test_a_file_of_sqlite_has_nothing_fetched_from_the_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,7 +173,7 @@ def test_doctor_says_that_it_can_be_read_and_not_written(read_only: Path) -> Non
     said = ragboard(read_only, "doctor").stdout
     assert "WRONG store: " in said
     assert "readable but not writable; use `ragboard serve --read-only`" in said
-    assert "tables: 30 read in full" in said
+    assert re.search(r"tables: \d\d read in full, nothing damaged", said)
 
 
 def test_an_older_store_there_says_that_it_has_to_be_migrated(read_only: Path) -> None:

@@ -48,18 +48,18 @@ def test_a_scorer_far_above_the_best_baseline_beats_it() -> None:
     found = answers({"ours": noisy(GOOD, 0.3, 0), "shorter": noisy(GOOD, 30, 2), "word overlap": overlap})
     assert (found.verdict, found.baseline, found.n, found.clusters) == ("better", "word overlap", 120, 120)
     assert found.baseline_value == pytest.approx(auroc([one or 0.0 for one in overlap], GOOD))
-    assert found.sentence.endswith(f", counting shared words {found.baseline_value:.0%}: significantly better.")
-    assert found.answer == "Yes: better than counting shared words"
+    assert found.sentence.endswith(f", word overlap {found.baseline_value:.0%}: significantly better.")
+    assert found.answer == "Yes: better than word overlap"
 
 
 def test_the_baseline_itself_under_another_name_is_not_shown_to_add_anything() -> None:
     overlap = noisy(GOOD, 0.7, 1)
     found = answers({"ours": [one and 2 * one for one in overlap], "word overlap": overlap})
     assert (found.verdict, found.difference.value) == ("not shown", 0.0)
-    assert "counting shared words" in found.sentence
-    assert found.answer == "Not proven: not significantly better than counting shared words"
+    assert "word overlap" in found.sentence
+    assert found.answer == "Not proven: not significantly better than word overlap"
     assert found.sentence == (
-        "ours by plain (quality) ranks a good answer above a bad one 91% of the time, counting shared words 91%:"
+        "ours by plain (quality) ranks a good answer above a bad one 91% of the time, word overlap 91%:"
         " no significant difference."
     )
 
@@ -69,7 +69,7 @@ def test_a_scorer_below_the_baseline_is_worse_however_high() -> None:
     assert found.value.value is not None
     assert (found.verdict, found.value.value > 0.7) == ("worse", True)
     assert found.sentence.endswith(": significantly worse.")
-    assert found.answer == "No: counting shared words does better"
+    assert found.answer == "No: word overlap does better"
 
 
 def test_where_long_answers_are_the_good_ones_length_counts_that_way_round() -> None:
@@ -85,7 +85,7 @@ def test_nothing_is_beaten_by_less_than_a_coin() -> None:
 def test_pairs_have_no_annotator_to_rank_as_well_as() -> None:
     right: list[tuple[float | None, float | None]] = [(0.0, 1.0)] * 10
     found = compared(paired([(1.0,)] * 10, {"ours": right, "word overlap": right}))
-    assert found.answer == "Not proven: not significantly better than counting shared words; 10 pairs are few"
+    assert found.answer == "Not proven: not significantly better than word overlap; 10 pairs are few"
 
 
 def test_a_few_pairs_prove_nothing_although_the_interval_excludes_0() -> None:
@@ -139,13 +139,13 @@ def test_pairs_are_held_against_a_fair_coin_and_not_against_a_lucky_one() -> Non
     found = compared(paired(votes, {"ours": right, "word overlap": half, "coin": right}))
     assert (found.baseline_value, found.verdict, found.measured) == (0.5, "better", "accuracy")
     assert found.sentence == (
-        "ours by plain (quality) picks the preferred one of two 100% of the time, counting shared words 50%:"
+        "ours by plain (quality) agrees with the human preference 100% of the time, word overlap 50%:"
         " significantly better."
     )
-    assert found.answer == "Yes: better than counting shared words; 20 pairs are few"
+    assert found.answer == "Yes: better than word overlap; 20 pairs are few"
     worse = compared(paired(votes, {"ours": half, "longer": right}))
     assert (worse.baseline, worse.verdict) == ("longer", "worse")
-    assert "taking the longer text 100%" in worse.sentence
+    assert "preferring the longer text 100%" in worse.sentence
 
 
 @pytest.mark.parametrize(

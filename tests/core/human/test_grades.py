@@ -82,7 +82,7 @@ def test_good_is_from_halfway_up_the_scale_on_or_as_chosen() -> None:
     assert (found.at_least, found.graded, found.good) == (2.5, 5, 3)
     assert found.lines[0].ratings.auroc.value == pytest.approx(5 / 6)
     assert grade_report(heard(GRADES, {"ours": SCORES}), at_least=3.5).good == 1
-    with pytest.raises(SettingError, match="5 of 5 items have a mean grade of at least 1 in quality; choose another"):
+    with pytest.raises(SettingError, match="5 of 5 items have a mean grade of at least 1 in quality; set the lowest"):
         grade_report(heard(GRADES, {"ours": SCORES}), at_least=1)
 
 

@@ -1,4 +1,4 @@
-"""A judge held against people's labels: the numbers by hand, the files it reads, the command."""
+"""A judge compared with human labels: the numbers by hand, the files it reads, the command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A judge's grades of passages against people's: kappas by hand and by UMBRELA's code, and the file that holds them."""
+"""A judge's grades of passages and human ones: kappas by hand and by UMBRELA's code, and the file that holds them."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def test_the_score_columns_of_every_ragas_are_known(
     assert run.scores is not None
     assert run.scores.tool == "ragas"
     assert run.samples[0].metadata == {}
-    assert f"kept as scores of ragas, beside ours: {', '.join(columns[-len(metrics) :])}" in result.report.notes
+    assert f"scores by ragas, kept next to ragboard's own: {', '.join(columns[-len(metrics) :])}" in result.report.notes
     assert not any(note.startswith("kept as metadata") for note in result.report.notes)
 
 

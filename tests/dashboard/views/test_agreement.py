@@ -51,7 +51,7 @@ def test_the_page_says_which_run_of_these_answers_another_judge_scored(draw: Dra
 def test_the_answer_is_a_word_about_the_marks_and_the_score(draw: Draw, statements: str) -> None:
     said = words(draw("agreement", agreement=statements))
     assert "Can the embedded judge (rule-based) be trusted?" in said
-    assert said.count("<b>Not proven: not significantly better than counting shared words</b>") == 2
+    assert said.count("<b>Not proven: not significantly better than word overlap</b>") == 2
     assert said.index("The verdict (marks ✓ ? ✕)") < said.index("The score of")
     assert "another judge" not in said
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from tests.dashboard.views.conftest import Draw
 
@@ -12,7 +14,7 @@ NAMES = ("latency_ms", "Faithfulness", "a", "b", "c", "d")
 
 
 @pytest.fixture(scope="module")
-def run(kept: Store) -> str:
+def run(kept: Store) -> Iterator[str]:
     """A run whose samples have numbers of their own."""
     samples = tuple(
         Sample(id=f"s{n}", question=f"What is {n}?", answer=f"It is {n}.", metadata=dict.fromkeys(NAMES, n))
@@ -20,7 +22,8 @@ def run(kept: Store) -> str:
     )
     (added,) = kept.add_runs([Run(name="numbers", samples=samples)])
     evaluate_run(kept, added.id, DEFAULT_METRICS, Panel(judge=EmbeddedJudge()))
-    return added.name
+    yield added.name
+    kept.remove_runs([added.id])
 
 
 def test_a_list_shows_names_as_they_are(draw: Draw, run: str) -> None:

@@ -55,7 +55,7 @@ def test_nuggets_and_the_rewritten_question_are_shown_with_the_answer(draw: Draw
     evaluate_run(fresh, added.id, metrics_named(["nuggets"]), Panel(judge=judge))
     page = draw("sample", run="r", sample="s")
     words = " ".join(one.proto.body for one in page.get("html"))
-    assert "Rewritten to stand alone (run file): When did the bridge open?" in words
+    assert "Standalone question (run file): When did the bridge open?" in words
     assert "● stated: It opened in 1937 (vital)" in words
     assert "○ missing: It is *red* (good to have)" in words
 
@@ -76,5 +76,5 @@ def test_grades_that_people_gave_stand_with_the_scores(draw: Draw, fresh: Store)
     fresh.add_runs([Run(name="r", samples=(sample,))])
     page = draw("sample", run="r", sample="s")
     drawn = "\n".join(one.proto.body for one in page.get("html"))
-    assert "Graded by people" in drawn
+    assert "Human grades" in drawn
     assert "of 4, 3, 4" in drawn

@@ -269,7 +269,7 @@ GRADED = {"question": "When?", "contexts": ["It opened\n\n\n  in 1890."], "grade
 def test_a_file_with_peoples_grades_is_imported_whatever_comes_next(kept: Store) -> None:
     page = uploaded("graded.jsonl", GRADED | {"answer": "In 1890."}, GRADED | {"answer": "In 1900."})
     assert "**2 answers to 1 question, with 1 passage each.**" in said(page)
-    assert "It has people's grades for faithfulness." in said(page).replace("&#x27;", "'")
+    assert "It has human grades for faithfulness." in said(page).replace("&#x27;", "'")
     assert [(button.label, button.proto.type) for button in page.button][:3] == [
         ("Import and evaluate", "primary"),
         ("Import and choose metrics", "secondary"),

@@ -32,7 +32,7 @@ __all__ = ["DEFAULT_MODEL", "BertScorer"]
 VERSION = "1"
 
 DEFAULT_MODEL = "microsoft/deberta-xlarge-mnli"
-"""The model with the best correlation with people's ratings, by the authors of BERTScore, and that of MTRAG."""
+"""The model with the best correlation with human ratings, by the authors of BERTScore, and that of MTRAG."""
 
 BATCH_SIZE = 16
 """Number of texts that the model reads at once."""

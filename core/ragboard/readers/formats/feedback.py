@@ -60,11 +60,11 @@ class CollectedFeedback:
     scores: Mapping[str, Outcome] = field(default_factory=dict[str, Outcome])
     judgements: tuple[RecordedJudgement, ...] = ()
     human_feedback: Sequence[JsonValue] = ()
-    """Feedback of people, without their names, for the metadata."""
+    """Feedback of users, without their names, for the metadata."""
 
 
 def collect_feedback(feedback: Sequence[Feedback]) -> CollectedFeedback:
-    """Collect feedback: scores by name, labels and explanations as judgements, and the feedback of people.
+    """Collect feedback: scores by name, labels and explanations as judgements, and the feedback of users.
 
     If a name repeats, its last score counts.
     """

@@ -1,4 +1,4 @@
-"""InspectorRAGet: tasks, models, and scores of metrics and people for each answer (schemas 1 and 2). A model is a run.
+"""InspectorRAGet: tasks, models, and scores of metrics and annotators (schemas 1 and 2). A model is a run.
 
 Schema 2 calls an evaluation a result, its response an output and its annotations scores.
 """
@@ -19,7 +19,7 @@ __all__ = ["FILE_FORMATS"]
 
 READ = {"task_id", "contexts", "input", "targets"}
 """Keys of a task that fields are read from; the others become metadata."""
-PEOPLE = "left out: they are labels of people; write them as `grades` of a label file for `ragboard labels import`"
+PEOPLE = "left out: they are human labels; put them in a label file under `grades` and run `ragboard labels import`"
 
 
 def _is_file(file: ParsedFile) -> bool:
@@ -97,7 +97,7 @@ def _read(file: ParsedFile) -> ToolFile:
 def _read_annotations(
     annotations: object, metrics: Mapping[str, Mapping[str, Any]]
 ) -> tuple[dict[str, Outcome], tuple[RecordedJudgement, ...], set[str]]:
-    """Return scores and judgements of algorithms about an answer, and the names of the metrics of people."""
+    """Return scores and judgements of algorithms about an answer, and the names of the human ratings."""
     scores: dict[str, Outcome] = {}
     texts: list[RecordedJudgement] = []
     human_metrics: set[str] = set()

@@ -1,6 +1,6 @@
 """Traces of MLflow: one, a list of them, and the tables of `search_traces` and `genai.evaluate`.
 
-Attributes of a span are JSON as text. The assessments of a trace are feedback of judges and people; an assessment that
+Attributes of a span are JSON as text. The assessments of a trace are feedback of judges and users; an assessment that
 is an expectation holds the reference.
 """
 

@@ -70,7 +70,7 @@ class Draw:
 
 
 class LabelledStatement(NamedTuple):
-    """A statement that people labelled without seeing the judge's verdict, with that verdict."""
+    """A statement that was labelled without seeing the judge's verdict, with that verdict."""
 
     position: int
     statement: int

@@ -98,7 +98,7 @@ class DatasetRow(NamedTuple):
     approved: int
     """Questions whose nuggets a person approved."""
     labels: int
-    """Labels of people on its questions and on answers to them."""
+    """Human labels on its questions and on answers to them."""
 
 
 class AssignedRow(NamedTuple):

@@ -1,4 +1,4 @@
-"""Labels of questions: whether they can be answered, as people say."""
+"""Labels of questions: whether annotators say that they can be answered."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ class RefusalRow(NamedTuple):
     columns: list[str | None]
     """The values of `READ_COLUMNS` as JSON; None where the sample has no such column."""
     label: Answerability | None
-    """Whether people say that the question can be answered; None if nobody labelled it."""
+    """Whether annotators say that the question can be answered; None if nobody labelled it."""
 
 
 _COLUMNS = ", ".join(f"json_extract(s.metadata, '$.{name}')::VARCHAR" for name in READ_COLUMNS)
@@ -33,7 +33,7 @@ _LABELS = "LEFT JOIN current_question_labels l ON l.question = s.question AND l.
 
 
 def answerability_columns(connection: Connection, run_id: str) -> list[tuple[Any, ...]]:
-    """Return the position of each sample, people's label of its question, and its values of `READ_COLUMNS` as JSON."""
+    """Return the position of each sample, the human label of its question, and its values of `READ_COLUMNS` as JSON."""
     return connection.execute(
         f"SELECT s.position, l.answerability, {_COLUMNS} FROM samples s {_LABELS} WHERE s.run_id = ?"
         " ORDER BY s.position",

@@ -21,6 +21,7 @@ __all__ = [
     "MetadataColumn",
     "PlottedSample",
     "bin_counts",
+    "category_of",
     "category_values",
     "column_query",
     "extent",
@@ -122,7 +123,7 @@ def _pointer(column: str) -> str:
     return "/" + column.removeprefix(META).replace("~", "~0").replace("/", "~1")
 
 
-def _category(column: str) -> Query:
+def category_of(column: str) -> Query:
     """Return an expression over `samples s` for the category of a sample as text; null if it has none."""
     if column != TURN:
         return Query(sql="json_extract_string(s.metadata, $by)", given={"by": _pointer(column)})
@@ -253,7 +254,7 @@ def category_values(connection: Connection, run_id: str, column: str) -> list[st
 
     `column` is a metadata column or `TURN`.
     """
-    category = _category(column)
+    category = category_of(column)
     rows = connection.execute(
         f"SELECT position, {category.sql} FROM samples s WHERE run_id = $run ORDER BY position",
         {"run": run_id, **category.given},
@@ -266,7 +267,7 @@ def category_values(connection: Connection, run_id: str, column: str) -> list[st
 
 def group_sizes(connection: Connection, run: RunRef, column: str, max_rows: int) -> list[GroupSize]:
     """Count the samples of each value of a metadata column, most frequent first; of each `TURN`, in order."""
-    category = _category(column)
+    category = category_of(column)
     order = "key::INTEGER" if column == TURN else "count(*) DESC, key"
     rows = connection.execute(
         f"SELECT {category.sql} AS key, count(*) FROM samples s WHERE run_id = $run"
@@ -281,7 +282,7 @@ def group_moments(connection: Connection, values: Query, column: str) -> dict[st
 
     `values`: from `column_query` with its default `name`.
     """
-    category = _category(column)
+    category = category_of(column)
     keyed = Query(
         sql=f"SELECT {category.sql} AS key, s.run_id, s.position, v.value FROM samples s"
         f" LEFT JOIN ({values.sql}) v USING (position) WHERE s.run_id = $run_v AND key IS NOT NULL",

@@ -128,11 +128,11 @@ def _start(session: AnnotationSession, kind: LabelKind, drawn: Draw | None) -> N
     """Say what labelling takes and gives; draw a batch and take the name of who labels."""
     batch = get_batch(session.run, kind, session.against)
     if not batch.population:
-        st.info("This run has nothing to label so.", icon=":material/info:")
+        st.info("This run has nothing to label here.", icon=":material/info:")
         return
     one = "pairs" if kind == "preference" else "answers"
     if session.queue == "disagreement":
-        plain("Samples on which people, judges or metrics disagree. They show who is wrong; no mean follows from them.")
+        plain("Samples with disagreement. They show where the judge errs; do not compute means from them.")
     elif drawn is None:
         statements = f", about {batch.labels:,} statements" if kind == "verdict" else ""
         plain(

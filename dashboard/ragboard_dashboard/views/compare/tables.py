@@ -126,8 +126,7 @@ def cost_data(compared: Comparison) -> dict[str, Any]:
 def grades_data(compared: Comparison) -> dict[str, Any]:
     """Return what the component draws of annotators' grades, whose ranges are unknown."""
     caption = (
-        "Grades that annotators gave, from both run files: people's, not the judge's. Of several annotators, the mean."
-        " Higher is better."
+        "Human grades from both run files, not the judge's. With several annotators, their mean. Higher is better."
     )
     return _columns_data([_without_warning(one) for one in compared.grades], "Grade", caption)
 

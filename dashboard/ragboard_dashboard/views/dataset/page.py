@@ -76,8 +76,8 @@ def _dataset(row: DatasetRow) -> None:
             (f"{row.questions:,}", "questions" if row.questions > 1 else "question", _versions(dataset)),
             (f"{row.runs:,}", "runs" if row.runs > 1 else "run", ", ".join(run.name for run in dataset.runs[:3])),
             (f"{row.references:,}", "with a reference", ""),
-            (f"{row.nuggets:,}", "with nuggets", f"{row.approved:,} approved by people"),
-            (f"{row.labels:,}", "labels by people", ""),
+            (f"{row.nuggets:,}", "with nuggets", f"{row.approved:,} approved by annotators"),
+            (f"{row.labels:,}", "human labels", ""),
         ]
     )
     live_lines()
@@ -225,7 +225,7 @@ def _question(dataset: Dataset, number: int) -> None:
 
 
 def _answerability(question: DatasetQuestion, number: int) -> None:
-    """Draw whether people say that the question can be answered, and the choice to say so."""
+    """Draw whether annotators say that the question can be answered, and the choice to say so."""
     found = get_question_label(question.question, question.history)
     if found:
         by = f"{found.annotator}, {found.said:%Y-%m-%d %H:%M} UTC"

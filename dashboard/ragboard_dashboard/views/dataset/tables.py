@@ -35,7 +35,7 @@ def datasets_html(rows: Sequence[DatasetRow]) -> str:
         f"<td>{row.nuggets:,}</td><td>{row.approved:,}</td><td>{row.labels:,}</td></tr>"
         for row in rows
     )
-    titles = ("Dataset", "Questions", "Runs", "With reference", "With nuggets", "Approved", "Labels by people")
+    titles = ("Dataset", "Questions", "Runs", "With reference", "With nuggets", "Approved", "Human labels")
     head = "".join(f'<th scope="col">{title}</th>' for title in titles)
     return f'<table class="rb-dataset"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
 

@@ -129,7 +129,7 @@ def _cautions(found: Estimates) -> None:
             plain(
                 "An estimate needs labels of a random sample of the run: from Annotate, or imported with"
                 " `ragboard labels import FILE --design random`. A label file opened on Agreement only says how far the"
-                " metrics agree with people.",
+                " metrics agree with annotators.",
                 "note",
             )
             link_to("agreement", "See agreement", {"agreement": files[0].agreement.id}, icon=":material/handshake:")

@@ -92,7 +92,7 @@ KINDS = 20
 SIDE_BY_SIDE = 7
 """Columns to draw that are offered side by side; more are in a list."""
 REFUSAL_SOURCES = {
-    "labels": "people's labels",
+    "labels": "human labels",
     "file": "the run file",
     "judge": "the judge, who looks for a sentence in the passages that helps",
 }
@@ -187,7 +187,7 @@ def _failed(run: RunRef) -> None:
 def _retry(run: RunRef) -> None:
     judge_options = get_judge_options(run)
     if judge_options is None:
-        plain("The judges were given in Python: retry there.", "note")
+        plain("The judges were Python objects: retry in Python.", "note")
         return
     with st.form("retry", clear_on_submit=True, border=False):
         secrets = secret_fields(judge_options, "retry")

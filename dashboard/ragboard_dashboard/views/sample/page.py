@@ -69,14 +69,14 @@ def draw() -> None:
     about = [f"sample {shortened(report.sample.id, LONGEST_ID)}", config_line(report), judge]
     plain(" · ".join(filter(None, about)), "note")
     if report.rewritten:
-        plain(f"Rewritten to stand alone ({report.rewritten.author}): {report.rewritten.text}", "note")
+        plain(f"Standalone question ({report.rewritten.author}): {report.rewritten.text}", "note")
     scores = report.scores.items()
     folded_facts({spec: outcome_fact(spec, outcome, _recounted_note(report, spec)) for spec, outcome in scores})
     if answer_is_reference(report.sample):
         plain("⚠ The answer is the reference, word for word: metrics that compare the two say nothing here.")
     file_facts([outcome_fact(spec, outcome) for spec, outcome in report.file_scores.items()])
     if grades := human_grades(report.sample.metadata):
-        plain("Graded by people", "note")
+        plain("Human grades", "note")
         facts([_grade(dimension, given) for dimension, given in grades.items()])
     _reader(report)
     _more(report)
@@ -200,7 +200,7 @@ def _say(report: SampleReport, number: int, verdict: Label | None, name: str, no
 
 
 def _recounted_note(report: SampleReport, spec: str) -> str:
-    """Return what a score is with people's verdicts in place of the judge's; empty if that changes nothing."""
+    """Return what a score is with annotators' verdicts in place of the judge's; empty if that changes nothing."""
     again = report.recounted.get(spec)
     if not isinstance(again, Score):
         return ""

@@ -277,7 +277,7 @@ def _statement_alone(
 
 
 def _people(judged: JudgedStatement) -> list[dict[str, str]]:
-    """Return what people say of a statement, the latest last."""
+    """Return the annotators' verdicts of a statement, the latest last."""
     return [
         {"look": VERDICT_STYLES[one.label].css, "text": strip_bidi_controls(human_verdict_line(one))}
         for one in judged.people

@@ -113,7 +113,7 @@ class Files(NamedTuple):
 
     runs: list[RunFile]
     grades: list[Path]
-    """Those of `runs` with people's grades."""
+    """Those of `runs` with human grades."""
     preferences: list[Path]
     unclear: list[str]
     """Why the others cannot be read, in words."""
@@ -171,7 +171,7 @@ def _read_files(files: Sequence[UploadedFile], stack: ExitStack, heading: DeltaG
         found.runs.append(RunFile(file, path, read))
         if labels:
             found.grades.append(path)
-        graded = f", with people's grades for {_dimensions(labels)}" if labels else ""
+        graded = f", with human grades for {_dimensions(labels)}" if labels else ""
         plain(f"{file.name}: {_contents_of(read)}{graded}.")
     return found
 
@@ -302,13 +302,13 @@ def _read_as_one() -> None:
 def _cached_labels(
     heading: DeltaGenerator, path: Path, file: UploadedFile, columns: Collection[str]
 ) -> LabelFile | None:
-    """Return people's labels in a file; the session keeps them."""
+    """Return the human labels in a file; the session keeps them."""
     key = f"upload-labels-{file.file_id}"
     return _cached_with_status(heading, READING, key, columns, lambda: detect_labels(path, columns))
 
 
 def _draw_labels(layout: Layout, path: Path, matched: Matched, labels: LabelFile) -> None:
-    """Offer to measure agreement with the people who labelled the answers of a file that is no run."""
+    """Offer to measure agreement with the annotators who labelled the answers of a file that is no run."""
     _draw_heading(layout, matched, f"**{_contents_of_labels(labels)}.**")
     with layout.summary:
         plain(_what_labels_show(labels))
@@ -329,7 +329,7 @@ def _contents_of_labels(labels: LabelFile) -> str:
 def _what_labels_show(labels: LabelFile) -> str:
     what = "preferences" if labels.form == "pairs" else "grades"
     return (
-        f"The file has people's {what} for {_dimensions(labels)}. The Agreement page compares them with the embedded"
+        f"The file has human {what} for {_dimensions(labels)}. The Agreement page compares them with the embedded"
         " judge (rule-based, needs no key) and shows whether its metrics can be trusted on these answers."
     )
 
@@ -373,7 +373,7 @@ def _draw_runs(
         _draw_split(read, options)
     if graded:
         with layout.summary:
-            plain(f"It has people's grades for {_dimensions(graded)}. {LABELS_ARE_MEASURED}")
+            plain(f"It has human grades for {_dimensions(graded)}. {LABELS_ARE_MEASURED}")
     with layout.offers:
         if evaluates():
             _draw_offer(judge_options, offer)
@@ -614,7 +614,7 @@ def _draw_chat_model_offer(read: ReadResult, offer: Offer) -> None:
 def _import(
     path: Path, read: ReadResult, source: str, next_step: NextStep, choice: Choice, grades: LabelFile | None
 ) -> None:
-    """Import the runs, measure the agreement with people's grades in the file, then take the next step."""
+    """Import the runs, measure the agreement with the human grades in the file, then take the next step."""
     added = _add(path, read, source)
     del st.session_state["upload-read"], st.session_state["upload-table"]
     _draw_imported([read.report], added)

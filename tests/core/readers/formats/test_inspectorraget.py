@@ -1,4 +1,4 @@
-"""InspectorRAGet's files give a run for each model, with the scores of algorithms; labels of people are left out."""
+"""InspectorRAGet's files give a run for each model, with the scores of algorithms; human labels are left out."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_each_model_is_a_run_with_passages_scores_and_texts(write: Write) -> Non
     )
     assert [(one.about, one.says) for one in small.scores.recorded[0].judgements] == [("why", "Half.")]
     assert any(
-        note.startswith("annotations of natural left out: they are labels of people") for note in result.report.notes
+        note.startswith("annotations of natural left out: they are human labels") for note in result.report.notes
     )
 
 
