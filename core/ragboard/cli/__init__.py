@@ -38,6 +38,7 @@ SECTIONS: dict[str, dict[str, CommandEntry]] = {
     },
     "Live traffic": {
         "watch": CommandEntry("traffic", "Evaluate new samples of growing runs as they come."),
+        "alert": CommandEntry("alert", "Tell when a metric misses its threshold, gets worse, or is ok again."),
         "prune": CommandEntry("traffic", "Delete old samples of growing runs."),
     },
     "Inspect": {

@@ -494,6 +494,22 @@ class Store:
                 known = dict(connection.execute(sql, [day]).fetchall())
         return {evaluation: known[evaluation] for evaluation in costs}
 
+    def alert_states(self) -> dict[str, str]:
+        """Return the state of each series that was last sent, by the key of the series."""
+        with self.database.read() as connection:
+            return dict(connection.execute("SELECT key, state FROM alert_states").fetchall())
+
+    def keep_alert_states(self, states: Mapping[str, str]) -> None:
+        """Store the states that were sent, by the key of the series."""
+        if not states:
+            return
+        with self.database.write() as connection:
+            connection.execute(
+                "INSERT OR REPLACE INTO alert_states"
+                " SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), now() AT TIME ZONE 'UTC'",
+                [list(states), list(states.values())],
+            )
+
     def last_question_changes(self) -> tuple[int, int]:
         """Return the numbers of the newest list of nuggets and the newest label, of any question; 0 without one."""
         with self.database.read() as connection:
