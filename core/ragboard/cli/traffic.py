@@ -133,7 +133,7 @@ def watch(
         click.get_current_context().exit(ExitCode.STOPPED)
 
 
-class Age(click.ParamType):
+class Age(click.ParamType[timedelta]):
     """A duration such as `90d`, `12h` or `2w`."""
 
     name = "AGE"
