@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
 import click
 
@@ -133,25 +132,18 @@ def watch(
         click.get_current_context().exit(ExitCode.STOPPED)
 
 
-class Age(click.ParamType[timedelta]):
-    """A duration such as `90d`, `12h` or `2w`."""
-
-    name = "AGE"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> timedelta:
-        """Return the duration. Raises click.BadParameter."""
-        if isinstance(value, timedelta):
-            return value
-        matched = re.fullmatch(r"(\d{1,5})\s*([hdw])", str(value).strip())
-        if not matched or not int(matched[1]):
-            self.fail(f"{value!r} is not an age such as 90d, 12h or 2w", param, ctx)
-        return int(matched[1]) * {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}[matched[2]]
+def _age(_context: click.Context, _option: click.Parameter, value: str) -> timedelta:
+    """Return a duration such as `90d`, `12h` or `2w`. Raises click.BadParameter."""
+    matched = re.fullmatch(r"(\d{1,5})\s*([hdw])", value.strip())
+    if not matched or not int(matched[1]):
+        raise click.BadParameter(f"{value!r} is not an age such as 90d, 12h or 2w")
+    return int(matched[1]) * {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}[matched[2]]
 
 
 @click.command()
 @click.argument("name", metavar="[RUN|DATASET]", required=False)
 @click.option(
-    "--older-than", type=Age(), required=True, metavar="AGE", help="Delete samples older than this: 90d, 12h or 2w."
+    "--older-than", callback=_age, required=True, metavar="AGE", help="Delete samples older than this: 90d, 12h or 2w."
 )
 @click.option("--keep-labelled", is_flag=True, help="Keep samples whose answer or question people labelled.")
 @click.option("--dry-run", is_flag=True, help="Say what would be deleted; delete nothing.")
