@@ -21,7 +21,7 @@ __all__ = ["NOTHING_LOADED", "LoadedState", "input_digest", "is_current", "loade
 
 @dataclass(frozen=True, kw_only=True)
 class LoadedState:
-    """What the stored results of an evaluation were computed from, and counts of its samples and tasks."""
+    """A digest of what an evaluation's stored results were computed from, and numbers of its samples and tasks."""
 
     inputs: str | None
     """`input_digest` when the results were stored; None if they are not complete."""
@@ -88,7 +88,7 @@ def input_digest(
 
 @cache
 def _code() -> list[Any]:
-    """Return the sizes and times of ragboard's modules; the version of a source tree does not change with its code."""
+    """Return the sizes and modification times of ragboard's modules: code can change while the version does not."""
     package = Path(__file__).parents[1]
     modules = ((path, path.stat()) for path in sorted(package.rglob("*.py")))
     return [[str(path.relative_to(package)), at.st_size, at.st_mtime_ns] for path, at in modules]

@@ -1,4 +1,4 @@
-"""Quantities of samples for the diagnosis, computed in SQL."""
+"""Numbers per sample that the diagnosis uses, computed in SQL."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ COUNTED = {
         " HAVING bool_or(early) AND NOT bool_and(early)"
     ),
 }
-"""The SQL that returns (position, value), by the name of the quantity."""
+"""SQL that returns (position, value), by the name of the quantity."""
 
 _METRIC = (
     "SELECT position, value FROM scores WHERE evaluation_id = $evaluation AND metric = $metric AND value IS NOT NULL"
