@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, asdict, fields, replace
 from hashlib import blake2b
 from itertools import chain, count
@@ -308,7 +308,8 @@ def delete_samples(connection: duckdb.DuckDBPyConnection, run_id: str, positions
         raise NotFoundError("the run is no longer in the store")
     if not grows(connection, run_id):
         raise SettingError(f"run {name[0]!r} was imported as a whole: its samples cannot be deleted one by one")
-    connection.register("deleted_positions", pa.table({"position": pa.array(positions, pa.int32())}))
+    gone_positions = frozenset(positions)
+    connection.register("deleted_positions", pa.table({"position": pa.array(sorted(gone_positions), pa.int32())}))
     gone = "position IN (SELECT position FROM deleted_positions)"
     connection.execute("UPDATE runs SET next_position = coalesce(next_position, samples) WHERE run_id = ?", [run_id])
     evaluations = "evaluation_id IN (SELECT evaluation_id FROM evaluations WHERE run_id = ?)"
@@ -329,7 +330,22 @@ def delete_samples(connection: duckdb.DuckDBPyConnection, run_id: str, positions
     )
     for evaluation in column(connection, "SELECT evaluation_id FROM evaluations WHERE run_id = ?", [run_id]):
         update_score_hours(connection, evaluation)
+    _drop_from_draws(connection, run_id, gone_positions)
     return int(deleted)
+
+
+def _drop_from_draws(connection: duckdb.DuckDBPyConnection, run_id: str, gone: Collection[int]) -> None:
+    """Remove deleted samples from the draws of a run: the rest is a random sample of those that are left."""
+    drawn = connection.execute("SELECT draw_id, positions, population FROM draws WHERE run_id = ?", [run_id]).fetchall()
+    for draw_id, positions, population in drawn:
+        left = [position for position in positions if position not in gone]
+        if left:
+            connection.execute(
+                "UPDATE draws SET positions = ?, population = ? WHERE draw_id = ?",
+                [left, max(len(left), population - len(gone)), draw_id],
+            )
+        else:
+            connection.execute("DELETE FROM draws WHERE draw_id = ?", [draw_id])
 
 
 def grows(connection: duckdb.DuckDBPyConnection, run_id: str) -> bool:

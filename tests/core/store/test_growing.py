@@ -18,6 +18,7 @@ from ragboard import (
     evaluate_run,
 )
 from ragboard.analysis import diagnose, pair_runs, run_summary, sample_report
+from ragboard.human.annotation import draw_of, draw_samples
 from ragboard.judges import JudgeOptions, panel_named
 from ragboard.store import writing
 
@@ -159,3 +160,17 @@ def test_ids_stay_unique_within_and_across_calls(store: Store) -> None:
     again = store.append(Run(name=CHAT, samples=more))
     assert again == ("s1#2", "s1#3", "x", "x#2")
     assert store.append(Run(name=CHAT, samples=(Sample(id="s1", question="q"),))) == ("s1#4",)
+
+
+def test_deleted_samples_are_no_longer_drawn(store: Store) -> None:
+    store.append(numbered(*range(1, 11)))
+    run = store.resolve(CHAT)
+    drawn = draw_samples(store, run, size=6, kind="grade")
+    gone = drawn.positions[1:3]
+    store.remove_samples(run.run_id, gone)
+    kept = draw_of(store, run, "grade")
+    assert kept is not None
+    assert kept.positions == tuple(position for position in drawn.positions if position not in gone)
+    assert kept.population == 8
+    store.remove_samples(run.run_id, kept.positions)
+    assert draw_of(store, run, "grade") is None
