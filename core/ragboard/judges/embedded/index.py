@@ -38,6 +38,11 @@ _BEFORE_WORD = re.compile(rf"[0-9{_LATIN}]*\Z")
 _BEFORE_NUMBER = re.compile(rf"(?:[{_LATIN}]+-)?[0-9{_LATIN}]*\Z")
 _AFTER = re.compile(rf"[0-9{_LATIN}]*")
 """Patterns for the letters and digits beside a part of a word. Only Latin script: others may not separate words."""
+_NEIGHBOURS = re.compile(r"[ /&-]| & ")
+_IN_A_NAME = re.compile(r" (?:and|of|of the|the|und|de|von) ")
+"""Patterns for the text between two words of one phrase, and between two parts of a name."""
+MAX_PHRASE_CHARS = 40
+"""Maximum length of a phrase that is named as one."""
 MAX_REST_CHARS = 40
 """Maximum number of characters that these patterns search."""
 LANGUAGE_SAMPLE_CHARS = 120
@@ -66,7 +71,10 @@ class Claim:
         return frozenset(figure.key for figure in self.reading.figures)
 
     def words(self, items: Iterable[str]) -> list[str]:
-        """Return the items as the statement spells them, in order, without words that differ only in case."""
+        """Return the items as the statement spells them, in order, without words that differ only in case.
+
+        Neighbours are one item: `utilization of the cluster` is two, `node status` and `Parks and Recreation` are one.
+        """
         requested = set(items)
         if not requested:
             return []
@@ -75,11 +83,24 @@ class Claim:
         spans |= {
             self._word_around(figure.start, figure.end) for figure in self.reading.figures if figure.key in requested
         }
-        by_folded: dict[str, str] = {}
+        text, phrases = self.reading.text, list[tuple[int, int]]()
         for start, end in sorted(spans):
-            if not any(first <= start and end <= last for first, last in spans - {(start, end)}):
-                by_folded.setdefault(self.reading.text[start:end].casefold(), self.reading.text[start:end])
+            if any(first <= start and end <= last for first, last in spans - {(start, end)}):
+                continue
+            if phrases and end - phrases[-1][0] <= MAX_PHRASE_CHARS and self._continues(phrases[-1], start):
+                phrases[-1] = (phrases[-1][0], end)
+            else:
+                phrases.append((start, end))
+        by_folded: dict[str, str] = {}
+        for start, end in phrases:
+            by_folded.setdefault(text[start:end].casefold(), text[start:end])
         return list(by_folded.values())
+
+    def _continues(self, phrase: tuple[int, int], start: int) -> bool:
+        """Return whether the word at `start` is next to a phrase, or part of the same name."""
+        text, (first, end) = self.reading.text, phrase
+        named = text[first].isupper() and text[start].isupper()
+        return bool(_NEIGHBOURS.fullmatch(text, end, start) or (named and _IN_A_NAME.fullmatch(text, end, start)))
 
     def _term_span(self, index: int) -> tuple[int, int]:
         """Return the span of the word with this index, or of the abbreviation that it is part of, such as `U.S.`."""

@@ -260,7 +260,7 @@ def _answer_relevance(question: str, answer: str) -> Classification:
     return Classification(holds=score >= RELEVANT, reason=f"{reason} Rated {score:.2f}.")
 
 
-VERSION = "7"
+VERSION = "8"
 """Incremented when a change of the rules can change a reply."""
 WRITING = "3"
 """Incremented when a change of the rules can change a written question or answer, which no metric uses."""

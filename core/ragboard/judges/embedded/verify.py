@@ -28,11 +28,10 @@ def explain(lookup: Lookup, match: Match, scope: Scope, source: VerifiedAgainst 
     `scope`: the passage that is compared with the statement; None for all passages. `source`: what the texts are, such
     as passages or a reference.
     """
-    corpus, claim = lookup.corpus, lookup.claim
     if match.label == "supported":
-        return _support(corpus, claim, match, source)
+        return _support(lookup, match, source)
     if match.conflict:
-        return _contradiction(corpus, match, match.conflict, source)
+        return _contradiction(lookup.corpus, match, match.conflict, source)
     return _absence(lookup, match, scope, source)
 
 
@@ -45,18 +44,20 @@ def _text_name(rank: int, source: VerifiedAgainst) -> str:
     return f"Passage {rank}" if source == "passages" else f"The {source}"
 
 
-def _support(corpus: Corpus, claim: Claim, match: Match, source: VerifiedAgainst) -> str:
+def _support(lookup: Lookup, match: Match, source: VerifiedAgainst) -> str:
+    corpus, claim = lookup.corpus, lookup.claim
     ranks = _ranks(corpus, match)
-    if len(ranks) > 1:
-        return f"The statement's words are spread over passages {min(ranks)} and {max(ranks)}."
     text_name = _text_name(ranks[0], source)
-    if len(match.sentences) > 1:
-        where = f"{text_name[0].lower()}{text_name[1:]}"
-        return f"The statement's words are spread over two sentences of {where}."
-    if _verbatim(corpus, claim, match):
+    if len(match.sentences) == 1 and _verbatim(corpus, claim, match):
         return f"{text_name} says it word for word."
+    missing = claim.words(_heaviest(lookup, match.missing))
+    if len(match.sentences) > 1:
+        where = f"two sentences of {text_name[0].lower()}{text_name[1:]}"
+        where = f"passages {min(ranks)} and {max(ranks)}" if len(ranks) > 1 else where
+        return f"The statement's words are spread over {where}{f', except {_quoted(missing)}' if missing else ''}."
     nearly = match.comparison and match.comparison.pair_share >= SAME_WORDS
-    return f"{text_name} has {'nearly the same words' if nearly else 'a similar sentence'}."
+    similar = "nearly the same words" if nearly else "a similar sentence"
+    return f"{text_name} has {similar}{f', without {_quoted(missing)}' if missing else ''}."
 
 
 def _verbatim(corpus: Corpus, claim: Claim, match: Match) -> bool:
