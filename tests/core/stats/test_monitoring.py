@@ -132,7 +132,6 @@ def _plain_first(values: Sequence[Sequence[float]], size: float, alpha: float, p
             (b - a) ** 2 / (1 / len(day) + 1 / len(other))
             for (a, b), (day, other) in zip(pairwise(means), pairwise(seen), strict=True)
         ]
-        dispersion = max(1.0, sum(steps) / len(steps) / variance) if variance else 1.0
         total = 0.0
         for start in range(MIN_BATCHES, end):
             before = [value for day in seen[:start] for value in day]
@@ -140,7 +139,8 @@ def _plain_first(values: Sequence[Sequence[float]], size: float, alpha: float, p
             if len(before) < MIN_SAMPLES or freedom < MIN_SAMPLES or not variance:
                 continue
             scale = variance * (1 / len(after) + 1 / len(before))
-            error = math.sqrt(scale * dispersion)
+            others = steps[: start - 1] + steps[start:]
+            error = math.sqrt(scale * max(1.0, sum(others) / max(len(others), 1) / variance))
             z = (sum(after) / len(after) - sum(before) / len(before)) / error
             skew = third * (1 / len(after) ** 2 - 1 / len(before) ** 2) / scale**1.5
             if skew * z > 0:
