@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -91,22 +92,30 @@ def _year(rng: np.random.Generator, scores: Scores, size: int, design: str) -> t
 
 
 DESIGNS = ("equal days", "days of different size", "days differ", "weekends differ", "6 hours")
+"""How samples are spread over time; 6 hours: equal batches of 6 hours."""
 
 
 def alarms(years: int) -> Iterator[str]:
     """Yield the table of false alarms."""
-    yield "| scores | samples a day | batches | 1 series | 20 series |\n|---|---|---|---|---|"
-    for number, scores in enumerate(SCORES):
-        for size in (20, 200):
-            for design in DESIGNS:
-                rng = np.random.default_rng([1, number, size, DESIGNS.index(design)])
-                single = pooled = 0
-                for _ in range(years):
-                    batches, per_year = _year(rng, scores, size, design)
-                    single += bool(find_changes(batches, size=DROP, per_year=per_year))
-                    pooled += bool(find_changes(batches, size=DROP, per_year=per_year, series=20))
-                share = 1 - (1 - pooled / years) ** 20
-                yield f"| {scores.name} | {size} | {design} | {single / years:.1%} | {share:.1%} |"
+    yield "| scores | samples a day | days | 1 series | 20 series |"
+    yield "|---|---|---|---|---|"
+    cases = [(number, design, years) for number in range(len(SCORES)) for design in DESIGNS]
+    with ProcessPoolExecutor(2) as pool:
+        yield from pool.map(_alarms_of, cases)
+
+
+def _alarms_of(case: tuple[int, str, int]) -> str:
+    """Return a row of the table; a project of 20 series is 20 of the years, which are independent."""
+    number, design, years = case
+    scores, size = SCORES[number], 120 if design == "6 hours" else 30
+    rng = np.random.default_rng([1, number, DESIGNS.index(design)])
+    single = pooled = 0
+    for _ in range(years):
+        batches, per_year = _year(rng, scores, size, design)
+        if find_changes(batches, size=DROP, per_year=per_year):  # what the stricter threshold reports is among these
+            single += 1
+            pooled += bool(find_changes(batches, size=DROP, per_year=per_year, series=20))
+    return f"| {scores.name} | {size} | {design} | {single / years:.1%} | {1 - (1 - pooled / years) ** 20:.1%} |"
 
 
 def _oracle_delays(null: Values, changed: Values, scores: Scores, size: int, planted: int, alpha: float) -> list[int]:

@@ -8,7 +8,8 @@ statistic of Shiryaev and Roberts, Pollak 1985), however often one looks.
 
 Assumed: batches are independent and have the same distribution until it changes, and means of `MIN_SAMPLES` samples are
 normal after a correction for skewness. Days that differ more than their samples explain are allowed for, if that is as
-common before as after: the variance of a mean is multiplied by the observed dispersion of successive batches.
+common before as after: the variance of a mean is multiplied by the observed dispersion of successive batches, without
+the two between which the change is.
 """
 
 from __future__ import annotations
@@ -226,13 +227,14 @@ class _Scan:
         usable &= before >= MIN_SAMPLES
         after = np.maximum(self.counts[ends][:, None] - before, 1e-9)
         difference = (self.sums[ends][:, None] - self.sums[k]) / after - self.sums[k] / before
-        pairs = ends - 1
-        ratios = (self.earlier[0] + self.ratios[pairs]) / np.maximum(self.earlier[1] + pairs, 1)
+        pairs = (ends - 1)[:, None]  # of successive batches, without the pair that the change is between
+        ratios = self.earlier[0] + self.ratios[pairs] - (self.ratios[k] - self.ratios[k - 1])
+        dispersion = ratios / np.maximum(self.earlier[1] + pairs - 1, 1)
         cubic = self.cubes[ends] / np.maximum(self.cubic_freedom[ends], 1)
         with np.errstate(divide="ignore", invalid="ignore"):
             scale = variance[:, None] * (1 / after + 1 / before)
             skew = cubic[:, None] * (1 / after**2 - 1 / before**2) / scale**1.5
-            error = np.sqrt(scale * np.maximum(ratios / variance, 1.0)[:, None])
+            error = np.sqrt(scale * np.maximum(dispersion / variance[:, None], 1.0))
             score = _normal_score(difference / error, skew)
         return np.where(usable, score, 0.0), np.where(usable, error, np.inf), size
 

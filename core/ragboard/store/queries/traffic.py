@@ -170,7 +170,8 @@ def new_unsupported(
     """
     rows = connection.execute(
         "WITH found AS MATERIALIZED (SELECT t.evaluation_id, s.run_id, s.position, t.statement, t.text, v.verdict,"
-        " s.sample_id, s.question, s.time, hash(regexp_replace(lower(t.text), '[^\\p{L}\\p{N}]+', ' ', 'g')) AS key"
+        " s.sample_id, s.question, s.time,"
+        " hash(trim(regexp_replace(lower(t.text), '[^\\p{L}\\p{N}]+', ' ', 'g'))) AS key"
         " FROM (SELECT unnest($evaluations) AS evaluation_id, unnest($runs) AS run_id) e"
         " JOIN samples s USING (run_id)"
         " JOIN statements t ON t.evaluation_id = e.evaluation_id AND t.position = s.position AND t.side = 'response'"
