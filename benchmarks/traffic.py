@@ -13,14 +13,14 @@ import sys
 import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
 from ragboard import EvaluationOptions, Passage, Run, Sample, Store, evaluate_run
-from ragboard.evaluation.engine import Metric
 from ragboard.judges import JudgeOptions, panel_named
-from ragboard.metrics import metrics_named
+from ragboard.metrics import Metric, metrics_named
 
 BATCH, REPETITIONS, SMALL = 100, 5, 1_000
 METRICS: tuple[Metric, ...] = metrics_named(["overlap.length_ratio", "overlap.context_overlap", "overlap.token_f1"])
@@ -52,7 +52,8 @@ def main(size: int) -> None:
         sizes = {"small": SMALL, "large": size}
         stores = {name: Store(Path(folder) / name) for name in sizes}
         panel = panel_named(JudgeOptions())
-        appended, evaluated = ({name: [] for name in stores} for _ in range(2))
+        appended: dict[str, list[float]] = {name: [] for name in stores}
+        evaluated: dict[str, list[float]] = {name: [] for name in stores}
         for name, store in stores.items():
             for first in range(0, sizes[name], 50_000):
                 store.append(Run(name="chat", samples=samples(first, min(50_000, sizes[name] - first))))
@@ -60,16 +61,11 @@ def main(size: int) -> None:
         for repetition in range(REPETITIONS):
             for name, store in stores.items():
                 batch = samples(sizes[name] + repetition * BATCH, BATCH)
-                appended[name].append(
-                    timed(lambda store=store, batch=batch: store.append(Run(name="chat", samples=batch)))
-                )
+                appended[name].append(timed(partial(store.append, Run(name="chat", samples=batch))))
                 run_id = store.resolve("chat").run_id
                 new = store.positions(run_id, sizes[name] + repetition * BATCH)
                 options = EvaluationOptions(only=new)
-                work = lambda store=store, run_id=run_id, options=options: evaluate_run(  # noqa: E731
-                    store, run_id, METRICS, panel, options
-                )
-                evaluated[name].append(timed(work))
+                evaluated[name].append(timed(partial(evaluate_run, store, run_id, METRICS, panel, options)))
         for what, times in (("append", appended), ("evaluate", evaluated)):
             large, small = median(times["large"]), median(times["small"])
             print(f"{what} {BATCH} samples: {large:.2f} s in {size:,}, {large / small:.2f} times that in {SMALL:,}")
@@ -83,9 +79,7 @@ def main(size: int) -> None:
         for _ in range(REPETITIONS):
             for name, words in commands.items():
                 command = [sys.executable, "-m", "ragboard", *words, "--store", str(store.folder)]
-                seconds[name].append(
-                    timed(lambda command=command: subprocess.run(command, check=True, capture_output=True))
-                )
+                seconds[name].append(timed(partial(subprocess.run, command, check=True, capture_output=True)))
         ratio = median(seconds["evaluate"]) / median(seconds["runs"])
         print(f"evaluate with nothing to do: {ratio:.2f} times `ragboard runs` ({median(seconds['runs']):.2f} s)")
 
