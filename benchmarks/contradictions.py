@@ -72,7 +72,7 @@ TEXTS: dict[str, Callable[[Path], Statements]] = {
     "MTRAG, statements of answers": mtrag,
     "CLAPNQ, statements of human answers": clapnq,
     "FActScore, facts against another biography": biographies,
-    "the sample's statements": lambda _: labelled(sample_folder() / "labels" / "statements.jsonl", "verdict"),
+    "statements of the sample data": lambda _: labelled(sample_folder() / "labels" / "statements.jsonl", "verdict"),
 }
 
 

@@ -206,9 +206,7 @@ def label_file_line(runs: Iterable[RunSummary]) -> None:
     found = next(iter(sorted(files, key=lambda one: one.agreement.id not in own)), None)
     if found is None:
         return
-    labelled = {"pairs": "compared answers", "statements": "labelled statements"}.get(
-        found.agreement.form, "graded answers"
-    )
+    labelled = {"pairs": "human preferences", "statements": "human labels"}.get(found.agreement.form, "human grades")
     with st.container(horizontal=True, vertical_alignment="center"):
         name = shortened(found.agreement.name)
         of = "of these answers" if found.agreement.id in own else "of other answers"

@@ -129,7 +129,11 @@ def _panels(run: RunRef, before: tuple[tuple[str, bool], ...]) -> None:
     for live in found:
         panel(live, run)
     if any(live.under_way for live in found):
-        plain("The scores below are of the samples evaluated so far. Reload the page for newer ones.", "note")
+        plain(
+            "The scores below are of the samples evaluated so far. They change when the evaluation ends, or when you"
+            " reload the page.",
+            "note",
+        )
 
 
 def _lines(before: tuple[tuple[str, bool], ...]) -> None:

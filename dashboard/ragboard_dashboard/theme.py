@@ -65,9 +65,11 @@ STYLE = """<style>
 [data-testid=stExpandSidebarButton] { gap: 0.3rem; width: auto !important; }
 [data-testid=stExpandSidebarButton]::after { content: "Menu"; font-size: 1rem; }
 [data-testid=stFileUploaderDropzoneInstructions] span { white-space: normal; overflow: visible; }
+@media (max-width: 640px), (pointer: coarse) {
+  button kbd { display: none !important; } /* no keyboard: no shortcut */
+}
 @media (max-width: 640px) {
   :has(> [class*="st-key-first-on-phones"]) { order: -1; }
-  button kbd { display: none; } /* no keyboard: no shortcut */
   .st-key-beside-on-phones [data-testid=stHorizontalBlock] { row-gap: 0.5rem; }
   .st-key-beside-on-phones [data-testid=stColumn] { min-width: calc(50% - 1rem); flex: 1 1 calc(50% - 1rem); }
   [data-testid=stButtonGroup] > div { flex-wrap: wrap; }

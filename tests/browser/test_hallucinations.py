@@ -36,7 +36,7 @@ def test_the_address_holds_the_filters_and_a_group_leads_to_its_statements(
 ) -> None:
     kept(store, tmp_path, "one", "two")
     page = settled(open_page(f"{dashboard}/hallucinations?runs=two&q=million"))
-    expect(page.get_by_role("heading", name="1 of 1 statements are not supported (rule-based)")).to_be_visible()
+    expect(page.get_by_role("heading", name="1 of 1 statement is not supported (rule-based)")).to_be_visible()
     page.goto(f"{dashboard}/hallucinations")
     expect(page.get_by_text("two", exact=True).first).to_be_visible()  # the runs of the newest dataset
     settled(page).get_by_role("button", name="Filters").click()

@@ -192,9 +192,9 @@ def test_a_sample_read_again_is_the_same() -> None:
 
 
 def test_a_metric_that_was_not_evaluated_is_named_with_those_that_were() -> None:
-    with pytest.raises(NotFoundError, match=r"'refusal' was not evaluated; there are ragas\.faithfulness"):
+    with pytest.raises(NotFoundError, match=r"'refusal' was not evaluated; evaluated metrics: ragas\.faithfulness"):
         evaluate([replace(make_sample(1))], metrics=["faithfulness"])["refusal"]
-    with pytest.raises(NotFoundError, match=r"'nonsense' was not evaluated; there are ragas\.faithfulness"):
+    with pytest.raises(NotFoundError, match=r"'nonsense' was not evaluated; evaluated metrics: ragas\.faithfulness"):
         evaluate([make_sample(1)], metrics=["faithfulness"])["nonsense"]
 
 

@@ -121,13 +121,21 @@ EVALUATED_WITH = {
 }
 """Columns that rules use besides metrics, each with the metric whose evaluation gives its values."""
 
+LOSSES = ("lost-in-retrieval", "lost-in-generation")
+"""Rules that say which component loses more of the references' claims."""
 UNGROUNDED = ("unfaithful", "contradicts-passages")
 """Rules about statements that the passages do not support; their findings come before all hints."""
 Component: TypeAlias = Literal["retriever", "generator", "answers"]
-SAME_PASSAGES_ADVICE = (
-    "Change the generator: its prompt (use only the passages, refuse if they do not help) or its model. Read the"
-    " unsupported statements first."
-)
+ATTRIBUTED_ADVICE: Mapping[Component, str] = {
+    "generator": (
+        "Change the generator: its prompt (use only the passages, refuse if they do not help) or its model. Read the"
+        " unsupported statements first."
+    ),
+    "retriever": (
+        "Change the retriever: no prompt can bring back what was not retrieved. Until then, let the generator refuse if"
+        " the passages do not help."
+    ),
+}
 COMPONENTS: Mapping[Component, str] = {
     "retriever": "the retriever",
     "generator": "the generator",
@@ -262,14 +270,14 @@ class Finding:
     @property
     def advice(self) -> str:
         """What to try in order to fix it."""
-        return SAME_PASSAGES_ADVICE if self.evidence else self.rule.advice
+        return ATTRIBUTED_ADVICE[self.component] if self.evidence else self.rule.advice
 
     @property
     def impact_text(self) -> str:
         """The minimum impact over all samples, and how it was computed; empty if it rounds to 0%.
 
-        `at least 15% of an average answer's statements (lower bound of the 95% CI; 4 of 98 samples have no value and
-        count as unaffected)`.
+        `at least 15% of an average answer's statements (lower bound of the 95% CI; 4 of 98 samples, unscored or not
+        concerned, count as unaffected)`.
         """
         unit = QUANTITIES[self.rule.quantity].unit
         if self.min_impact < 0.005:
@@ -562,6 +570,7 @@ def diagnose(store: Store, run: RunRef) -> Diagnosis:
     other = None
     if any(finding.rule.id == "unfaithful" for finding in (*findings, *suspected)):
         other = more_faithful_run(store, run, summary)
+    loss = next((finding for finding in findings if finding.rule.id in LOSSES), None)
     missing = dict.fromkeys(metric for rule in not_triggered for metric in rule.missing)
     verdicts: Mapping[Label, int] = {}
     questions: tuple[QuestionIssue, ...] = ()
@@ -569,7 +578,7 @@ def diagnose(store: Store, run: RunRef) -> Diagnosis:
     with store.database.read() as connection:
 
         def with_samples(given: Iterable[Finding]) -> tuple[Finding, ...]:
-            evidenced = (_with_evidence(finding, other) for finding in given)
+            evidenced = (_with_evidence(finding, other, loss) for finding in given)
             return tuple(_with_samples(connection, finding, run, columns, positions) for finding in evidenced)
 
         triggered, suspected = with_samples(findings), with_samples(suspected)
@@ -754,7 +763,9 @@ def _with_impact(finding: Finding, columns: Columns) -> Finding:
     shares_below = rule.side == "below" and quantity.bounds == SHARE_BOUNDS
     loss = end if rule.side == "above" else (1 - end if shares_below else -end)
     without = int((~valued).sum())
-    count = f"; {without:,} of {valued.size:,} samples have no value and count as unaffected" if without else ""
+    count = ""
+    if without:
+        count = f"; {without:,} of {valued.size:,} samples, unscored or not concerned, count as unaffected"
     basis = f"(lower bound of the 95% CI{count})"
     return replace(finding, min_impact=max(0.0, loss * float(valued.mean())), min_impact_basis=basis)
 
@@ -766,11 +777,17 @@ def _hint_reason(finding: Finding, run: RunRef, rule_based: Collection[str]) -> 
     return UNVALIDATED if quantity.reference and evaluations & set(rule_based) else ""
 
 
-def _with_evidence(finding: Finding, other: MoreFaithfulRun | None) -> Finding:
-    """Attribute unsupported statements to the generator if another run is more faithful with the same passages."""
-    if other is None or finding.rule.id != "unfaithful":
-        return finding
-    return replace(finding, component="generator", evidence=str(other))
+def _with_evidence(finding: Finding, other: MoreFaithfulRun | None, loss: Finding | None) -> Finding:
+    """Attribute unsupported statements to the generator if another run is more faithful with the same passages.
+
+    Without such a run, attribute them to the component that loses more of the references' claims, if a rule says so.
+    """
+    if finding.rule.id == "unfaithful" and other:
+        return replace(finding, component="generator", evidence=str(other))
+    if finding.rule.id == "unfaithful" and loss:
+        hint = " This is a hint." if loss.hint_reason else ""
+        return replace(finding, component=loss.component, evidence=f"{loss.sentence}{hint}")
+    return finding
 
 
 def _with_samples(

@@ -176,8 +176,10 @@ def hallucinations(store: Store, query: HallucinationQuery) -> HallucinationPage
         for statement in page
     )
     total = sum(labels.get(label, 0) for label in query.labels)
-    judge = " (rule-based)" if total and all(judged.heuristic for _, judged, _ in shown.values()) else ""
-    sentence = f"{total:,} of {sum(labels.values()):,} statements are {query.verdict or 'not supported'}{judge}"
+    judge = " (rule-based)" if labels and all(judged.heuristic for _, judged, _ in shown.values()) else ""
+    every = sum(labels.values())
+    statements = "1 statement is" if every == 1 else f"{every:,} statements are"
+    sentence = f"{total:,} of {statements} {query.verdict or 'not supported'}{judge}"
     if query.miscited:
         verb, which = ("cites", "statement") if total == 1 else ("cite", "statements")
         sentence = (

@@ -27,7 +27,7 @@ from ragboard.stats import estimate_text
 from ragboard.stats.pairwise import Ties
 from ragboard.store import Store
 
-__all__ = ["agree_with_people"]
+__all__ = ["agree_with_labels"]
 
 
 @click.command("agree")
@@ -56,7 +56,7 @@ __all__ = ["agree_with_people"]
 @plugin_option
 @store_option
 @as_json
-def agree_with_people(
+def agree_with_labels(
     file: str,
     judge_options: JudgeOptions,
     names: str | None,
@@ -142,9 +142,9 @@ def _print_pairs(found: PreferenceReport) -> None:
     dimensions = found.stored.dimensions
     click.echo(one_line(f"{found.stored.items:,} pairs judged by {found.stored.agreement.judge}; {_ties(found)}"))
     rows = [[line.scorer.name, *(_cell(line.cells.get(name)) for name in dimensions)] for line in found.lines]
-    if any(people.accuracy for people in found.annotators.values()):
+    if any(one.accuracy for one in found.annotators.values()):
         rows.append(
-            ["annotators, each vs the others", *(_human_ceiling(found.annotators[name]) for name in dimensions)]
+            ["annotators, each vs the others", *(_annotator_accuracy(found.annotators[name]) for name in dimensions)]
         )
     rows += [
         [f"{line.name}, published", *(_published(line.accuracy.get(name)) for name in dimensions)]
@@ -181,8 +181,8 @@ def _cell(cell: PairCell | None) -> str:
     return f"{estimate_text(cell.accuracy.accuracy, cell.interval, '.2f')}, n = {cell.accuracy.n}{extra}"
 
 
-def _human_ceiling(people: PairAnnotators) -> str:
-    found = people.accuracy
+def _annotator_accuracy(annotators: PairAnnotators) -> str:
+    found = annotators.accuracy
     return "-" if found is None or found.accuracy is None else estimate_text(found.accuracy, found.bootstrap, ".2f")
 
 
@@ -215,11 +215,11 @@ def _print_votes(found: PreferenceReport) -> None:
         if any(votes):
             rows.append([line.scorer.name, *(_correlations(vote) for vote in votes)])
     if rows:
-        people = [found.annotators[name].votes for name in found.stored.dimensions]
+        votes_of_annotators = [found.annotators[name].votes for name in found.stored.dimensions]
         click.echo()
         print_table(
             ["score difference (B - A) with votes", *found.stored.dimensions],
-            [*rows, ["annotators with each other", *(_correlations(one) for one in people)]],
+            [*rows, ["annotators with each other", *(_correlations(one) for one in votes_of_annotators)]],
         )
         click.echo("Pearson, Spearman, Kendall; CIs with --json")
 
@@ -239,11 +239,11 @@ def _print_grades(found: GradeReport) -> None:
         )
     )
     rows = [_grade_row(line) for line in found.lines]
-    people = found.annotators.ratings
-    if people:
-        numbers = (people.auroc, people.kappa, people.weighted_kappa)
-        both = (people.correlations.pearson, people.correlations.kendall)
-        middle = [_plain_number(both[0]), _measure(people.correlations.spearman), _plain_number(both[1])]
+    ratings = found.annotators.ratings
+    if ratings:
+        numbers = (ratings.auroc, ratings.kappa, ratings.weighted_kappa)
+        both = (ratings.correlations.pearson, ratings.correlations.kendall)
+        middle = [_plain_number(both[0]), _measure(ratings.correlations.spearman), _plain_number(both[1])]
         rows.append(["annotators, each vs the others", "", *middle, *map(_measure, numbers), ""])
     print_table(
         ["", "unscored", "Pearson", "Spearman", "Kendall", "AUROC", "kappa", "weighted kappa", "threshold"], rows

@@ -67,7 +67,7 @@ order_option = click.option("--order", metavar="RUN,RUN,...", help="Known rankin
     "--from",
     "file",
     type=click.Path(path_type=Path, readable=False),
-    help="Label file to use instead of the labels in the store: JSON Lines, or an ARES TSV or CSV.",
+    help="Label file to use instead of the labels in the store: JSON Lines, or TSV or CSV with ARES's columns.",
 )
 @design_option
 @pool_option

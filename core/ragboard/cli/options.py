@@ -203,7 +203,7 @@ _JUDGE_OPTIONS = (
         "--verify",
         envvar="RAGBOARD_VERIFY",
         show_envvar=True,
-        help="Judge that verifies statements.  [local, local:MODEL, ...]",
+        help="Judge that verifies statements, such as local or local:MODEL.",
     ),
     click.option(
         "--embed",

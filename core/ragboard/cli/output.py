@@ -1,4 +1,4 @@
-"""Print tables for people and JSON for programs. Control characters in texts from users and models are removed."""
+"""Print tables for readers and JSON for programs, without control characters from texts of users and models."""
 
 from __future__ import annotations
 

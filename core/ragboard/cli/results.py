@@ -384,8 +384,8 @@ def export(
 ) -> None:
     """Export a table of RUNs to a file.
 
-    --what samples and --what statements need one run, comparison and pairs need two, and metrics needs no run. runs
-    takes any number of runs.
+    The tables samples and statements need one RUN, comparison and pairs need two, runs takes any number, and metrics
+    takes none.
 
     The formats ragchecker, ragas and deepeval write one run for these tools. langfuse, langsmith, mlflow and phoenix
     write one line per score, for the traces that the run was imported from.

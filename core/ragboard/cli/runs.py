@@ -257,13 +257,13 @@ def show(
         return
     summary = run_summary(store, ref, unscored=unscored)
     groups = _groups(store, ref, summary, by, unscored) if by else {}
-    people, draws = overruled_verdicts(store, summary), self_agreement(store, ref)
+    overruled, draws = overruled_verdicts(store, summary), self_agreement(store, ref)
     shares, bundled = truthfulness_shares(store, ref), bundling(store, ref)
     if as_json:
-        data = {"people": people, "self_agreement": draws, "bundling": bundled, "truthfulness": shares}
+        data = {"people": overruled, "self_agreement": draws, "bundling": bundled, "truthfulness": shares}
         print_json({**run_json(summary), **data, "groups": groups})
         return
-    _print_run(summary, people)
+    _print_run(summary, overruled)
     for share in shares:
         click.echo(one_line(str(share)))
     for spec, found in groups.items():
@@ -290,7 +290,7 @@ def _groups(
     return {spec: breakdown(store, ref, spec, categories[by], unscored=unscored) for spec in summary.metrics}
 
 
-def _print_run(summary: RunSummary, people: OverruledVerdicts) -> None:
+def _print_run(summary: RunSummary, overruled: OverruledVerdicts) -> None:
     click.echo(f"{one_line(summary.name)}: {summary.samples} samples of {one_line(summary.dataset)}")
     click.echo(f"judge: {_judge(summary)}")
     for what, text in (("tags", ", ".join(summary.tags)), ("notes", summary.notes)):
@@ -299,7 +299,7 @@ def _print_run(summary: RunSummary, people: OverruledVerdicts) -> None:
         click.echo(one_line(f"  {key} = {value}"))
     if summary.clustered:
         click.echo(f"intervals are clustered by {summary.clustered}")
-    _print_metrics(summary, people)
+    _print_metrics(summary, overruled)
     score = ragas_score(summary.metrics)
     if isinstance(score, Score):
         click.echo(f"ragas score: {score.value:.3f} ({score.counted})")
@@ -312,13 +312,13 @@ def _print_run(summary: RunSummary, people: OverruledVerdicts) -> None:
         click.echo(one_line(f"cost: {summary.usage}"))
 
 
-def _print_metrics(summary: RunSummary, people: OverruledVerdicts) -> None:
+def _print_metrics(summary: RunSummary, overruled: OverruledVerdicts) -> None:
     for spec, metric in summary.metrics.items():
         reasons = ", ".join(f"{count} {reason}" for reason, count in metric.unscored.items())
         shown = show_summary(metric, summary.other_judge_note(spec))
         click.echo(one_line(f"{spec}: {shown}{f' (unscored: {reasons})' if reasons else ''}"))
-        if spec in people.metrics:
-            click.echo(f"  with {people.in_words}: {show_summary(people.metrics[spec])}")
+        if spec in overruled.metrics:
+            click.echo(f"  with {overruled.in_words}: {show_summary(overruled.metrics[spec])}")
     for spec, metric in summary.file_scores.items():
         click.echo(one_line(f"{spec}: {show_summary(metric)} (from the run file)"))
 

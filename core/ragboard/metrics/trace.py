@@ -102,7 +102,7 @@ class Relevance(_TraceMetric):
 
     name: ClassVar[str] = "relevance"
     title: ClassVar[str] = "TRACe relevance"
-    formula: ClassVar[str] = "|R| / T: helpful sentences / all sentences of the passages"
+    formula: ClassVar[str] = "|R| / |T|: helpful sentences / all sentences of the passages"
     category: ClassVar[Category] = "focus"
     requires: ClassVar[tuple[Column, ...]] = ("contexts",)
     calls: ClassVar[str] = SELECTS
@@ -127,7 +127,7 @@ class Utilization(_TraceMetric):
 
     name: ClassVar[str] = "utilization"
     title: ClassVar[str] = "TRACe utilization"
-    formula: ClassVar[str] = "|U| / T: sentences that the answer uses / all sentences of the passages"
+    formula: ClassVar[str] = "|U| / |T|: sentences that the answer uses / all sentences of the passages"
     category: ClassVar[Category] = "use"
     calls: ClassVar[str] = VERIFIES
     more_passages: ClassVar[MorePassages] = "falls"

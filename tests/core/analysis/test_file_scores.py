@@ -253,6 +253,6 @@ def test_what_each_passage_says_by_itself_is_shown_apart_from_a_joint_verdict(st
     ]
     shown = invoke(store, "show", "six", "1")
     assert (
-        "  2 ✓ supported by one passage: Two.\n      supported by passage 2 (each passage judged on its own)" in shown
+        "  2 ✓ supported by one passage: Two.\n      supported by passage 2 (each passage judged separately)" in shown
     )
     assert "not judged:" not in shown

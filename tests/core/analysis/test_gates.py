@@ -46,5 +46,5 @@ def test_a_name_is_enough_where_one_metric_has_it(name: str, spec: str) -> None:
 def test_an_ambiguous_or_unknown_name_is_refused_with_the_candidates() -> None:
     with pytest.raises(SettingError, match=r"ambiguous: ragas\.faithfulness or ragchecker\.faithfulness"):
         resolve_spec("faithfulness", SPECS)
-    with pytest.raises(NotFoundError, match=r"there are ragas\.faithfulness, "):
+    with pytest.raises(NotFoundError, match=r"available: ragas\.faithfulness, "):
         resolve_spec("nope", SPECS)

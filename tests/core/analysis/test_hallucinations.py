@@ -99,8 +99,8 @@ def test_the_sentence_counts_what_is_shown_and_hedges_where_every_judge_is_rule_
     assert sentence(verdict="contradicted") == "0 of 6 statements are contradicted"
     keep(two, "c", ["It is older."], PlainJudge(heuristic=True))
     assert sentence() == "5 of 7 statements are not supported"
-    assert sentence(runs=(two.resolve("c"),)) == "1 of 1 statements are not supported (rule-based)"
-    assert sentence(runs=(two.resolve("c"),), verdict="contradicted") == "0 of 1 statements are contradicted"
+    assert sentence(runs=(two.resolve("c"),)) == "1 of 1 statement is not supported (rule-based)"
+    assert sentence(runs=(two.resolve("c"),), verdict="contradicted") == "0 of 1 statement is contradicted (rule-based)"
 
 
 def test_an_empty_store_has_none(store: Store) -> None:

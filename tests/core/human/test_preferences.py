@@ -114,7 +114,7 @@ def test_duels_are_mcnemar_against_one_contender_corrected_for_their_number() ->
         "good": False,
         "bad": True,
     }
-    with pytest.raises(SettingError, match="no scorer is called 'nobody'; there are good, bad"):
+    with pytest.raises(SettingError, match="no scorer is called 'nobody'; available: good, bad"):
         preference_report(heard(votes, {"good": right, "bad": wrong}), against="nobody")
 
 

@@ -83,18 +83,17 @@ class Claim:
         spans |= {
             self._word_around(figure.start, figure.end) for figure in self.reading.figures if figure.key in requested
         }
-        text, phrases = self.reading.text, list[tuple[int, int]]()
+        text, phrases, named = self.reading.text, list[tuple[int, int]](), set[str]()
         for start, end in sorted(spans):
-            if any(first <= start and end <= last for first, last in spans - {(start, end)}):
+            folded = text[start:end].casefold()
+            if folded in named or any(first <= start and end <= last for first, last in spans - {(start, end)}):
                 continue
+            named.add(folded)
             if phrases and end - phrases[-1][0] <= MAX_PHRASE_CHARS and self._continues(phrases[-1], start):
                 phrases[-1] = (phrases[-1][0], end)
             else:
                 phrases.append((start, end))
-        by_folded: dict[str, str] = {}
-        for start, end in phrases:
-            by_folded.setdefault(text[start:end].casefold(), text[start:end])
-        return list(by_folded.values())
+        return [text[start:end] for start, end in phrases]
 
     def _continues(self, phrase: tuple[int, int], start: int) -> bool:
         """Return whether the word at `start` is next to a phrase, or part of the same name."""

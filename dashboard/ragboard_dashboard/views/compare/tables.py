@@ -125,9 +125,7 @@ def cost_data(compared: Comparison) -> dict[str, Any]:
 
 def grades_data(compared: Comparison) -> dict[str, Any]:
     """Return what the component draws of annotators' grades, whose ranges are unknown."""
-    caption = (
-        "Human grades from both run files, not the judge's. With several annotators, their mean. Higher is better."
-    )
+    caption = "Human grades from the run files, not the judge's. With several annotators, their mean. Higher is better."
     return _columns_data([_without_warning(one) for one in compared.grades], "Grade", caption)
 
 

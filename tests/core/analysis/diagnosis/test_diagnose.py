@@ -121,6 +121,14 @@ def test_the_truth_of_a_made_run_is_said(store: Store, texts: object, says: set[
     assert found.missing == ()
 
 
+def test_unsupported_statements_are_attributed_to_what_loses_more_of_the_references(store: Store) -> None:
+    found = diagnose(store, keep(store, make_run("made", knowing)))
+    unfaithful = next(one for one in found.findings if one.rule.id == "unfaithful")
+    loss = next(one for one in found.findings if one.rule.id == "lost-in-retrieval")
+    assert (unfaithful.component, unfaithful.evidence) == ("retriever", f"{loss.sentence} This is a hint.")
+    assert unfaithful.advice.startswith("Change the retriever: ")
+
+
 def test_where_all_is_well_every_rule_is_silent_with_its_reason(store: Store) -> None:
     found = diagnose(store, keep(store, make_run("made", well)))
     assert found.findings == ()
