@@ -418,7 +418,7 @@ class Store:
                 "SELECT DISTINCT position FROM scores WHERE evaluation_id = ? AND position BETWEEN ? AND ?",
                 [evaluation_id, first, MAX_POSITION if last is None else last],
             ).fetchnumpy()["position"]
-        return frozenset(positions.tolist())
+        return frozenset(int(position) for position in positions)
 
     def covered_count(self, evaluation_id: str) -> int:
         """Return the number of samples that an evaluation has results for."""
