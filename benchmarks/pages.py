@@ -137,7 +137,7 @@ def loads(
             found: Times = times if repeat >= 0 else defaultdict(list)  # the first round is a warm-up
             for shown in PATHS:
                 for name, (address, _) in running.items():
-                    _twice(contexts[name], address, stores.get(name), name, shown if name else "Empty", found)
+                    twice(contexts[name], address, stores.get(name), name, shown if name else "Empty", found)
             for name in stores:
                 found[name, "Sample", "anew"].append(opening(contexts[name], running[name][0], repeat + 1))
         return {name: memory_of(pid) for name, (_, pid) in running.items()}
@@ -150,7 +150,8 @@ def servers(stores: dict[str, Path], script: Path) -> Generator[dict[str, tuple[
         yield {name: stack.enter_context(server(folder, script)) for name, folder in (("", None), *stores.items())}
 
 
-def _twice(context: BrowserContext, address: str, folder: Path | None, name: str, shown: str, times: Times) -> None:
+def twice(context: BrowserContext, address: str, folder: Path | None, name: str, shown: str, times: Times) -> None:
+    """Open a page after a write to its store, and again."""
     if folder:
         os.utime(folder / "ragboard.duckdb")  # as after a write: clears the server's caches
     times[name, shown, "anew"].append(load(context, address, shown))

@@ -41,6 +41,7 @@ from ragboard.analysis import (
     list_runs,
     metric_descriptions,
     most_changed,
+    new_statements,
     overruled_verdicts,
     pair_position,
     pair_report,
@@ -54,8 +55,12 @@ from ragboard.analysis import (
     samples_sql,
     scatter,
     self_agreement,
+    series_states,
     set_threshold,
     store_tables,
+    traffic_columns,
+    traffic_groups,
+    traffic_trend,
     truthfulness_shares,
     unpaired_samples,
     unsupported_statements,
@@ -213,6 +218,11 @@ get_datasets = cached(4)(datasets)
 get_graded_runs = cached(4)(graded_runs)
 get_dataset = shared()(dataset_of)
 get_trend = cached(16, spinner="Comparing runs")(dataset_trend)
+get_series_states = cached(4, spinner="Looking for changes")(series_states)
+get_traffic_trend = cached(16)(traffic_trend)
+get_traffic_columns = cached(16)(traffic_columns)
+get_traffic_groups = cached(16)(traffic_groups)
+get_new_statements = cached(8)(new_statements)
 _pairing = shared()(pair_runs)
 
 

@@ -50,6 +50,7 @@ PAGES = (
     Page("estimate", "Estimate", "straighten", "Trust"),
     Page("upload", "Upload", "upload_file", "More", only_writable=True),
     Page("dataset", "Datasets", "quiz", "More"),
+    Page("trend", "Trends", "timeline", "More"),
     Page("query", "Query", "database", "More"),
     Page("metrics", "Metrics", "functions", "More"),
 )

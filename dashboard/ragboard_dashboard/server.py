@@ -12,7 +12,7 @@ import time
 import webbrowser
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -23,11 +23,13 @@ import streamlit as st
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from ragboard.analysis import series_states
 from ragboard.collector import CollectorOnDemand, EndpointOptions, TraceEndpoint
 from ragboard.errors import SettingError, StoreBusyError, StoreError
+from ragboard.export.prometheus import CONTENT_TYPE, prometheus_text
 from ragboard.store import Store
 from ragboard_dashboard.pages import PAGES
 from ragboard_dashboard.security import RequestGuard, names_of, security_headers
@@ -35,7 +37,16 @@ from ragboard_dashboard.settings import LOOPBACK, ServerSettings, keep_settings,
 from ragboard_dashboard.theme import DARK, LIGHT, OPTIONS
 from ragboard_dashboard.ticks import PageKeeper
 
-__all__ = ["app_of", "find_problem", "free_port", "health_route", "serve", "server_options", "wait_until_healthy"]
+__all__ = [
+    "app_of",
+    "find_problem",
+    "free_port",
+    "health_route",
+    "metrics_route",
+    "serve",
+    "server_options",
+    "wait_until_healthy",
+]
 
 FIRST_PORT = 8501
 APP = Path(__file__).with_name("app.py")
@@ -107,7 +118,7 @@ def app_of(given: ServerSettings, script: Path = APP, *, traces: EndpointOptions
     guard = Middleware(RequestGuard, names=names_of(given), headers=security_headers())
     start, *others = (page.slug for page in PAGES)
     pages = [Route(f"/{slug}", _first_paint) for slug in ("", *others)]
-    routes = [health_route, Route(f"/{start}", _redirect_to_start), *pages]
+    routes = [health_route, metrics_route, Route(f"/{start}", _redirect_to_start), *pages]
     middleware = [guard, Middleware(PageKeeper)]
     if traces is None:
         return st.App(script, routes=routes, middleware=middleware)
@@ -153,6 +164,23 @@ def _unavailable(reason: str) -> JSONResponse:
     return JSONResponse({"status": "unavailable", "reason": reason}, status_code=503)
 
 
+def _metrics(_request: Request) -> Response:
+    """Return the state of live traffic for Prometheus, or 503 if the store cannot be read."""
+    try:
+        store = Store(settings().store, wait=WAIT_SECONDS)
+        return Response(_metrics_of(settings().store, store.version), media_type=CONTENT_TYPE)
+    except StoreBusyError:
+        return _unavailable("the store is busy: another process has kept it open")
+    except StoreError:
+        return _unavailable("the store cannot be read: see the server's log, or run `ragboard doctor`")
+
+
+@lru_cache(maxsize=1)
+def _metrics_of(folder: Path, _version: str) -> str:
+    return prometheus_text(series_states(Store(folder, wait=WAIT_SECONDS)))
+
+
+metrics_route = Route("/metrics", _metrics, methods=["GET"])
 health_route = Route("/health", _health, methods=["GET"])
 
 

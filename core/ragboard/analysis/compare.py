@@ -68,6 +68,7 @@ __all__ = [
     "MetricComparison",
     "RefusalComparison",
     "compare_runs",
+    "config_differences",
     "cost_texts",
     "detectable_in_words",
     "grades_in_words",
@@ -351,7 +352,7 @@ def compare_runs(
         by_question=paired.by_question,
         unpaired_a=unpaired_of(unpaired, "A"),
         unpaired_b=unpaired_of(unpaired, "B"),
-        config=tuple(_config_differences(first.config, second.config)),
+        config=tuple(config_differences(first.config, second.config)),
         cautions=cautions,
         metrics=metrics,
         costs=costs,
@@ -588,7 +589,8 @@ def cost_texts(pairs: PairedDifference) -> tuple[str, str, str, str]:
     )
 
 
-def _config_differences(a: Mapping[str, JsonValue], b: Mapping[str, JsonValue]) -> Iterator[ConfigDifference]:
+def config_differences(a: Mapping[str, JsonValue], b: Mapping[str, JsonValue]) -> Iterator[ConfigDifference]:
+    """Yield the settings that differ."""
     for key in dict.fromkeys((*a, *b)):
         if a.get(key) != b.get(key):
             yield ConfigDifference(key=key, a=a.get(key), b=b.get(key))

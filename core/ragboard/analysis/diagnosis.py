@@ -45,9 +45,12 @@ from ragboard.store.queries.samples import (
     SampleQuery,
     SampleText,
     passage_counts,
+    position_end,
     question_count,
+    sample_positions,
     sample_texts,
 )
+from ragboard.store.queries.scores import Positions
 from ragboard.store.queries.statements import HallucinationQuery, matched_labels
 from ragboard.store.queries.statements import wrong_passages as most_wrong
 from ragboard.store.queries.values import category_values
@@ -539,14 +542,18 @@ def diagnose(store: Store, run: RunRef) -> Diagnosis:
         stated = stated_answerability(connection, run.run_id)
         answered = answered_unanswerable(connection, run.run_id, run.evaluation_of(FAITHFULNESS), stated)
         columns = {
-            **_input_columns(connection, run, summary.samples, INPUT_COLUMNS),
-            RETRIEVED_NOTHING: _retrieved_nothing(connection, run, summary.samples, stated),
+            **_input_columns(connection, run, INPUT_COLUMNS),
+            RETRIEVED_NOTHING: _retrieved_nothing(connection, run, stated),
         }
         if answered is not None:
-            columns[ANSWERS_UNANSWERABLE] = _by_position(answered, summary.samples)
+            columns[ANSWERS_UNANSWERABLE] = _by_position(answered, position_end(connection, run.run_id))
         by_column = {by: np.array(category_values(connection, run.run_id, by), dtype=np.object_) for by in categories}
         clusters = sample_clusters(connection, run.run_id)
+        positions = sample_positions(connection, run.run_id)
         judges = judged_by(connection, run.evaluations)
+    columns = {name: values[positions] for name, values in columns.items()}
+    by_column = {name: values[positions] for name, values in by_column.items()}
+    clusters = clusters and replace(clusters, of=clusters.of[positions])
     rule_based = {evaluation for evaluation, judged in judges.items() if judged.heuristic}
     worse, comparisons = weak_groups(columns, _different_columns(by_column), clusters)
     measured: dict[str, Interval | NoInterval | NotEvaluated] = {}
@@ -569,10 +576,12 @@ def diagnose(store: Store, run: RunRef) -> Diagnosis:
     questions: tuple[QuestionIssue, ...] = ()
     passages: tuple[PassageIssue, ...] = ()
     with store.database.read() as connection:
-        findings, suspected = (
-            [_with_samples(connection, _with_evidence(one, other, loss), run, columns) for one in found]
-            for found in (findings, suspected)
-        )
+
+        def with_samples(given: Iterable[Finding]) -> tuple[Finding, ...]:
+            evidenced = (_with_evidence(finding, other, loss) for finding in given)
+            return tuple(_with_samples(connection, finding, run, columns, positions) for finding in evidenced)
+
+        triggered, suspected = with_samples(findings), with_samples(suspected)
     if summary.judged:
         with matching(store, HallucinationQuery(runs=(run,))) as connection:
             verdicts = matched_labels(connection)
@@ -585,8 +594,8 @@ def diagnose(store: Store, run: RunRef) -> Diagnosis:
         question_count=asked,
         references=references,
         attribution_note=_attribution_note(references, columns, run, rule_based),
-        findings=tuple(sorted(findings, key=lambda finding: (bool(finding.hint_reason), -finding.min_impact))),
-        suspected=tuple(suspected),
+        findings=tuple(sorted(triggered, key=lambda finding: (bool(finding.hint_reason), -finding.min_impact))),
+        suspected=suspected,
         not_triggered=not_triggered,
         missing=tuple(metric for metric in missing if references or "reference" not in METRICS[metric].requires),
         unsupported=sum(count for verdict, count in verdicts.items() if verdict != "supported"),
@@ -598,23 +607,21 @@ def diagnose(store: Store, run: RunRef) -> Diagnosis:
     )
 
 
-def _retrieved_nothing(
-    connection: Connection, run: RunRef, samples: int, stated: Mapping[int, Answerability]
-) -> FloatArray:
-    """Return 1 for each question that retrieved nothing, and 0 for each question that retrieved something.
+def _retrieved_nothing(connection: Connection, run: RunRef, stated: Mapping[int, Answerability]) -> FloatArray:
+    """Return 1 for each question that retrieved nothing and can be answered, 0 for each that retrieved something.
 
     NaN for questions that labels or the file call unanswerable, and for all questions if the run has no passages.
     """
     counts = passage_counts(connection, run.run_id)
-    values = np.full(samples, np.nan)
+    values = np.full(position_end(connection, run.run_id), np.nan)
     if counts.values.any():
         values[counts.positions] = counts.values == 0
     values[[position for position, answerability in stated.items() if answerability not in ANSWERABLE]] = np.nan
     return values
 
 
-def _by_position(value_by_position: Mapping[int, bool], samples: int) -> FloatArray:
-    values = np.full(samples, np.nan)
+def _by_position(value_by_position: Mapping[int, bool], end: int) -> FloatArray:
+    values = np.full(end, np.nan)
     values[list(value_by_position)] = list(value_by_position.values())
     return values
 
@@ -630,7 +637,7 @@ def _different_columns(by_column: Mapping[str, NDArray[np.object_]]) -> dict[str
     return different
 
 
-def _input_columns(connection: Connection, run: RunRef, samples: int, names: Iterable[str]) -> Columns:
+def _input_columns(connection: Connection, run: RunRef, names: Iterable[str]) -> Columns:
     """Return the evaluated columns among `names`, including those without any value."""
     evaluated = {metric for _, metric in evaluated_metrics(connection, run.evaluations)}
     columns: dict[str, FloatArray] = {}
@@ -638,7 +645,7 @@ def _input_columns(connection: Connection, run: RunRef, samples: int, names: Ite
         if name in (RETRIEVED_NOTHING, ANSWERS_UNANSWERABLE):  # these need the run file, not only an evaluation
             continue
         metric = EVALUATED_WITH.get(name, name)
-        values = sample_values(connection, run, run.evaluation_of(metric), name, samples)
+        values = sample_values(connection, run, run.evaluation_of(metric), name)
         if metric in evaluated or not np.isnan(values).all():
             columns[name] = values
     return columns
@@ -783,13 +790,15 @@ def _with_evidence(finding: Finding, other: MoreFaithfulRun | None, loss: Findin
     return finding
 
 
-def _with_samples(connection: Connection, finding: Finding, run: RunRef, columns: Columns) -> Finding:
-    """Add the first affected samples (those with the value 1) to a finding without a query."""
+def _with_samples(
+    connection: Connection, finding: Finding, run: RunRef, columns: Columns, positions: Positions
+) -> Finding:
+    """Add the first affected samples (with the value 1) to a finding without a query."""
     if finding.query is not None:
         return finding
-    positions = np.flatnonzero(columns[QUANTITIES[finding.rule.quantity].inputs[0]] == 1)[:MAX_LISTED].tolist()
-    texts = sample_texts(connection, run.run_id, positions)
-    return replace(finding, samples=tuple(texts[position] for position in positions))
+    affected = np.flatnonzero(columns[QUANTITIES[finding.rule.quantity].inputs[0]] == 1)[:MAX_LISTED]
+    texts = sample_texts(connection, run.run_id, positions[affected].tolist())
+    return replace(finding, samples=tuple(texts.values()))
 
 
 def _question_issues(connection: Connection, run: RunRef) -> tuple[QuestionIssue, ...]:

@@ -85,9 +85,8 @@ def _difference(store: Store, run: RunRef, other: RunRef, samples: int) -> Paire
         if different_judges(connection, first, second, [FAITHFULNESS]):
             return None
         paired = paired_runs(connection, first.run_id, second.run_id)
-        size_b = paired.b.size + paired.only_b.size + paired.ambiguous_b.size
-        a = sample_values(connection, first, first.evaluation_of(FAITHFULNESS), FAITHFULNESS, samples)[paired.a]
-        b = sample_values(connection, second, second.evaluation_of(FAITHFULNESS), FAITHFULNESS, size_b)[paired.b]
+        a = sample_values(connection, first, first.evaluation_of(FAITHFULNESS), FAITHFULNESS)[paired.a]
+        b = sample_values(connection, second, second.evaluation_of(FAITHFULNESS), FAITHFULNESS)[paired.b]
         keys_a, keys_b = passage_keys(connection, first.run_id), passage_keys(connection, second.run_id)
         clusters = pair_clusters(connection, first, second, paired)
     positions = zip(paired.a.tolist(), paired.b.tolist(), strict=True)

@@ -28,9 +28,9 @@ from ragboard.store.queries.samples import (
     generated_questions,
     judgements,
     listed_samples,
+    neighbours,
     sample_frame,
     sample_sentences,
-    sample_texts,
     samples_query,
 )
 from ragboard.store.queries.scores import sample_outcomes
@@ -257,7 +257,7 @@ def sample_report(store: Store, run: RunRef, sample_id: str) -> SampleReport:
         file_scores = _in_metric_order(sample_outcomes(connection, run, [position], of_file=True).get(position, {}))
         statements, refuses = answer_statements(connection, run.evaluation_id, position)
         sentences = sample_sentences(connection, run.evaluation_of("ragas.context_relevance"), position)
-        neighbours = sample_texts(connection, run.run_id, [position - 1, position + 1])
+        previous, following = neighbours(connection, run.run_id, position)
         specs = tuple(spec for spec in scores if run.evaluation_of(spec) == run.evaluation_id)
         return SampleReport(
             run=run,
@@ -281,6 +281,6 @@ def sample_report(store: Store, run: RunRef, sample_id: str) -> SampleReport:
             nuggets=tuple(sample_nuggets(connection, run.evaluations, position)),
             rewritten=_rewritten(connection, sample),
             judgements=judgements(connection, run.evaluations, position),
-            previous=neighbours[position - 1].sample_id if position - 1 in neighbours else None,
-            following=neighbours[position + 1].sample_id if position + 1 in neighbours else None,
+            previous=previous,
+            following=following,
         )

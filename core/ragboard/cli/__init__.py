@@ -38,10 +38,14 @@ SECTIONS: dict[str, dict[str, CommandEntry]] = {
     },
     "Live traffic": {
         "collect": CommandEntry("collect", "Collect traces (OpenTelemetry) of a running system as samples."),
+        "watch": CommandEntry("traffic", "Evaluate new samples of growing runs as they come."),
+        "alert": CommandEntry("alert", "Tell when a metric misses its threshold, gets worse, or is ok again."),
+        "prune": CommandEntry("traffic", "Delete old samples of growing runs."),
     },
     "Inspect": {
         "runs": CommandEntry("runs", "List the runs with their means and 95% confidence intervals."),
         "datasets": CommandEntry("datasets", "List the datasets: the questions that runs share."),
+        "trend": CommandEntry("trends", "Show a metric of a dataset over time, and when it changed."),
         "show": CommandEntry("runs", "Show a run, or one sample with the verdict on every statement."),
         "hallucinations": CommandEntry("results", "List the statements that no passage supports, worst first."),
         "refusals": CommandEntry(

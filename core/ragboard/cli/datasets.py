@@ -30,7 +30,7 @@ from ragboard.outputs import check_output, write_output
 from ragboard.prices import Prices
 from ragboard.store import Store
 
-__all__ = ["datasets", "nuggets", "rewrite"]
+__all__ = ["datasets", "nuggets", "print_run_trend", "rewrite"]
 
 MARKS = {"support": "●", "partial_support": "◐", "not_support": "○", "failed": "?"}
 
@@ -52,7 +52,7 @@ def datasets(dataset: str | None, metric: str, store: Store, as_json: bool) -> N
     """
     if dataset:
         trend = dataset_trend(store, dataset_of(store, dataset).name, metric)
-        print_json(trend) if as_json else _print_trend(trend)
+        print_json(trend) if as_json else print_run_trend(trend)
         return
     found = all_datasets(store)
     if as_json:
@@ -81,7 +81,8 @@ def datasets(dataset: str | None, metric: str, store: Store, as_json: bool) -> N
     )
 
 
-def _print_trend(trend: Trend) -> None:
+def print_run_trend(trend: Trend) -> None:
+    """Print a metric over the runs of a dataset, and the difference of each from the run before."""
     if not trend.metric:
         click.echo(f"no run of {one_line(trend.dataset)} is evaluated yet")
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, is_dataclass
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import Any
@@ -42,6 +42,8 @@ def _jsonable(value: Any) -> Any:
         return asdict(value)
     if isinstance(value, datetime):
         return value.isoformat(timespec="seconds") + "Z"
+    if isinstance(value, date):
+        return value.isoformat()
     if isinstance(value, Path):
         return str(value)
     raise TypeError(f"cannot print {type(value).__name__} as JSON")

@@ -167,6 +167,8 @@ _SETTINGS: dict[str, tuple[str, Callable[[Path, object], Any]]] = {
     "device": ("device", _text),
     "threads": ("threads", _number),
     "backend": ("backend", _text),
+    "webhook": ("webhook", _text),
+    "alert_command": ("command", _text),
 }
 """For each setting, the parameter of the commands that it sets and the parser of its value. Commands ignore settings of
 parameters that they do not have. `deadline` is the older name of `timeout`."""

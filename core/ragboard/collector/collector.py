@@ -24,7 +24,7 @@ from ragboard.readers.formats.raw_span import RawSpan
 from ragboard.readers.formats.spans import Conversations
 from ragboard.records import Run, Sample
 from ragboard.store import Store
-from ragboard.store.queries.traffic import recent_turns, stored_ids
+from ragboard.store.queries.collected import recent_turns, stored_ids
 
 __all__ = ["Collector", "CollectorOnDemand", "CollectorOptions", "QueueFullError"]
 

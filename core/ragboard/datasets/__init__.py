@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ragboard.datasets.datasets import Dataset, DatasetVersion, dataset_of, datasets
+from ragboard.datasets.datasets import Dataset, DatasetVersion, dataset_called, dataset_of, datasets
 from ragboard.datasets.nugget_files import export_nuggets, import_nuggets
 from ragboard.datasets.nugget_writer import NuggetSource, WrittenNuggets, write_nuggets
 from ragboard.datasets.nuggets import (
@@ -28,6 +28,7 @@ __all__ = [
     "RunNuggets",
     "WrittenNuggets",
     "approve_nuggets",
+    "dataset_called",
     "dataset_of",
     "datasets",
     "export_nuggets",

@@ -66,8 +66,8 @@ def datasets(store: Store) -> Sequence[DatasetRow]:
         return dataset_rows(connection)
 
 
-def dataset_of(store: Store, name: str) -> Dataset:
-    """Return the dataset with this name, or the dataset of the run with this name.
+def dataset_called(store: Store, name: str) -> str:
+    """Return the name of the dataset with this name, or of the run with this name.
 
     Raises NotFoundError if no dataset or run has this name.
     """
@@ -78,6 +78,16 @@ def dataset_of(store: Store, name: str) -> Dataset:
             near = get_close_matches(name, names, n=3) or names[:5]
             known = f"there are {', '.join(near)}" if near else "the store is empty"
             raise NotFoundError(f"no dataset or run is called {name!r}; {known}")
+    return dataset
+
+
+def dataset_of(store: Store, name: str) -> Dataset:
+    """Return the dataset with this name, or the dataset of the run with this name.
+
+    Raises NotFoundError if there is no such dataset or run.
+    """
+    dataset = dataset_called(store, name)
+    with store.database.read() as connection:
         return Dataset(
             name=dataset,
             runs=tuple(dataset_runs(connection, dataset)),

@@ -23,7 +23,7 @@ from ragboard.prices import Prices, cost
 from ragboard.records import ModelUsage
 from ragboard.tasks import TASKS, TASKS_BY_NAME, Exchange, Failure, Reply, Task
 
-__all__ = ["MAX_FAILURES_IN_A_ROW", "Budget", "TaskMeter", "usage_by_model"]
+__all__ = ["MAX_FAILURES_IN_A_ROW", "Budget", "TaskMeter", "add_usage", "usage_by_model"]
 
 MAX_FAILURES_IN_A_ROW = 50
 """Number of consecutive failed tasks of one model after which the evaluation stops."""
@@ -340,3 +340,24 @@ def usage_by_model(
         )
         for (model, embedding), used in usage.items()
     )
+
+
+def add_usage(before: Sequence[ModelUsage], new: Sequence[ModelUsage]) -> tuple[ModelUsage, ...]:
+    """Return the calls, tokens and cost of each model, earlier and new ones together.
+
+    Planned numbers and prices are the new ones.
+    """
+    total = {(usage.model, usage.embedding): usage for usage in before}
+    for usage in new:
+        earlier = total.get((usage.model, usage.embedding))
+        counts = ("calls", "uncounted", "prompt_tokens", "cached_tokens", "completion_tokens")
+        total[usage.model, usage.embedding] = (
+            usage
+            if earlier is None
+            else replace(
+                usage,
+                **{name: getattr(earlier, name) + getattr(usage, name) for name in counts},
+                cost=None if earlier.cost is None or usage.cost is None else earlier.cost + usage.cost,
+            )
+        )
+    return tuple(total.values())

@@ -8,7 +8,7 @@ import random
 import time
 from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
-from dataclasses import astuple, dataclass, replace
+from dataclasses import asdict, astuple, dataclass, replace
 from pathlib import Path
 from shutil import rmtree
 from typing import TYPE_CHECKING, Any, Protocol
@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from ragboard.errors import JudgeError, SettingError, StoreError
 from ragboard.evaluation.batches import batched_tasks, open_queues
-from ragboard.evaluation.budget import Budget, usage_by_model
+from ragboard.evaluation.budget import Budget, add_usage, usage_by_model
 from ragboard.evaluation.cache import open_cache
 from ragboard.evaluation.draws import ITEM_COLUMNS, Draws
 from ragboard.evaluation.identity import evaluation_of, header_data, tasks_by_metric
@@ -26,7 +26,7 @@ from ragboard.evaluation.journal import is_being_written, open_journal
 from ragboard.evaluation.options import EvaluationOptions
 from ragboard.evaluation.progress import HEARTBEAT_SECONDS, Progress, StatusFile
 from ragboard.evaluation.runner import Batcher, Tally, TaskRunner, wait_for
-from ragboard.evaluation.unchanged import input_digest, unchanged_state
+from ragboard.evaluation.unchanged import NOTHING_LOADED, LoadedState, input_digest, is_current, loaded_state
 from ragboard.evaluation.workers import MIN_SAMPLES, WORKER_BATCH, WorkerPool
 from ragboard.judges.base import ComputingJudge, Judge, ModelJudge
 from ragboard.judges.llm.batches import BatchQueue
@@ -310,9 +310,9 @@ def evaluate_run(
 ) -> FinishedEvaluation:
     """Evaluate a run in the store, or resume its evaluation by the same judges.
 
-    Scores of metrics and samples that the evaluation already has are recomputed from its journal. Raises JudgeError at
-    the start if no judge can answer a task, and later if no call can succeed. Raises StoreBusyError if another process
-    runs the same evaluation.
+    Metrics and samples that the evaluation already has are recomputed from its journal; if they would be as stored,
+    only the samples without results are evaluated. Raises JudgeError before any task is asked if a role is not filled,
+    and later if no call can succeed; StoreBusyError if another process runs the same evaluation.
     """
     options = options or EvaluationOptions()
     evaluation = evaluation_of(store, run_id, panel, metrics, options.known)
@@ -323,44 +323,46 @@ def evaluate_run(
     budget = Budget.for_panel(options, panel)
     budget.batched = batched_tasks(panel)
     positions = positions_to_evaluate(store, evaluation, options)
-    path, total = store.journal_path(evaluation.id), len(positions)
-    status_file = StatusFile(path.with_suffix(".status.json"), total, watch, budget)
-    inputs = None if options.retry else input_digest(store, evaluation, draws, positions, options)
-    state = unchanged_state(store, evaluation.id, inputs)
-    if state:
-        store.mark_newest(evaluation.id)
+    path = store.journal_path(evaluation.id)
+    kept = _kept_results(store, evaluation, draws, options)
+    before, covered, earlier = kept.loaded or NOTHING_LOADED, kept.positions, kept.samples
+    positions = kept.missing(positions)
+    total = len(positions)
+    status_file = StatusFile(path.with_suffix(".status.json"), total or earlier, watch, budget)
+    if kept.loaded and not positions:
+        if options.only is None:
+            store.mark_newest(evaluation.id)
         with status_file as status:
-            status.skip(Tally(replayed=state.tasks, failed=state.failed))
-        return FinishedEvaluation(
-            evaluation=store.evaluation(evaluation.id),
-            samples=state.samples,
-            asked=0,
-            replayed=state.tasks,
-            cached=0,
-            failed=state.failed,
-            unscored=state.unscored,
-            spent=store.spending(evaluation.id),
-            stopped="",
-        )
+            status.skip(Tally(replayed=before.tasks, failed=before.failed))
+        return _nothing_to_do(store, evaluation.id, earlier, before)
+    spent_before = store.spending(evaluation.id) if before.journal else ()
     asked = panel.judges_answering({name for names in tasks_by_metric(metrics).values() for name in names})
     described, tasks_asked = [describe(metric) for metric in metrics], tasks_by_metric(metrics)
     with (
-        _open_files(store, evaluation, panel, asked, budget, total) as (runner, results, queues),
+        _open_files(store, evaluation, panel, asked, budget, total, before) as (runner, results, queues),
         status_file as status,
     ):
 
         def spending_so_far() -> tuple[ModelUsage, ...]:
-            return tuple(usage_by_model(runner.journal, panel, options.prices, options.expected))
+            return add_usage(spent_before, usage_by_model(runner.journal, panel, options.prices, options.expected))
 
-        def load(of: Evaluation, files: Mapping[str, Sequence[Path]], covered: int, **loaded: Any) -> None:
+        def load(of: Evaluation, files: Mapping[str, Sequence[Path]], new: int, **loaded: Any) -> None:
             store.load(
-                of, files, described, tasks=tasks_asked, covered=covered, judge_options=options.judge_options, **loaded
+                of,
+                files,
+                described,
+                tasks=tasks_asked,
+                covered=earlier + new,
+                judge_options=options.judge_options,
+                extend=kept.extend,
+                sampled=options.only is not None,
+                **loaded,
             )
 
-        async def load_so_far(covered: int) -> None:
-            await asyncio.to_thread(load, evaluation, results.finish_part(spending_so_far()), covered)
+        async def load_so_far(new: int) -> None:
+            await asyncio.to_thread(load, evaluation, results.finish_part(spending_so_far()), new)
 
-        samples = _at_positions(store.samples(run_id), positions)
+        samples = _at_positions(store.samples(run_id, positions[0] if positions else 0), positions)
         shards = f"{options.shard_folder or (store.folder / 'shards').absolute()}/{evaluation.id}"
         work: SampleLoop | ClusterResults
         if options.ray:
@@ -368,7 +370,16 @@ def evaluate_run(
 
             work = evaluate_on_cluster(samples, total, draws, runner, status, shards, results)
         else:
-            work = SampleLoop(draws, runner, results, status, queues, load_so_far, len(store.covered(evaluation.id)))
+            work = SampleLoop(
+                draws,
+                runner,
+                results,
+                status,
+                queues,
+                load_so_far if options.only is None else None,
+                0 if kept.extend else len(store.covered(evaluation.id)),
+                whole=options.only is not None,
+            )
             at_a_time = min(IN_FLIGHT, total) if queues else options.samples_at_a_time
             if runner.batcher.workers and all(isinstance(judge, ComputingJudge) for judge in asked):
                 at_a_time = max(at_a_time, 2 * WORKER_BATCH * runner.batcher.workers.count)
@@ -377,25 +388,36 @@ def evaluate_run(
         files = results.finish_part(spending)
         runner.journal.sync()
         tally = runner.tally
-        tasks = tally.asked + tally.replayed + tally.cached
+        tasks = tally.asked + tally.replayed + tally.cached + before.tasks
+        failed = tally.failed + before.failed
+        unscored = work.unscored + before.unscored
         if work.covered and not tasks:
             evaluation = replace(evaluation, judge=NO_JUDGE, heuristic=False)
         complete = not (budget.stopped or budget.at_server)
-        inputs = input_digest(store, evaluation, draws, positions, options) if complete else None
-        counts = {"samples": work.covered, "unscored": work.unscored, "tasks": tasks, "failed": tally.failed}
-        load(evaluation, files, work.covered, loaded={"inputs": inputs, **counts} if inputs else None)
+        end = max([before.end, 1 + max(covered, default=-1), 1 + max(positions, default=-1)])
+        known = complete and (kept.current or not earlier)
+        loaded = LoadedState(
+            inputs=input_digest(store, evaluation, draws, options, end) if known else None,
+            end=end,
+            journal=runner.journal.size if complete else 0,
+            modified=path.stat().st_mtime_ns,
+            unscored=unscored,
+            tasks=tasks,
+            failed=failed,
+        )
+        load(evaluation, files, work.covered, loaded=asdict(loaded))
         if options.ray:
             from ragboard.evaluation.cluster import delete_shards
 
             delete_shards(shards)
     return FinishedEvaluation(
         evaluation=evaluation,
-        samples=work.covered,
+        samples=earlier + work.covered,
         asked=tally.asked,
-        replayed=tally.replayed,
+        replayed=tally.replayed + before.tasks,
         cached=tally.cached,
-        failed=tally.failed,
-        unscored=work.unscored,
+        failed=failed,
+        unscored=unscored,
         unanswered=budget.unanswered,
         unanswered_cost=budget.unanswered_cost,
         over_limit=budget.over_limit,
@@ -405,19 +427,73 @@ def evaluate_run(
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class _KeptResults:
+    """The results in the store that an evaluation does not compute again."""
+
+    extend: bool
+    """Whether results are kept at all."""
+    current: bool
+    """Whether computing them again would give the same."""
+    loaded: LoadedState | None
+    """What they were computed from; None if unknown."""
+    positions: frozenset[int]
+    """Where the samples to evaluate already have results."""
+    samples: int
+    """Samples with results."""
+
+    def missing(self, positions: Sequence[int]) -> Sequence[int]:
+        """Return the positions without results."""
+        return [one for one in positions if one not in self.positions] if self.positions else positions
+
+
+def _kept_results(store: Store, evaluation: Evaluation, draws: Draws, options: EvaluationOptions) -> _KeptResults:
+    loaded = None if options.retry else loaded_state(store, evaluation.id)
+    current = loaded is not None and is_current(store, evaluation, draws, options, loaded)
+    if not current and options.only is None:
+        return _KeptResults(extend=False, current=False, loaded=None, positions=frozenset(), samples=0)
+    if options.only is None:
+        positions = store.covered(evaluation.id)
+        return _KeptResults(extend=True, current=True, loaded=loaded, positions=positions, samples=len(positions))
+    positions = store.covered(evaluation.id, min(options.only, default=0), max(options.only, default=0))
+    samples = store.covered_count(evaluation.id)
+    return _KeptResults(extend=True, current=current, loaded=loaded, positions=positions, samples=samples)
+
+
+def _nothing_to_do(store: Store, evaluation_id: str, samples: int, loaded: LoadedState) -> FinishedEvaluation:
+    return FinishedEvaluation(
+        evaluation=store.evaluation(evaluation_id),
+        samples=samples,
+        asked=0,
+        replayed=loaded.tasks,
+        cached=0,
+        failed=loaded.failed,
+        unscored=loaded.unscored,
+        spent=store.spending(evaluation_id),
+        stopped="",
+    )
+
+
 @contextmanager
 def _open_files(
-    store: Store, evaluation: Evaluation, panel: Panel, asked: Sequence[Judge], budget: Budget, samples: int
+    store: Store,
+    evaluation: Evaluation,
+    panel: Panel,
+    asked: Sequence[Judge],
+    budget: Budget,
+    samples: int,
+    before: LoadedState,
 ) -> Generator[tuple[TaskRunner, ResultFiles, tuple[BatchQueue, ...]]]:
     """Open the journal, cache, result files, worker processes, and the queues of judges that use batches.
 
-    `asked`: the judges of the panel that answer the tasks of the metrics.
+    `asked`: the judges of the panel that answer the tasks of the metrics. `before`: what the stored results have of the
+    journal, which is not read again.
     """
     options = budget.options
     cached = options.cache and any(isinstance(judge, ModelJudge) for judge in panel.members)
     with ExitStack() as stack:
         path = store.journal_path(evaluation.id)
-        journal = stack.enter_context(open_journal(path, header_data(evaluation, options)))
+        journal = stack.enter_context(open_journal(path, header_data(evaluation, options), before.journal))
         cache = stack.enter_context(open_cache(store.cache_path, path) if cached else nullcontext())
         results = stack.enter_context(result_files(store.folder / "staging", path))
         queues = stack.enter_context(open_queues(panel, journal, path, budget))
@@ -443,7 +519,9 @@ def positions_to_evaluate(store: Store, evaluation: Evaluation, options: Evaluat
 
     A larger subset with the same seed contains the smaller subset. With `options.retry`, only samples evaluated before.
     """
-    everything = range(store.sample_count(evaluation.run_id))
+    if options.only is not None:
+        return sorted(options.only)
+    everything = store.positions(evaluation.run_id)
     if options.retry:
         return sorted(store.covered(evaluation.id))
     if options.sample is None or options.sample >= len(everything):
@@ -506,13 +584,14 @@ class SampleLoop:
         queues: Sequence[BatchQueue] = (),
         load: Callable[[int], Awaitable[None]] | None = None,
         loaded: int = 0,
+        *,
+        whole: bool = False,
     ) -> None:
         """Prepare to judge samples.
 
-        `load` is called from time to time with the number of samples that have results, and loads these results into
-        the store; None: results are not loaded before the end. `loaded`: the number of samples that the store has
-        results for.
+        None: nothing is loaded meanwhile. `whole`: a sample with some metrics that a limit stopped gets no results.
         """
+        self._whole = whole
         self._draws = draws
         self._metrics = draws.metrics
         self._needs = draws.needs()
@@ -598,7 +677,9 @@ class SampleLoop:
         """Return whether the sample counts as evaluated: False if the budget stopped all of its metrics."""
         skipped = [outcome for outcome in outcomes if isinstance(outcome, Unscored) and outcome.reason == "skipped"]
         stopped = self._runner.budget.stopped
-        return not stopped or len(skipped) < len(self._metrics) or all(outcome.detail != stopped for outcome in skipped)
+        if not stopped or all(one.detail != stopped for one in skipped):
+            return True
+        return not self._whole and len(skipped) < len(self._metrics)
 
 
 def _first(errors: ExceptionGroup[Exception]) -> Exception:

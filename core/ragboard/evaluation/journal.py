@@ -105,13 +105,14 @@ class JournalEntry:
 class JournalReader:
     """Reads answers by task key. Only the byte offsets of the lines are in memory."""
 
-    def __init__(self, path: Path, reader: BinaryIO) -> None:
+    def __init__(self, path: Path, reader: BinaryIO, start: int = 0) -> None:
+        """Read the lines from the byte `start` on; from 0 if no line begins there."""
         self._path = path
         self._reader = reader
         self._offsets: dict[bytes, int] = {}
         self.usage: dict[str, Usage] = {}
-        """Usage by task type, including failed and repeated tasks."""
-        self._end = self._index()
+        """Calls by task type, including those of failed and repeated tasks."""
+        self._end = self._index(start)
 
     def __len__(self) -> int:
         return len(self._offsets)
@@ -161,13 +162,17 @@ class JournalReader:
         with _reading(self._path), self._path.open("rb") as reader:
             return {hash(line) for line in reader}
 
-    def _index(self) -> int:
-        """Index all complete lines, and return the offset at which the last of them ends.
+    def _index(self, start: int) -> int:
+        """Index every complete line from `start` on, and return the offset at which the last one ends.
 
-        An incomplete line at the end is ignored. Identical lines, as in a file joined from others, count once.
+        A torn line after it is ignored. Identical lines, as in a file that was pasted together, count once.
         """
         end, seen = 0, set[int]()
         with _reading(self._path):
+            if start:
+                self._reader.seek(start - 1)
+                end = start if self._reader.read(1) == b"\n" else 0
+                self._reader.seek(end)
             for line in self._reader:
                 if not line.endswith(b"\n"):
                     break
@@ -205,8 +210,8 @@ class JournalReader:
 class Journal(JournalReader):
     """A journal that is open for writing. An incomplete line at the end is removed, and new lines are appended."""
 
-    def __init__(self, path: Path, reader: BinaryIO, writer: RawIOBase) -> None:
-        super().__init__(path, reader)
+    def __init__(self, path: Path, reader: BinaryIO, writer: RawIOBase, start: int = 0) -> None:
+        super().__init__(path, reader, start)
         os.truncate(path, self._end)
         self._writer = writer
         self._synced = time.monotonic()
@@ -248,6 +253,11 @@ class Journal(JournalReader):
             head["at"] = self._end
         return head
 
+    @property
+    def size(self) -> int:
+        """The size of the file in bytes."""
+        return self._end
+
     def sync(self) -> None:
         """Sync all lines to disk, so they survive a power failure. Raises StoreError if that fails."""
         try:
@@ -278,8 +288,10 @@ class Journal(JournalReader):
 
 
 @contextmanager
-def open_reader(path: Path) -> Generator[JournalReader | None]:
-    """Open a journal for reading; None if it does not exist yet. Another process may be writing it.
+def open_reader(path: Path, start: int = 0) -> Generator[JournalReader | None]:
+    """Open a journal for reading, also while another process writes it; None if there is no journal yet.
+
+    Only the lines from the byte `start` on are read.
 
     Raises StoreError if it cannot be read.
     """
@@ -291,7 +303,7 @@ def open_reader(path: Path) -> Generator[JournalReader | None]:
     except OSError as error:
         raise StoreError(f"{path}: {error.strerror or error}") from error
     with reader:
-        yield JournalReader(path, reader)
+        yield JournalReader(path, reader, start)
 
 
 @contextmanager
@@ -375,27 +387,27 @@ def _exchange_data(exchange: Exchange) -> dict[str, object]:
 
 
 @contextmanager
-def open_journal(path: Path, header: Mapping[str, object]) -> Generator[Journal]:
-    """Open or create the journal at `path`, as its only writer.
+def open_journal(path: Path, header: Mapping[str, object], start: int = 0) -> Generator[Journal]:
+    """Open or create the journal at `path`, as its only writer; only the lines from the byte `start` on are read.
 
     `header` is written to a JSON file next to it, for people and for recovery. Raises StoreBusyError if another process
     writes the journal, StoreError if it cannot be written.
     """
     with ExitStack() as stack:
-        journal = _lock_and_open(path, header, stack)
+        journal = _lock_and_open(path, header, stack, start)
         yield journal
         journal.sync()
 
 
-def _lock_and_open(path: Path, header: Mapping[str, object], stack: ExitStack) -> Journal:
-    """Lock and open the journal; the stack closes it. Errors of locking and opening become store errors."""
+def _lock_and_open(path: Path, header: Mapping[str, object], stack: ExitStack, start: int) -> Journal:
+    """Lock and open the journal; the stack closes it. Only errors of locking and opening become store errors."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         stack.enter_context(FileLock(path.with_suffix(".lock"), timeout=GLANCE_SECONDS))
         write_header(path, header)
         path.touch()
         reader = stack.enter_context(path.open("rb"))
-        return Journal(path, reader, stack.enter_context(path.open("ab", buffering=0)))
+        return Journal(path, reader, stack.enter_context(path.open("ab", buffering=0)), start)
     except Timeout:
         raise StoreBusyError(f"{path}: this evaluation is running in another process; wait for it or stop it") from None
     except OSError as error:

@@ -51,6 +51,9 @@ class EvaluationOptions:
     """Evaluate a random subset of this size, and the samples evaluated before. A larger subset with the same seed
     contains the smaller subset. None: all samples."""
     seed: int = 0
+    only: Sequence[int] | None = None
+    """Evaluate only the samples at these positions, and leave the results of others as they are. A sample that a limit
+    stopped gets no results. None: all samples, or as many as `sample`."""
     draws: int | None = None
     """Ask models for this many independent judgements of each sample. The scores are from the first draw. None: 1, or
     the number that the metric already has in the evaluation."""

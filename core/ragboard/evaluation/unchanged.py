@@ -1,9 +1,8 @@
-"""Recognise an evaluation whose stored results are up to date, so its journal need not be read again."""
+"""Recognise results in the store that need not be computed again: those of an evaluation whose inputs are the same."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from hashlib import blake2b
@@ -17,53 +16,70 @@ from ragboard.judges.options import options_to_json
 from ragboard.records import Evaluation
 from ragboard.store import Store
 
-__all__ = ["LoadedState", "input_digest", "unchanged_state"]
+__all__ = ["NOTHING_LOADED", "LoadedState", "input_digest", "is_current", "loaded_state"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class LoadedState:
     """A digest of what an evaluation's stored results were computed from, and numbers of its samples and tasks."""
 
-    inputs: str
-    """The `input_digest` when the results were stored."""
-    samples: int
-    """Number of samples with results."""
+    inputs: str | None
+    """`input_digest` when the results were stored; None if they are not complete."""
+    end: int
+    """The position after the last sample with results."""
+    journal: int
+    """Bytes of the journal whose replies and calls the results have; 0 if the journal is to be read from the start."""
+    modified: int
+    """When the journal was last modified, in nanoseconds."""
     unscored: int
     tasks: int
     failed: int
 
 
-def unchanged_state(store: Store, evaluation_id: str, inputs: str | None) -> LoadedState | None:
-    """Return the stored state of an evaluation if its results were computed from these inputs, else None."""
+NOTHING_LOADED = LoadedState(inputs=None, end=0, journal=0, modified=0, unscored=0, tasks=0, failed=0)
+"""The state of an evaluation without results."""
+
+
+def loaded_state(store: Store, evaluation_id: str) -> LoadedState | None:
+    """Return the stored state of an evaluation; None if it is unknown, as from older versions."""
     stored = store.loaded_state(evaluation_id)
-    if stored is None or stored["inputs"] != inputs or is_being_written(store.journal_path(evaluation_id)):
-        return None
-    return LoadedState(**stored)
+    return LoadedState(**stored) if stored and stored.keys() == LoadedState.__dataclass_fields__.keys() else None
+
+
+def is_current(
+    store: Store, evaluation: Evaluation, draws: Draws, options: EvaluationOptions, loaded: LoadedState
+) -> bool:
+    """Return whether the stored results are those that computing them again would give."""
+    path = store.journal_path(evaluation.id)
+    try:
+        journal = path.stat()
+    except FileNotFoundError:
+        return False
+    return (
+        loaded.inputs is not None
+        and (loaded.journal, loaded.modified) == (journal.st_size, journal.st_mtime_ns)
+        and loaded.inputs == input_digest(store, evaluation, draws, options, loaded.end)
+        and not is_being_written(path)
+    )
 
 
 def input_digest(
-    store: Store, evaluation: Evaluation, draws: Draws, positions: Sequence[int], options: EvaluationOptions
+    store: Store, evaluation: Evaluation, draws: Draws, options: EvaluationOptions, end: int
 ) -> str | None:
-    """Return a digest of everything that the results of an evaluation depend on.
+    """Return a digest of everything but the journal that the results at the positions before `end` depend on.
 
-    These are the replies in the journal, the metrics and their code, the samples, the nuggets and labels of their
-    questions, the references from the dataset, the prices and the judge options. None if there is no journal, or if a
-    metric is from a plugin, because its code may depend on anything.
+    That is the metrics and the code that computes them, the nuggets and labels of questions and the references that
+    samples take from the dataset, the prices and the judge options. None if a metric is not ragboard's own, because its
+    code may depend on anything.
     """
     if any(type(metric).__module__.partition(".")[0] != "ragboard" for metric in draws.metrics):
-        return None
-    try:
-        journal = store.journal_path(evaluation.id).stat()
-    except FileNotFoundError:
         return None
     parts: list[Any] = [
         _code(),
         [repr(metric) for metric in draws.metrics],
         sorted(draws.counts.items()),
-        [positions.start, positions.stop] if isinstance(positions, range) else list(positions),
-        [journal.st_size, journal.st_mtime_ns],
         store.last_question_changes(),
-        store.dataset_references(evaluation.run_id),
+        store.dataset_references(evaluation.run_id, end),
         {model: asdict(price) for model, price in options.prices.items()},
         options.judge_options and options_to_json(options.judge_options),
     ]

@@ -104,7 +104,7 @@ def prefer_runs(store: Store, a: RunRef, b: RunRef, quality: Quality, panel: Pan
     reused from its journal. Raises JudgeError before any reply if the judge does not support such tasks.
     """
     judge = panel.for_task(Prefer)
-    samples_a, samples_b = ([sample for _, sample in store.samples(run.run_id)] for run in (a, b))
+    samples_a, samples_b = (dict(store.samples(run.run_id)) for run in (a, b))
     with store.database.read() as connection:
         paired = paired_runs(connection, a.run_id, b.run_id)
     both = [

@@ -20,7 +20,7 @@ from ragboard.stats.agreement import (
 )
 from ragboard.stats.bootstrap import clustered_interval
 from ragboard.stats.correlation import CORRELATIONS, correlation_interval, fisher_interval, kendall, pearson, spearman
-from ragboard.stats.groups import GroupDifference, group_difference
+from ragboard.stats.groups import GroupDifference, difference_of_moments, group_difference
 from ragboard.stats.intervals import (
     COMPARED_DECIMALS,
     SMALL_SAMPLE,
@@ -39,6 +39,7 @@ from ragboard.stats.intervals import (
     range_text,
     wilson_interval,
 )
+from ragboard.stats.monitoring import Batches, Change, batches_of, find_changes
 from ragboard.stats.paired import (
     PairedDifference,
     SignTest,
@@ -69,9 +70,11 @@ __all__ = [
     "CORRELATIONS",
     "MIN_LABELS",
     "SMALL_SAMPLE",
+    "Batches",
     "Bin",
     "BinaryAgreement",
     "Calibration",
+    "Change",
     "ClusterMoments",
     "Cut",
     "GateVerdict",
@@ -92,6 +95,7 @@ __all__ = [
     "SignTest",
     "alpha_interval",
     "auroc",
+    "batches_of",
     "best_cut",
     "binary_agreement",
     "calibration",
@@ -101,7 +105,9 @@ __all__ = [
     "cohen_kappa",
     "confusion",
     "correlation_interval",
+    "difference_of_moments",
     "estimate_text",
+    "find_changes",
     "fisher_interval",
     "fit_platt",
     "gate",

@@ -22,7 +22,7 @@ from ragboard.stats.intervals import (
     smaller_no_interval,
 )
 
-__all__ = ["GroupDifference", "group_difference"]
+__all__ = ["GroupDifference", "difference_of_moments", "group_difference"]
 
 MIN_UNTIED_FOR_WELCH = 10
 """If a group has fewer untied values than this, p is computed by a permutation test."""
@@ -79,6 +79,33 @@ def group_difference(
         mean_others=other_moments.mean,
         difference=group_moments.mean - other_moments.mean,
         interval=_interval(group_moments, other_moments, bounds, level),
+        p=p,
+        p_method=method,
+    )
+
+
+def difference_of_moments(
+    group: Moments | ClusterMoments,
+    others: Moments | ClusterMoments,
+    *,
+    bounds: tuple[float, float] | None = None,
+    level: float = 0.95,
+) -> GroupDifference:
+    """Compare two means as `group_difference`, from moments alone: p is always computed by Welch's t test.
+
+    p is 1 if a group has fewer than 5 values or effective clusters.
+    """
+    if min(group.df, others.df) + 1 < MIN_FOR_INTERVAL:
+        p, method = 1.0, f"not tested: one side has fewer than {MIN_FOR_INTERVAL} values"
+    else:
+        p, method = _welch_p(group, others), "Welch's t"
+    return GroupDifference(
+        n=group.n,
+        others=others.n,
+        mean=group.mean,
+        mean_others=others.mean,
+        difference=group.mean - others.mean,
+        interval=_interval(group, others, bounds, level),
         p=p,
         p_method=method,
     )

@@ -1,14 +1,18 @@
 """The store of runs, evaluations, labels and agreements: a DuckDB database and files beside it."""
 
 from ragboard.store.nouns import RESULT_TABLES, AddedRun, RunRef
+from ragboard.store.prune import PrunedRun
 from ragboard.store.reading import find_sample, read_evaluations, read_samples
 from ragboard.store.rows import score_row
+from ragboard.store.sampling import SamplingRate
 from ragboard.store.store import Store
 
 __all__ = [
     "RESULT_TABLES",
     "AddedRun",
+    "PrunedRun",
     "RunRef",
+    "SamplingRate",
     "Store",
     "find_sample",
     "read_evaluations",

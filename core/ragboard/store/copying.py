@@ -12,7 +12,7 @@ from ragboard.store.nouns import RESULT_TABLES, RunRef
 __all__ = ["copied_rows", "insert_rows"]
 
 _RUN_TABLES = ("runs", "samples", "passages")
-_EVALUATION_TABLES = ("evaluations", "metrics", *RESULT_TABLES)
+_EVALUATION_TABLES = ("evaluations", "metrics", "sampling_rates", "score_hours", *RESULT_TABLES)
 _QUESTION_TABLES = {"nugget_lists": "current_nuggets", "question_labels": "current_question_labels"}
 """Tables with a row per version of a question's nuggets or label, each with the view of the current versions."""
 

@@ -17,6 +17,7 @@ __all__ = [
     "evaluation_named",
     "find_sample",
     "metrics_of",
+    "page_end",
     "read_evaluations",
     "read_samples",
     "run_id_and_name",
@@ -45,6 +46,16 @@ def _some_ids(connection: duckdb.DuckDBPyConnection, run: RunRef) -> str:
         "SELECT sample_id FROM samples WHERE run_id = ? ORDER BY position LIMIT ?", [run.run_id, MAX_LISTED_IDS + 1]
     ).fetchall()
     return ", ".join(f"{row[0]:.40}" for row in rows[:MAX_LISTED_IDS]) + (", ..." if len(rows) > MAX_LISTED_IDS else "")
+
+
+def page_end(connection: duckdb.DuckDBPyConnection, run_id: str, start: int, size: int) -> int | None:
+    """Return the position after the last of the next `size` samples from `start` on; None if there are no more."""
+    row = connection.execute(
+        "SELECT max(position) + 1 FROM"
+        " (SELECT position FROM samples WHERE run_id = ? AND position >= ? ORDER BY position LIMIT ?)",
+        [run_id, start, size],
+    ).fetchone()
+    return row[0] if row else None
 
 
 def read_samples(connection: duckdb.DuckDBPyConnection, run_id: str, start: int, stop: int) -> list[tuple[int, Sample]]:

@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from ragboard.store.bulk import ColumnsChangedError, add_streamed
 from ragboard.store.copying import copied_rows, insert_rows
 from ragboard.store.journals import journals_of, lock_journals, remove_journals
 from ragboard.store.nouns import RESULT_TABLES, AddedRun, RunRef
+from ragboard.store.prune import PrunedRun, prune_run, runs_to_prune
 from ragboard.store.queries.agreements import Agreement, ScorerResult, keep_agreement
 from ragboard.store.queries.draws import draw_counts
 from ragboard.store.queries.evaluations import usage_by_evaluation
@@ -33,21 +35,27 @@ from ragboard.store.reading import (
     evaluation_named,
     find_sample,
     metrics_of,
+    page_end,
     read_evaluations,
     read_samples,
     run_id_and_name,
     run_shown,
 )
+from ragboard.store.sampling import SamplingRate, add_rate, end_sampling, read_rates
+from ragboard.store.score_hours import update_score_hours
 from ragboard.store.writing import (
     add_run,
     check_name,
     check_run,
     check_text,
+    delete_samples,
     drop_agreement,
     grow,
     growing_id,
+    grows,
     insert_run,
     mark_statements,
+    positions_in,
     put_evaluation,
     run_digest,
     same_run,
@@ -95,6 +103,7 @@ def _link(first: Path, to: Path) -> None:
 
 
 JOURNAL_ID = re.compile("[0-9A-Za-z_-]{1,100}")
+MAX_POSITION = 2**31 - 1
 PAGE_SIZE = 256
 """Number of samples to read in one lease of the database."""
 
@@ -199,9 +208,10 @@ class Store:
     def append(self, run: Run) -> tuple[str, ...]:
         """Append samples to a run that grows, and return their ids. The first call creates the run.
 
-        If an id exists already, a number is added: `s1#2`. The first call sets configuration and dataset. Several
-        processes can append at once. Raises RunExistsError if the name belongs to a run that was imported as a whole,
-        SettingError if the configuration differs from the run's configuration.
+        An id that exists already gets a number: `s1#2`. Configuration and dataset are those of the first call. A run
+        that was renamed goes on growing. Positions ascend and are never used again. Safe for several processes at once.
+        Raises RunExistsError if the name belongs to a run that was imported as a whole, SettingError if the
+        configuration differs from the run's configuration.
         """
         check_run(run)
         run_id = growing_id(run.name)
@@ -209,7 +219,7 @@ class Store:
             existing = run_id_and_name(connection, run.name)
             if existing and existing[0] != run_id:
                 raise RunExistsError(f"{run.name!r} was imported as a whole and does not grow; log under another name")
-            if not existing:
+            if not existing and not run_id_and_name(connection, run_id):
                 connection.execute("DELETE FROM draws WHERE run_id = $run OR other_run_id = $run", {"run": run_id})
                 insert_run(connection, replace(run, samples=()), run_id)
             return grow(connection, run, run_id)
@@ -227,12 +237,38 @@ class Store:
                 )
                 journals = journals_of(self.folder / "journals", ids, evaluations)
                 locks.enter_context(lock_journals(journals))
-                for table in ("metrics", *RESULT_TABLES):
+                for table in ("metrics", "sampling_rates", "score_hours", *RESULT_TABLES):
                     connection.execute(f"DELETE FROM {table} WHERE evaluation_id IN (SELECT unnest(?))", [evaluations])
                 for table in ("evaluations", "passages", "samples", "runs"):
                     connection.execute(f"DELETE FROM {table} WHERE run_id IN (SELECT unnest(?))", [ids])
             remove_journals(journals)
         drop_uploads(self._uploads, ids)
+
+    def remove_samples(self, run_id: str, positions: Iterable[int]) -> int:
+        """Delete samples of a run that grows, with their results, and return their number.
+
+        Their positions are not used again. Replies in journals stay. Raises NotFoundError if the run does not exist,
+        SettingError if it does not grow: its id depends on its samples.
+        """
+        with self.database.write() as connection:
+            return delete_samples(connection, run_id, positions)
+
+    def prune(
+        self, before: datetime, *, name: str | None = None, keep_labelled: bool = False, dry_run: bool = False
+    ) -> tuple[PrunedRun, ...]:
+        """Delete the samples of growing runs from before a time, and their results: of all runs, or a run or dataset.
+
+        `before`: UTC, without a time zone. Samples without a time are kept, with `keep_labelled` also those with labels
+        by people. Returns the runs with old samples; with `dry_run` nothing is deleted. The freed space is used again,
+        and given back to the file system as far as it is at the end of the file.
+        """
+        with self.database.read() as connection:
+            run_ids = runs_to_prune(connection, before, name)
+        pruned: list[PrunedRun] = []
+        for run_id in run_ids:
+            with self.database.read() if dry_run else self.database.write() as connection:
+                pruned.append(prune_run(connection, run_id, before, keep_labelled=keep_labelled, dry_run=dry_run))
+        return tuple(pruned)
 
     def keep_upload(self, file: Path, *, owners: Iterable[str]) -> None:
         """Store an uploaded file until the runs or agreements with these ids are deleted. Raises StoreError."""
@@ -313,17 +349,20 @@ class Store:
                 run_id=found[0], name=found[1], evaluation_id=evaluation_named(connection, found[0], evaluation)
             )
 
-    def samples(self, run_id: str) -> Iterator[tuple[int, Sample]]:
-        """Yield every sample of a run with its position. A sample without a reference gets one from its dataset."""
-        start = 0
+    def samples(self, run_id: str, start: int = 0) -> Iterator[tuple[int, Sample]]:
+        """Yield the samples of a run from a position on, one page at a time, with the references of its dataset.
+
+        With their positions, which ascend but may have gaps where samples were deleted.
+        """
         while True:
             with self.database.read() as connection:
-                page = read_samples(connection, run_id, start, start + PAGE_SIZE)
+                stop = page_end(connection, run_id, start, PAGE_SIZE)
+                page = [] if stop is None else read_samples(connection, run_id, start, stop)
                 samples = with_dataset_references(connection, run_id, page)
             yield from samples
-            if len(page) < PAGE_SIZE:
+            if stop is None or len(page) < PAGE_SIZE:
                 return
-            start += PAGE_SIZE
+            start = stop
 
     def sample(self, run: RunRef, sample_id: str) -> tuple[int, Sample]:
         """Return a sample of a run and its position. Raises NotFoundError if the run has no such sample."""
@@ -338,6 +377,18 @@ class Store:
                     "SELECT sample_id, cluster FROM samples WHERE run_id = ? AND cluster IS NOT NULL", [run_id]
                 ).fetchall()
             )
+
+    def positions(self, run_id: str, start: int = 0) -> Sequence[int]:
+        """Return the positions of the samples of a run from `start` on, ascending; a range if there are no gaps."""
+        with self.database.read() as connection:
+            found = connection.execute(
+                "SELECT position FROM samples WHERE run_id = ? AND position >= ? ORDER BY position", [run_id, start]
+            ).fetchnumpy()
+        positions = [int(position) for position in found["position"]]
+        if not positions:
+            return range(0)
+        first, last = positions[0], positions[-1]
+        return range(first, last + 1) if last - first + 1 == len(positions) else positions
 
     def sample_count(self, run_id: str) -> int:
         """Return the number of samples of a run."""
@@ -360,13 +411,56 @@ class Store:
         """The path of the cache of judge replies that evaluations share."""
         return self.folder / "answers.sqlite"
 
-    def covered(self, evaluation_id: str) -> frozenset[int]:
-        """Return the positions of the samples that an evaluation has results for."""
+    def covered(self, evaluation_id: str, first: int = 0, last: int | None = None) -> frozenset[int]:
+        """Return the positions, from `first` to `last`, of the samples that an evaluation has results for."""
+        with self.database.read() as connection:
+            positions = connection.execute(
+                "SELECT DISTINCT position FROM scores WHERE evaluation_id = ? AND position BETWEEN ? AND ?",
+                [evaluation_id, first, MAX_POSITION if last is None else last],
+            ).fetchnumpy()["position"]
+        return frozenset(int(position) for position in positions)
+
+    def covered_count(self, evaluation_id: str) -> int:
+        """Return the number of samples that an evaluation has results for."""
+        with self.database.read() as connection:
+            counts = column(connection, "SELECT covered FROM evaluations WHERE evaluation_id = ?", [evaluation_id])
+        return int(counts[0]) if counts else 0
+
+    def sample_ids(self, run_id: str, start: int = 0) -> list[tuple[int, str]]:
+        """Return the position and id of each sample of a run from a position on."""
+        with self.database.read() as connection:
+            return connection.execute(
+                "SELECT position, sample_id FROM samples WHERE run_id = ? AND position >= ? ORDER BY position",
+                [run_id, start],
+            ).fetchall()
+
+    def growing_runs(self, name: str) -> tuple[RunRef, ...]:
+        """Return the runs that grow and have this name, or whose dataset has it, newest first."""
         with self.database.read() as connection:
             rows = connection.execute(
-                "SELECT DISTINCT position FROM scores WHERE evaluation_id = ?", [evaluation_id]
+                "SELECT run_id, name FROM runs WHERE name = $name OR dataset = $name ORDER BY imported DESC, run_id",
+                {"name": name},
             ).fetchall()
-        return frozenset(row[0] for row in rows)
+            return tuple(
+                RunRef(run_id=run_id, name=run, evaluation_id=None) for run_id, run in rows if grows(connection, run_id)
+            )
+
+    def sampling_rates(self, evaluation_id: str) -> tuple[SamplingRate, ...]:
+        """Return the sampling rates of an evaluation by first position; empty if all samples were to be evaluated."""
+        with self.database.read() as connection:
+            return read_rates(connection, evaluation_id)
+
+    def set_sampling_rate(self, run_id: str, evaluation_id: str, rate: float, seed: int) -> tuple[SamplingRate, ...]:
+        """Let this rate hold for the samples of a run that come from now on, and return all rates of the evaluation.
+
+        The first rate also holds for earlier samples without results. Nothing is written if the rate is the same.
+        """
+        rates = self.sampling_rates(evaluation_id)
+        if rates and (rates[-1].rate, rates[-1].seed) == (rate, seed):
+            return rates
+        with self.database.write() as connection:
+            add_rate(connection, run_id, evaluation_id, rate, seed)
+            return read_rates(connection, evaluation_id)
 
     def loaded_state(self, evaluation_id: str) -> Mapping[str, Any] | None:
         """Return the argument `loaded` that `load` stored with an evaluation's results; None if it had none."""
@@ -383,6 +477,40 @@ class Store:
                 "UPDATE evaluations SET finished = now() AT TIME ZONE 'UTC' WHERE evaluation_id = ?", [evaluation_id]
             )
 
+    def watch_costs(self, day: date, costs: Mapping[str, float]) -> dict[str, float]:
+        """Return what evaluations had cost at the start of a day (UTC), in US dollars.
+
+        `costs`: what they cost so far, by evaluation; on the first call of a day this is kept as the start.
+        """
+        sql = "SELECT evaluation_id, cost_before FROM watch_days WHERE day = ?"
+        with self.database.read() as connection:
+            known = dict(connection.execute(sql, [day]).fetchall())
+        if not costs.keys() <= known.keys():
+            with self.database.write() as connection:
+                connection.execute("DELETE FROM watch_days WHERE day < ? - INTERVAL 31 DAY", [day])
+                connection.execute(
+                    "INSERT OR IGNORE INTO watch_days SELECT ?, unnest(?::VARCHAR[]), unnest(?::DOUBLE[])",
+                    [day, list(costs), list(costs.values())],
+                )
+                known = dict(connection.execute(sql, [day]).fetchall())
+        return {evaluation: known[evaluation] for evaluation in costs}
+
+    def alert_states(self) -> dict[str, str]:
+        """Return the state of each series that was last sent, by the key of the series."""
+        with self.database.read() as connection:
+            return dict(connection.execute("SELECT key, state FROM alert_states").fetchall())
+
+    def keep_alert_states(self, states: Mapping[str, str]) -> None:
+        """Store the states that were sent, by the key of the series."""
+        if not states:
+            return
+        with self.database.write() as connection:
+            connection.execute(
+                "INSERT OR REPLACE INTO alert_states"
+                " SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), now() AT TIME ZONE 'UTC'",
+                [list(states), list(states.values())],
+            )
+
     def last_question_changes(self) -> tuple[int, int]:
         """Return the number of the newest nugget list and of the newest question label; 0 if there is none."""
         with self.database.read() as connection:
@@ -392,10 +520,10 @@ class Store:
             ).fetchone()
         return (int(row[0]), int(row[1])) if row else (0, 0)
 
-    def dataset_references(self, run_id: str) -> str:
-        """Return a digest of the references that samples of a run take from its dataset; empty if no sample does."""
+    def dataset_references(self, run_id: str, end: int) -> str:
+        """Return a digest of the references that samples before a position take from the dataset; empty if none."""
         with self.database.read() as connection:
-            return dataset_references_digest(connection, run_id)
+            return dataset_references_digest(connection, run_id, end)
 
     def spending(self, evaluation_id: str) -> tuple[ModelUsage, ...]:
         """Return the calls, tokens and cost of an evaluation, one entry per model."""
@@ -455,14 +583,17 @@ class Store:
         covered: int | None = None,
         judge_options: JudgeOptions | None = None,
         loaded: Mapping[str, Any] | None = None,
+        extend: bool = False,
+        sampled: bool = False,
     ) -> None:
-        """Replace an evaluation's results, in one transaction.
+        """Replace an evaluation's results, in one transaction; with `extend` only those at the positions of `results`.
 
-        `results`: Parquet files by table, for the tables of `RESULT_TABLES` that have rows; `metrics`: the descriptions
-        of the computed metrics; `tasks`: for each metric, the names of the task types that it can ask; `covered`: the
-        number of samples with results (None: all); `loaded`: what the results were computed from, for `loaded_state`.
-        Scores of metrics that were not computed now stay, because their plugins may be missing. Loading twice changes
-        nothing. Raises NotFoundError if the run was deleted meanwhile.
+        `results`: Parquet files by table, for those of `RESULT_TABLES` that have rows; `metrics`: the descriptions of
+        the computed metrics; `tasks`: the names of the task types that each of them can ask; `covered`: the number of
+        samples with results (None: all); `loaded`: what they were computed from, for `loaded_state`. Scores of other
+        metrics stay, because their plugins may be missing. Unless the samples were `sampled`, sampling rates end once
+        all samples have results. Loading twice changes nothing.
+        Raises NotFoundError if the run was deleted meanwhile.
         """
         with self.database.write() as connection:
             connection.execute(f"SET memory_limit = '{LOAD_MEMORY}'")
@@ -471,20 +602,25 @@ class Store:
             others = [spec for spec in metrics_of(connection, evaluation.id) if spec not in evaluation.metrics]
             complete = replace(evaluation, metrics=(*others, *evaluation.metrics))
             stored = column(connection, "SELECT 1 FROM evaluations WHERE evaluation_id = ?", [evaluation.id])
+            extended = positions_in(connection, results.get("scores", ())) if extend else {}
             put_evaluation(connection, complete, metrics, tasks=tasks, covered=covered, judge_options=judge_options)
             for table in RESULT_TABLES:
+                files = list(map(str, results.get(table, ())))
                 condition = " AND NOT list_contains($others, metric)" if table == "scores" else ""
+                given: dict[str, Any] = {"evaluation": evaluation.id} | ({"others": others} if condition else {})
+                if extend and table != "spending":
+                    condition = " AND position BETWEEN $first AND $last AND list_contains($positions, position)"
+                    given = {"evaluation": evaluation.id} | extended
                 if stored:
-                    connection.execute(
-                        f"DELETE FROM {table} WHERE evaluation_id = $evaluation{condition}",
-                        {"evaluation": evaluation.id} | ({"others": others} if condition else {}),
-                    )
-                if files := results.get(table):
+                    connection.execute(f"DELETE FROM {table} WHERE evaluation_id = $evaluation{condition}", given)
+                if files:
                     connection.execute(
                         f"INSERT INTO {table} BY NAME SELECT ? AS evaluation_id, * FROM read_parquet(?)",
-                        [evaluation.id, list(map(str, files))],
+                        [evaluation.id, files],
                     )
             mark_statements(connection, evaluation.id)
+            all_covered = not sampled and end_sampling(connection, evaluation.id)
+            update_score_hours(connection, evaluation.id, None if all_covered else extended.get("positions"))
             connection.execute(
                 "UPDATE evaluations SET loaded = ? WHERE evaluation_id = ?",
                 [None if loaded is None else json.dumps(loaded), evaluation.id],

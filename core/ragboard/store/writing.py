@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, asdict, fields, replace
 from hashlib import blake2b
 from itertools import chain, count
 from operator import attrgetter
+from pathlib import Path
 from typing import Any, Literal
 
 import duckdb
 import orjson
+import pyarrow as pa
 
 from ragboard.errors import NotFoundError, RunExistsError, SettingError
 from ragboard.judges.options import JudgeOptions, options_to_json
@@ -28,10 +31,11 @@ from ragboard.records import (
     Turn,
     Unscored,
 )
-from ragboard.store.nouns import AddedRun
+from ragboard.store.nouns import RESULT_TABLES, AddedRun
 from ragboard.store.queries.nuggets import append_lists, history_json
-from ragboard.store.reading import column, read_samples, run_id_and_name
+from ragboard.store.reading import column, page_end, read_samples, run_id_and_name
 from ragboard.store.rows import append_rows, as_json, passage_rows, recorded_rows, sample_row, score_row
+from ragboard.store.score_hours import update_score_hours
 
 __all__ = [
     "add_run",
@@ -40,15 +44,18 @@ __all__ = [
     "check_run",
     "check_text",
     "content_line",
+    "delete_samples",
     "drop_agreement",
     "grow",
     "growing_id",
+    "grows",
     "head_line",
     "insert_run",
     "insert_run_row",
     "mark_clusters",
     "mark_statements",
     "new_digest",
+    "positions_in",
     "put_evaluation",
     "questions_key",
     "run_digest",
@@ -60,6 +67,10 @@ __all__ = [
 
 PAGE_SIZE = 1_000
 """Number of samples of a stored run to read at a time."""
+
+CLUSTER_REACH = 5_000
+"""The most positions between two samples of a growing run that get a common cluster. The clusters and the questions of
+a smaller run are read with every sample that is appended."""
 
 
 def check_name(name: str) -> None:
@@ -217,11 +228,10 @@ def _outcomes(outcomes: Mapping[str, Outcome]) -> dict[str, Any]:
 
 
 def _stored_samples(connection: duckdb.DuckDBPyConnection, run_id: str) -> Iterator[Sample]:
-    for start in count(0, PAGE_SIZE):
-        page = read_samples(connection, run_id, start, start + PAGE_SIZE)
-        yield from (sample for _, sample in page)
-        if len(page) < PAGE_SIZE:
-            return
+    start = 0
+    while (stop := page_end(connection, run_id, start, PAGE_SIZE)) is not None:
+        yield from (sample for _, sample in read_samples(connection, run_id, start, stop))
+        start = stop
 
 
 def _stored_scores(connection: duckdb.DuckDBPyConnection, run_id: str) -> list[dict[str, Outcome]]:
@@ -257,34 +267,117 @@ def growing_id(name: str) -> str:
 
 
 def grow(connection: duckdb.DuckDBPyConnection, run: Run, run_id: str) -> tuple[str, ...]:
-    """Append samples to a run that grows, and return their ids."""
+    """Append samples to a run, and return their ids.
+
+    Of a large run only the ids are read, by the database, and the samples that can share a cluster with the new ones:
+    those at the `CLUSTER_REACH` positions before them.
+    """
     row = connection.execute(
-        "SELECT samples, config, EXISTS (FROM samples s WHERE s.run_id = r.run_id AND history::VARCHAR <> '[]')"
-        " FROM runs r WHERE run_id = ?",
-        [run_id],
+        "SELECT samples, config, coalesce(next_position, samples) FROM runs WHERE run_id = ?", [run_id]
     ).fetchone()
-    stored, config, has_history = row or (0, "{}", False)
+    stored, config, first = row or (0, "{}", 0)
     if run.config and json.loads(config) != json.loads(as_json(run.config)):
         raise SettingError(
             f"run {run.name!r} has the configuration {config}; log another configuration under another name"
         )
-    ids = set(column(connection, "SELECT sample_id FROM samples WHERE run_id = ?", [run_id]))
-    named: list[Sample] = []
-    for sample in run.samples:
-        named.append(replace(sample, id=_unique_id(sample.id, ids)))
-        ids.add(named[-1].id)
+    named = _with_unique_ids(connection, run_id, run.samples)
     _keep_nuggets(connection, run)
-    earlier_questions = set(column(connection, "SELECT DISTINCT question FROM samples WHERE run_id = ?", [run_id]))
-    _insert_samples(connection, run_id, named, stored)
-    one_question = stored > 1 and len(earlier_questions) == 1  # becomes a cluster when a second question is added
-    if has_history or one_question or _can_join_cluster(connection, named, earlier_questions):
-        mark_clusters(connection, run_id)
-    questions = earlier_questions | {sample.question for sample in named}
+    count, end = stored + len(named), first + len(named)
+    if count <= CLUSTER_REACH:
+        earlier = set(column(connection, "SELECT DISTINCT question FROM samples WHERE run_id = ?", [run_id]))
+        _insert_samples(connection, run_id, named, first)
+        one_question = stored > 1 and len(earlier) == 1  # becomes a cluster when a second question is added
+        if one_question or _can_join_cluster(connection, named, earlier) or _has_history(connection, run_id):
+            mark_clusters(connection, run_id)
+        key = questions_key(sorted(earlier | {sample.question for sample in named}))
+    else:
+        _insert_samples(connection, run_id, named, first)
+        _extend_clusters(connection, run_id, end - CLUSTER_REACH)
+        key = run_id  # its questions are its own
     connection.execute(
-        "UPDATE runs SET samples = ?, dataset_key = ? WHERE run_id = ?",
-        [stored + len(named), questions_key(sorted(questions)), run_id],
+        "UPDATE runs SET samples = ?, dataset_key = ?, next_position = ? WHERE run_id = ?",
+        [count, key, end, run_id],
     )
     return tuple(sample.id for sample in named)
+
+
+def delete_samples(connection: duckdb.DuckDBPyConnection, run_id: str, positions: Iterable[int]) -> int:
+    """Delete samples of a run that grows, with their results, as `Store.remove_samples` describes."""
+    name = column(connection, "SELECT name FROM runs WHERE run_id = ?", [run_id])
+    if not name:
+        raise NotFoundError("the run is no longer in the store")
+    if not grows(connection, run_id):
+        raise SettingError(f"run {name[0]!r} was imported as a whole: its samples cannot be deleted one by one")
+    gone_positions = frozenset(positions)
+    connection.register("deleted_positions", pa.table({"position": pa.array(sorted(gone_positions), pa.int32())}))
+    gone = "position IN (SELECT position FROM deleted_positions)"
+    connection.execute("UPDATE runs SET next_position = coalesce(next_position, samples) WHERE run_id = ?", [run_id])
+    evaluations = "evaluation_id IN (SELECT evaluation_id FROM evaluations WHERE run_id = ?)"
+    for table in RESULT_TABLES:
+        if table != "spending":
+            connection.execute(f"DELETE FROM {table} WHERE {evaluations} AND {gone}", [run_id])
+    connection.execute(f"DELETE FROM passages WHERE run_id = ? AND {gone}", [run_id])
+    ((deleted,),) = connection.execute(f"DELETE FROM samples WHERE run_id = ? AND {gone}", [run_id]).fetchall()
+    connection.unregister("deleted_positions")
+    connection.execute(
+        "UPDATE runs SET samples = (SELECT count(*) FROM samples WHERE run_id = $run) WHERE run_id = $run",
+        {"run": run_id},
+    )
+    connection.execute(
+        "UPDATE evaluations e SET covered = (SELECT count(DISTINCT position) FROM scores s"
+        " WHERE s.evaluation_id = e.evaluation_id) WHERE run_id = ?",
+        [run_id],
+    )
+    for evaluation in column(connection, "SELECT evaluation_id FROM evaluations WHERE run_id = ?", [run_id]):
+        update_score_hours(connection, evaluation)
+    _drop_from_draws(connection, run_id, gone_positions)
+    return int(deleted)
+
+
+def _drop_from_draws(connection: duckdb.DuckDBPyConnection, run_id: str, gone: Collection[int]) -> None:
+    """Remove deleted samples from the draws of a run: the rest is a random sample of those that are left."""
+    drawn = connection.execute("SELECT draw_id, positions, population FROM draws WHERE run_id = ?", [run_id]).fetchall()
+    for draw_id, positions, population in drawn:
+        left = [position for position in positions if position not in gone]
+        if left:
+            connection.execute(
+                "UPDATE draws SET positions = ?, population = ? WHERE draw_id = ?",
+                [left, max(len(left), population - len(gone)), draw_id],
+            )
+        else:
+            connection.execute("DELETE FROM draws WHERE draw_id = ?", [draw_id])
+
+
+def grows(connection: duckdb.DuckDBPyConnection, run_id: str) -> bool:
+    """Return whether samples are appended to a run, which therefore has no digest of them as its id."""
+    rows = connection.execute("SELECT name, next_position FROM runs WHERE run_id = ?", [run_id]).fetchall()
+    return any(position is not None or growing_id(name) == run_id for name, position in rows)
+
+
+def _with_unique_ids(
+    connection: duckdb.DuckDBPyConnection, run_id: str, samples: Sequence[Sample]
+) -> tuple[Sample, ...]:
+    """Return the samples; an id that the run or an earlier sample has becomes `ID#2` and so on."""
+    ids = [sample.id for sample in samples]
+    taken = set(
+        column(
+            connection,
+            "SELECT sample_id FROM samples WHERE run_id = ? AND sample_id IN (SELECT unnest(?))",
+            [run_id, ids],
+        )
+    )
+    repeated = {sample_id for sample_id, times in Counter(ids).items() if times > 1} | taken
+    if repeated:
+        sql = (
+            "SELECT sample_id FROM samples WHERE run_id = ? AND contains(sample_id, '#')"
+            " AND regexp_replace(sample_id, '#[0-9]+$', '') IN (SELECT unnest(?))"
+        )
+        taken.update(column(connection, sql, [run_id, list(repeated)]))
+    named: list[Sample] = []
+    for sample in samples:
+        named.append(replace(sample, id=_unique_id(sample.id, taken)))
+        taken.add(named[-1].id)
+    return tuple(named)
 
 
 def _can_join_cluster(
@@ -298,6 +391,11 @@ def _can_join_cluster(
         or not earlier_questions.isdisjoint(questions)
         or any(sample.history or not names.isdisjoint(sample.metadata) for sample in samples)
     )
+
+
+def _has_history(connection: duckdb.DuckDBPyConnection, run_id: str) -> bool:
+    sql = "SELECT 1 FROM samples WHERE run_id = ? AND history::VARCHAR <> '[]' LIMIT 1"
+    return bool(column(connection, sql, [run_id]))
 
 
 def _unique_id(sample_id: str, existing: set[str]) -> str:
@@ -352,7 +450,8 @@ def insert_run_row(
 ) -> None:
     """Insert a run without its samples. `questions`: number of distinct questions; `key`: their `questions_key`."""
     connection.execute(
-        "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, now() AT TIME ZONE 'UTC', '')",
+        "INSERT INTO runs (run_id, name, config, dataset, dataset_key, source, tags, samples, imported, notes)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, now() AT TIME ZONE 'UTC', '')",
         [
             run_id,
             run.name,
@@ -400,6 +499,19 @@ def mark_clusters(connection: duckdb.DuckDBPyConnection, run_id: str) -> None:
     )
 
 
+def _extend_clusters(connection: duckdb.DuckDBPyConnection, run_id: str, first: int) -> None:
+    """Store the clusters of new samples, among those from the position `first` on; earlier clusters stay."""
+    connection.execute(
+        "WITH recent AS (SELECT position, cluster FROM samples WHERE run_id = $run AND position >= $first),"
+        " joined AS (SELECT c.position, coalesce(arg_min(r.cluster, r.position) OVER (PARTITION BY c.cluster),"
+        " c.cluster) AS cluster, r.cluster AS earlier FROM sample_clusters([$run], first_position := $first) c"
+        " JOIN recent r USING (position))"
+        " UPDATE samples s SET cluster = joined.cluster FROM joined"
+        " WHERE s.run_id = $run AND s.position >= $first AND s.position = joined.position AND joined.earlier IS NULL",
+        {"run": run_id, "first": first},
+    )
+
+
 def _insert_scores(connection: duckdb.DuckDBPyConnection, run_id: str, scores: FileScores) -> None:
     """Insert the scores and verdicts of a run file as an evaluation.
 
@@ -435,6 +547,7 @@ def _insert_scores(connection: duckdb.DuckDBPyConnection, run_id: str, scores: F
         ]
         append_rows(connection, table, table_rows)
     mark_statements(connection, evaluation.id)
+    update_score_hours(connection, evaluation.id)
 
 
 STATEMENT_TASKS = ("ExtractStatements", "Verify")
@@ -488,6 +601,15 @@ def put_evaluation(
         " SELECT ?, unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), unnest(?::VARCHAR[][])",
         [evaluation.id, list(described), list(described.values()), [(tasks or {}).get(spec) for spec in described]],
     )
+
+
+def positions_in(connection: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> dict[str, Any]:
+    """Return the positions of the rows of Parquet files, with the first and the last one."""
+    if not files:
+        return {"first": 0, "last": -1, "positions": []}
+    sql = "SELECT min(position), max(position), list(DISTINCT position) FROM read_parquet(?)"
+    ((first, last, positions),) = connection.execute(sql, [list(map(str, files))]).fetchall()
+    return {"first": first, "last": last, "positions": positions}
 
 
 def mark_statements(connection: duckdb.DuckDBPyConnection, evaluation_id: str) -> None:

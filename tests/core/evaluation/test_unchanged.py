@@ -33,9 +33,9 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Opened:
     opened: Opened = []
     open_journal = engine.open_journal
 
-    def noted(path: Path, header: object) -> object:
+    def noted(path: Path, header: object, start: int) -> object:
         opened.append(path)
-        return open_journal(path, header)  # type: ignore[arg-type]
+        return open_journal(path, header, start)  # type: ignore[arg-type]
 
     monkeypatch.setattr(engine, "open_journal", noted)
     return opened

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -29,15 +30,15 @@ def test_a_run_is_not_deleted_while_it_is_evaluated(store: Store, monkeypatch: p
 def test_of_a_run_that_is_deleted_just_before_it_is_evaluated_nothing_is_asked_and_nothing_stays(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    count = Store.sample_count
+    positions = Store.positions
 
-    def deleted(self: Store, run_id: str) -> int:
-        found = count(self, run_id)
+    def deleted(self: Store, run_id: str) -> Sequence[int]:
+        found = positions(self, run_id)
         self.remove_runs([run_id])
         return found
 
     run_id = store.add_runs([make_run()])[0].id
-    monkeypatch.setattr(Store, "sample_count", deleted)
+    monkeypatch.setattr(Store, "positions", deleted)
     judge = PlainJudge()
     with pytest.raises(NotFoundError, match="the run was deleted while it was evaluated"):
         evaluate_run(store, run_id, DEFAULT_METRICS, Panel(judge=judge))

@@ -63,7 +63,10 @@ def run_clusters(connection: Connection, whole: Sequence[str], parts: Sequence[t
 
 
 def sample_clusters(connection: Connection, run_id: str) -> SampleClusters | None:
-    """Return the clusters of all samples of a run, in order of position; None if all samples are independent."""
+    """Return the clusters of the samples of a run, by position; None if all are independent.
+
+    A position without a sample has the number of another sample's cluster.
+    """
     if not connection.execute(
         "SELECT 1 FROM samples WHERE run_id = ? AND cluster IS NOT NULL LIMIT 1", [run_id]
     ).fetchone():
@@ -74,4 +77,7 @@ def sample_clusters(connection: Connection, run_id: str) -> SampleClusters | Non
         " FROM samples WHERE run_id = ? ORDER BY position",
         [run_id],
     ).fetchnumpy()
-    return SampleClusters(of=np.asarray(found["first"], dtype=np.int64), conversations=bool(np.any(found["turn"])))
+    positions, clusters = (np.asarray(found[name], dtype=np.int64) for name in ("position", "first"))
+    of = np.full(positions[-1] + 1, clusters[0])
+    of[positions] = clusters
+    return SampleClusters(of=of, conversations=bool(np.any(found["turn"])))

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from ragboard.store.nouns import RunRef
 from ragboard.store.queries.query import Connection
+from ragboard.store.queries.samples import position_end
 
 __all__ = ["EXAMPLES", "sample_values"]
 
@@ -49,14 +50,12 @@ _METRIC = (
 )
 
 
-def sample_values(
-    connection: Connection, run: RunRef, evaluation_id: str | None, name: str, samples: int
-) -> NDArray[np.float64]:
-    """Return one value per sample of a run: the quantity of `COUNTED` or the metric called `name`; NaN if missing."""
+def sample_values(connection: Connection, run: RunRef, evaluation_id: str | None, name: str) -> NDArray[np.float64]:
+    """Return one value per position of a run: a quantity of `COUNTED`, or a metric; NaN if there is none."""
     sql = COUNTED.get(name, _METRIC)
     given = {"run": run.run_id, "evaluation": evaluation_id, "metric": name}
     got = connection.execute(sql, {key: value for key, value in given.items() if f"${key}" in sql}).fetchnumpy()
-    values = np.full(samples, np.nan)
+    values = np.full(position_end(connection, run.run_id), np.nan)
     values[np.asarray(got["position"], dtype=np.int64)] = np.asarray(got["value"], dtype=np.float64)
     return values
 

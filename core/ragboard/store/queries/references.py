@@ -64,12 +64,12 @@ def reference_count(connection: Connection, run_id: str) -> int:
     return int(row[0]) if row else 0
 
 
-def dataset_references_digest(connection: Connection, run_id: str) -> str:
-    """Return a digest of the references in the dataset for samples of a run without one; empty if there are none."""
+def dataset_references_digest(connection: Connection, run_id: str, end: int) -> str:
+    """Return a digest of what `with_dataset_references` finds for samples before a position; empty if nothing."""
     row = connection.execute(
         "SELECT bit_xor(md5_number(concat_ws(chr(31), question, history, text, run)))::VARCHAR FROM ("
         "SELECT DISTINCT m.question, m.history::VARCHAR AS history, s.reference AS text, r.name AS run"
-        f" {_FOUND})",
-        {"run_id": run_id},
+        f" {_FOUND} AND m.position < $end)",
+        {"run_id": run_id, "end": end},
     ).fetchone()
     return row[0] or "" if row else ""

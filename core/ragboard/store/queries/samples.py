@@ -7,11 +7,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+import numpy as np
+
 from ragboard.records import JsonValue
 from ragboard.store.nouns import RunRef
 from ragboard.store.queries.draws import FLIPS
 from ragboard.store.queries.query import Connection, Query
-from ragboard.store.queries.scores import Scored, read_scored, shown_scores
+from ragboard.store.queries.scores import Positions, Scored, read_scored, shown_scores
 from ragboard.store.queries.values import column_query
 
 if TYPE_CHECKING:
@@ -31,13 +33,16 @@ __all__ = [
     "generated_questions",
     "judgements",
     "listed_samples",
+    "neighbours",
     "passage_counts",
     "passage_digests",
+    "position_end",
     "position_of",
     "question_count",
     "refusal_counts",
     "refusals",
     "sample_frame",
+    "sample_positions",
     "sample_sentences",
     "sample_texts",
     "samples_query",
@@ -251,6 +256,28 @@ def position_of(connection: Connection, run_id: str, sample_id: str) -> int | No
     return row[0] if row else None
 
 
+def sample_positions(connection: Connection, run_id: str) -> Positions:
+    """Return the positions of the samples of a run, ascending."""
+    got = connection.execute("SELECT position FROM samples WHERE run_id = ? ORDER BY 1", [run_id]).fetchnumpy()
+    return np.asarray(got["position"], dtype=np.int64)
+
+
+def position_end(connection: Connection, run_id: str) -> int:
+    """Return the position after a run's last sample: the length of an array by position."""
+    row = connection.execute("SELECT max(position) + 1 FROM samples WHERE run_id = ?", [run_id]).fetchone()
+    return (row[0] if row else None) or 0
+
+
+def neighbours(connection: Connection, run_id: str, position: int) -> tuple[str | None, str | None]:
+    """Return the ids of the samples before and after a position; None at an end of the run."""
+    row = connection.execute(
+        "SELECT arg_max(sample_id, position) FILTER (position < $position),"
+        " arg_min(sample_id, position) FILTER (position > $position) FROM samples WHERE run_id = $run",
+        {"run": run_id, "position": position},
+    ).fetchone()
+    return (row[0], row[1]) if row else (None, None)
+
+
 def passage_counts(connection: Connection, run_id: str) -> Scored:
     """Count the passages of each sample; samples whose passages are unknown are left out."""
     return read_scored(
@@ -284,7 +311,8 @@ def answers_equal_to_references(
     rows = connection.execute(
         "SELECT run_id, count(*) FILTER (length(answer) >= ? AND answer = reference), count(*) FROM"
         " (SELECT run_id, lower(trim(answer, ?)) AS answer, lower(trim(reference, ?)) AS reference FROM samples"
-        " WHERE run_id IN (SELECT unnest(?)) AND position < ?) WHERE answer <> '' AND reference <> '' GROUP BY run_id",
+        " JOIN (SELECT run_id, min(position) AS least FROM samples WHERE run_id IN (SELECT unnest(?)) GROUP BY 1)"
+        " USING (run_id) WHERE position < least + ?) WHERE answer <> '' AND reference <> '' GROUP BY run_id",
         [min_length, _SPACES, _SPACES, list(run_ids), first],
     ).fetchall()
     return {run_id: (equal, total) for run_id, equal, total in rows}

@@ -21,6 +21,7 @@ __all__ = [
     "MetadataColumn",
     "PlottedSample",
     "bin_counts",
+    "category_of",
     "category_values",
     "column_query",
     "extent",
@@ -124,8 +125,8 @@ def _pointer(column: str) -> str:
     return "/" + column.removeprefix(META).replace("~", "~0").replace("/", "~1")
 
 
-def _category(column: str) -> Query:
-    """Return an SQL expression over `samples s` for the category of a sample, as text; null if it has no category."""
+def category_of(column: str) -> Query:
+    """Return an expression over `samples s` for the category of a sample as text; null if it has none."""
     if column != TURN:
         return Query(sql="json_extract_string(s.metadata, $by)", given={"by": _pointer(column)})
     roles = "json_extract_string(s.history, '$[*].role')"
@@ -251,18 +252,24 @@ def metadata_columns(connection: Connection, run_id: str) -> list[MetadataColumn
 
 
 def category_values(connection: Connection, run_id: str, column: str) -> list[str | None]:
-    """Return the text of `column` (a metadata column or `TURN`) for each sample, in order; None if missing."""
-    category = _category(column)
+    """Return the category of each sample, by position, as text; None if missing.
+
+    `column` is a metadata column or `TURN`.
+    """
+    category = category_of(column)
     rows = connection.execute(
-        f"SELECT {category.sql} FROM samples s WHERE run_id = $run ORDER BY position",
+        f"SELECT position, {category.sql} FROM samples s WHERE run_id = $run ORDER BY position",
         {"run": run_id, **category.given},
     ).fetchall()
-    return [row[0] for row in rows]
+    values: list[str | None] = [None] * (rows[-1][0] + 1 if rows else 0)
+    for position, value in rows:
+        values[position] = value
+    return values
 
 
 def group_sizes(connection: Connection, run: RunRef, column: str, max_rows: int) -> list[GroupSize]:
-    """Count the samples with each value of `column`: most frequent value first; for `TURN`, in order of the turns."""
-    category = _category(column)
+    """Count the samples of each value of a metadata column, most frequent first; of each `TURN`, in order."""
+    category = category_of(column)
     order = "key::INTEGER" if column == TURN else "count(*) DESC, key"
     rows = connection.execute(
         f"SELECT {category.sql} AS key, count(*) FROM samples s WHERE run_id = $run"
@@ -277,7 +284,7 @@ def group_moments(connection: Connection, values: Query, column: str) -> dict[st
 
     `values`: from `column_query` with its default `name`.
     """
-    category = _category(column)
+    category = category_of(column)
     keyed = Query(
         sql=f"SELECT {category.sql} AS key, s.run_id, s.position, v.value FROM samples s"
         f" LEFT JOIN ({values.sql}) v USING (position) WHERE s.run_id = $run_v AND key IS NOT NULL",

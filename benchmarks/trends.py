@@ -1,0 +1,190 @@
+"""False alarms and delay of the detector of changes, by simulation.
+
+    python benchmarks/trends.py alarms [--years N]
+    python benchmarks/trends.py delay [--years N]
+
+`alarms`: the share of projects with an alarm within a year in which nothing changes, in any of their series. `delay`:
+the days from a planted drop of 5 points to its report, next to a CUSUM that knows the mean before, the drop and the
+variance, and whose threshold gives the same share of false alarms. Prints Markdown tables.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragboard.stats.monitoring import Batches, find_changes
+
+Values = NDArray[np.float64]
+DAYS = 365
+DROP = 0.05
+ALPHA = 0.05
+
+
+@dataclass(frozen=True)
+class Scores:
+    """A distribution of scores; `draw(rng, shape, drop)` lowers its mean by `drop`."""
+
+    name: str
+    mean: float
+    deviation: float
+    draw: Callable[[np.random.Generator, tuple[int, ...], float], Values]
+
+
+def _faithfulness(rng: np.random.Generator, shape: tuple[int, ...], drop: float) -> Values:
+    return np.where(rng.random(shape) < 0.7 - drop / 0.4, 1.0, rng.beta(3, 2, shape))
+
+
+def _rarely_bad(rng: np.random.Generator, shape: tuple[int, ...], drop: float) -> Values:
+    return (rng.random(shape) < 0.97 - drop).astype(float)
+
+
+def _symmetric(rng: np.random.Generator, shape: tuple[int, ...], drop: float) -> Values:
+    return np.clip(rng.normal(0.6 - drop, 0.2, shape), 0, 1)
+
+
+SCORES = (
+    Scores("faithfulness: 70% ones, else beta(3, 2)", 0.88, math.sqrt(0.7 + 0.3 * 0.4 - 0.88**2), _faithfulness),
+    Scores("0/1, 97% ones", 0.97, math.sqrt(0.97 * 0.03), _rarely_bad),
+    Scores("normal, deviation 0.2", 0.6, 0.197, _symmetric),
+)
+
+
+def _moments(values: Values) -> tuple[Values, Values, Values]:
+    mean = values.mean(axis=-1)
+    deviations = values - mean[..., None]
+    return mean, (deviations**2).mean(axis=-1), (deviations**3).mean(axis=-1)
+
+
+def _batches(values: Values, effects: Values | float = 0.0) -> Batches:
+    mean, variance, third = _moments(values)
+    return Batches(n=np.full(mean.size, float(values.shape[-1])), mean=mean + effects, variance=variance, third=third)
+
+
+def _unequal(rng: np.random.Generator, scores: Scores, size: int) -> Batches:
+    """Return a year in which weekends have a fifth of the samples, and days vary by up to half."""
+    counts = [max(1, round(size * (0.2 if day % 7 > 4 else 1.0) * rng.uniform(0.5, 1.5))) for day in range(DAYS)]
+    moments = [(count, *_moments(scores.draw(rng, (count,), 0.0))) for count in counts]
+    n, mean, variance, third = np.array(moments, dtype=float).T
+    return Batches(n=n, mean=mean, variance=variance, third=third)
+
+
+def _year(rng: np.random.Generator, scores: Scores, size: int, design: str) -> tuple[Batches, float]:
+    match design:
+        case "days of different size":
+            return _unequal(rng, scores, size), DAYS
+        case "days differ":  # by as much as their samples explain
+            effects = rng.normal(0, scores.deviation / math.sqrt(size), DAYS)
+            return _batches(scores.draw(rng, (DAYS, size), 0.0), effects), DAYS
+        case "weekends differ":
+            effects = np.where(np.arange(DAYS) % 7 > 4, -0.02, 0.0)
+            return _batches(scores.draw(rng, (DAYS, size), 0.0), effects), DAYS
+        case "6 hours":
+            return _batches(scores.draw(rng, (4 * DAYS, size // 4), 0.0)), 4 * DAYS
+        case _:
+            return _batches(scores.draw(rng, (DAYS, size), 0.0)), DAYS
+
+
+DESIGNS = ("equal days", "days of different size", "days differ", "weekends differ", "6 hours")
+"""How samples are spread over time; 6 hours: equal batches of 6 hours."""
+
+
+def alarms(years: int) -> Iterator[str]:
+    """Yield the table of false alarms."""
+    yield "| scores | samples a day | days | 1 series | 20 series |"
+    yield "|---|---|---|---|---|"
+    cases = [(number, design, years) for number in range(len(SCORES)) for design in DESIGNS]
+    with ProcessPoolExecutor(2) as pool:
+        yield from pool.map(_alarms_of, cases)
+
+
+def _alarms_of(case: tuple[int, str, int]) -> str:
+    """Return a row of the table; a project of 20 series is 20 of the years, which are independent."""
+    number, design, years = case
+    scores, size = SCORES[number], 120 if design == "6 hours" else 30
+    rng = np.random.default_rng([1, number, DESIGNS.index(design)])
+    single = pooled = 0
+    for _ in range(years):
+        batches, per_year = _year(rng, scores, size, design)
+        if find_changes(batches, size=DROP, per_year=per_year):  # what the stricter threshold reports is among these
+            single += 1
+            pooled += bool(find_changes(batches, size=DROP, per_year=per_year, series=20))
+    return f"| {scores.name} | {size} | {design} | {single / years:.1%} | {1 - (1 - pooled / years) ** 20:.1%} |"
+
+
+def _oracle_delays(null: Values, changed: Values, scores: Scores, size: int, planted: int, alpha: float) -> list[int]:
+    """Return the days until CUSUM sees the drop; `null`: daily means of years without one, `changed`: with one."""
+    gain = DROP / scores.deviation**2 * size
+
+    def steps(means: Values) -> Iterator[Values]:
+        total = np.zeros(len(means))
+        for day in range(means.shape[1]):
+            total = np.maximum(0, total + gain * (scores.mean - DROP / 2 - means[:, day]))
+            yield total
+
+    largest = np.max(list(steps(null)), axis=0)
+    threshold = float(np.quantile(largest, 1 - alpha))
+    delays: list[int] = []
+    for means in changed:
+        total = 0.0
+        for day, mean in enumerate(means):
+            total = max(0.0, total + gain * (scores.mean - DROP / 2 - mean))
+            if total >= threshold:
+                if day >= planted:
+                    delays.append(day - planted + 1)
+                    break
+                total = 0.0
+    return delays
+
+
+def delay(years: int) -> Iterator[str]:
+    """Yield the table of delays."""
+    yield "| scores | samples a day | days before the drop | series | CUSUM | ragboard | ratio |"
+    yield "|---|---|---|---|---|---|---|"
+    for number, scores in enumerate(SCORES):
+        for size in (20, 50, 200):
+            rng = np.random.default_rng([2, number, size])
+            null = np.concatenate([scores.draw(rng, (100, DAYS, size), 0.0).mean(axis=-1) for _ in range(40)])
+            for planted in (60, 180):
+                drawn = [
+                    np.concatenate(
+                        [scores.draw(rng, (planted, size), 0.0), scores.draw(rng, (DAYS - planted, size), DROP)]
+                    )
+                    for _ in range(years)
+                ]
+                means = np.array([values.mean(axis=-1) for values in drawn])
+                for series in (1, 20):
+                    oracle = _oracle_delays(null, means, scores, size, planted, ALPHA / series)
+                    ours = [_first_delay(_batches(values), planted, series) for values in drawn]
+                    ratio = float(np.median(ours)) / float(np.median(oracle))
+                    yield (
+                        f"| {scores.name} | {size} | {planted} | {series} | {np.median(oracle):g} |"
+                        f" {np.median(ours):g} | {ratio:.2f} |"
+                    )
+
+
+def _first_delay(batches: Batches, planted: int, series: int) -> float:
+    for change in find_changes(batches, size=DROP, series=series):
+        if change.seen >= planted and change.difference < 0:
+            return change.seen - planted + 1
+    return math.inf
+
+
+def main() -> None:
+    """Run one of the simulations."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("alarms", "delay"))
+    parser.add_argument("--years", type=int, default=300)
+    given = parser.parse_args()
+    for line in (alarms if given.what == "alarms" else delay)(given.years):
+        print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,693 @@
+"""Traffic over time: the state of each series, its changes, this week against the week before, and what is new.
+
+A series is a metric of a dataset by one judge, over the samples of all runs of the dataset that have a time. Times are
+UTC. Numbers come from sums by hour, so a year of traffic is read without its samples.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from functools import cached_property
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragboard.analysis.compare import ConfigDifference, config_differences
+from ragboard.analysis.gates import resolve_spec
+from ragboard.analysis.means import range_of
+from ragboard.analysis.metrics import in_order, read_descriptions
+from ragboard.analysis.thresholds import Threshold, read_thresholds
+from ragboard.errors import NotFoundError
+from ragboard.records import Direction, MetricDescription
+from ragboard.stats import (
+    Batches,
+    Change,
+    GroupDifference,
+    Interval,
+    Moments,
+    NoInterval,
+    difference_of_moments,
+    estimate_text,
+    find_changes,
+    gate,
+    holm,
+    interval_text,
+    mean_interval,
+)
+from ragboard.store import Store
+from ragboard.store.queries.query import Connection
+from ragboard.store.queries.scores import AnyMoments
+from ragboard.store.queries.traffic import (
+    Hours,
+    NewStatement,
+    ScoredRun,
+    group_columns,
+    moments_by_group,
+    moments_by_period,
+    new_unsupported,
+    scored_runs,
+    sums_by_hour,
+)
+
+__all__ = [
+    "STATE_LABELS",
+    "ConfigChange",
+    "GroupTrend",
+    "NewStatements",
+    "Period",
+    "SeriesState",
+    "State",
+    "TrafficTrend",
+    "TrendChange",
+    "WeekComparison",
+    "new_statements",
+    "series_states",
+    "traffic_columns",
+    "traffic_datasets",
+    "traffic_groups",
+    "traffic_trend",
+]
+
+State = Literal["ok", "below threshold", "dropped", "too few"]
+"""below threshold: the mean of the last 7 days misses the threshold (above it, if lower is better); dropped: the metric
+got worse within the last 28 days and still is; too few: fewer than 20 scored samples in the last 7 days."""
+
+STATE_LABELS: dict[State, str] = {
+    "ok": "✓ ok",
+    "below threshold": "✗ misses threshold",
+    "dropped": "▼ got worse",
+    "too few": "… too few samples",
+}
+"""Icon and word for each state."""
+
+WEEK = timedelta(days=7)
+NEWS = timedelta(days=28)
+"""How long a change counts in the state."""
+MIN_WEEK = 20
+"""Minimum number of scored samples in 7 days for a state."""
+DROP = 0.05
+"""The change to detect fast, as a share of the metric's range."""
+ALPHA = 0.05
+"""Probability of a false alarm within a year, over all series: of changes, and of missed thresholds."""
+BATCHES = ((1200, 1), (200, 6), (0, 24))
+"""Minimum mean number of samples a day for batches of so many hours."""
+HOURS_OF_YEAR = 365 * 24
+WORSE: dict[Direction, Literal["lower", "higher", "neither"]] = {
+    "higher": "lower",
+    "lower": "higher",
+    "neutral": "neither",
+}
+"""The direction of a change for the worse, by the direction of the metric."""
+MAX_GROUPS = 12
+MAX_VALUES = 50
+"""Maximum number of different values of a column to group by."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrendChange:
+    """A change of a series that was detected."""
+
+    start: datetime
+    """When the mean most probably began to differ."""
+    earliest: datetime
+    """With `latest`, the 95% credible interval of `start`."""
+    latest: datetime
+    seen: datetime
+    """When the evidence was sufficient."""
+    before: float
+    """Mean between the previous change and this one."""
+    after: float
+    """Mean from `start` to the next change, or to the newest sample."""
+    worse: bool
+    """Whether the metric got worse; False for a metric without a better direction."""
+
+    @property
+    def in_short(self) -> str:
+        """`fell by 0.06 (0.87 to 0.81) around 2026-11-20`."""
+        verb = "fell" if self.after < self.before else "rose"
+        size = f"{abs(self.after - self.before):.2f} ({self.before:.2f} to {self.after:.2f})"
+        return f"{verb} by {size} around {self.start:%Y-%m-%d}"
+
+    def __str__(self) -> str:
+        """`in_short`, and when it was seen: `fell by 0.06 (0.87 to 0.81) around 2026-11-20, seen 2026-11-22`."""
+        return f"{self.in_short}, seen {self.seen:%Y-%m-%d}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeriesState:
+    """How a series is doing."""
+
+    key: str
+    """Identifies the series: its dataset, metric and judge."""
+    dataset: str
+    metric: str
+    judge: str
+    label: str
+    """The metric's name on pages."""
+    state: State
+    summary: str
+    """One sentence."""
+    mean: float | None
+    """Mean of the 7 days to the newest sample; None if no sample is scored."""
+    interval: Interval | NoInterval
+    """Its 95% CI."""
+    samples: int
+    """Number of scored samples in these 7 days."""
+    until: date
+    """The last day with samples, UTC."""
+    since: datetime
+    """Start of these 7 days."""
+    change: TrendChange | None
+    """The last change, if it was seen in the 28 days to the newest sample."""
+    threshold: Threshold | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Period:
+    """A day or a week of a series."""
+
+    start: datetime
+    n: int
+    """Number of scored samples."""
+    unscored: int
+    mean: float | None
+    interval: Interval | NoInterval
+
+    @property
+    def in_words(self) -> str:
+        """`0.88 (0.80 to 0.94)`, or a dash without a scored sample."""
+        return _mean_in_words(self.mean, self.interval)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConfigChange:
+    """The first sample of a run: another configuration than that of the run before."""
+
+    time: datetime
+    run: str
+    differences: tuple[ConfigDifference, ...]
+    """Settings that differ from those of the run before."""
+
+    def __str__(self) -> str:
+        """`chat 1.4 (production): version 1.3 to 1.4`."""
+        settings = ", ".join(f"{one.key} {_shown(one.a)} to {_shown(one.b)}" for one in self.differences)
+        return f"{self.run}: {settings}" if settings else self.run
+
+
+@dataclass(frozen=True, kw_only=True)
+class WeekComparison:
+    """The 7 days to the newest sample against the 7 days before, over different questions."""
+
+    start: datetime
+    """Start of the later 7 days."""
+    difference: GroupDifference | None
+    """The later minus the earlier mean; None if one has no scored sample."""
+    p: float | None
+    """The p value of no difference; of one of several groups, adjusted for their number (Holm 1979)."""
+    change: Literal["better", "worse", "differs", "no significant difference", "not compared"]
+
+    @property
+    def in_words(self) -> str:
+        """`-0.03, 95% CI -0.05 to -0.01, worse (p = 0.004)`."""
+        if self.difference is None:
+            return "not compared: one week has no scored sample"
+        interval = interval_text(self.difference.interval, "+.2f")
+        bounds = f", 95% CI {interval}" if interval else ""
+        return f"{self.difference.difference:+.2f}{bounds}, {self.change} (p = {self.p:.2g})"
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupTrend:
+    """A group of samples in the last 7 days, against the 7 days before."""
+
+    group: str
+    n: int
+    mean: float | None
+    interval: Interval | NoInterval
+    week: WeekComparison
+
+    @property
+    def in_words(self) -> str:
+        """`0.88 (0.80 to 0.94)`, or a dash without a scored sample."""
+        return _mean_in_words(self.mean, self.interval)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewStatements:
+    """Statements that are unsupported in the last 7 days and were not in the 28 days before."""
+
+    statements: tuple[NewStatement, ...]
+    """Those in most answers first."""
+    new: int
+    """Number of new ones; more than `statements` if that has only the first."""
+    total: int
+    """Number of different unsupported statements in the last 7 days."""
+    start: datetime
+    """Start of these 7 days."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrafficTrend:
+    """A metric of a dataset over time."""
+
+    state: SeriesState
+    direction: Direction
+    range: tuple[float, float] | None
+    metrics: tuple[str, ...]
+    """The metrics that the dataset has over time."""
+    judges: tuple[str, ...]
+    """The judges that the metric has over time."""
+    days: tuple[Period, ...]
+    """The days with samples, oldest first."""
+    weeks: tuple[Period, ...]
+    """The same by week, from Monday."""
+    changes: tuple[TrendChange, ...]
+    configs: tuple[ConfigChange, ...]
+    week: WeekComparison
+    series: int
+    """Number of series of the store that share the probability of a false alarm."""
+
+
+@dataclass(frozen=True)
+class _Series:
+    """A series with its sums by hour."""
+
+    dataset: str
+    metric: str
+    judge: str
+    runs: tuple[ScoredRun, ...]
+    hours: Hours
+    description: MetricDescription | None
+    threshold: Threshold | None
+    series: int
+
+    @property
+    def key(self) -> str:
+        return json.dumps([self.dataset, self.metric, self.judge], ensure_ascii=False)
+
+    @property
+    def label(self) -> str:
+        return self.description.label if self.description else self.metric
+
+    @property
+    def direction(self) -> Direction:
+        return self.description.direction if self.description else "neutral"
+
+    @property
+    def range(self) -> tuple[float, float] | None:
+        return range_of(self.description)
+
+    @property
+    def end(self) -> int:
+        """The hour after the newest sample, since 1970."""
+        return int(self.hours.hour[-1]) + 1
+
+    @property
+    def week_start(self) -> datetime:
+        return _time(self.end) - WEEK
+
+    def between(self, first: int, stop: int) -> slice:
+        low, high = np.searchsorted(self.hours.hour, [first, stop])
+        return slice(int(low), int(high))
+
+    def period(self, first: int, stop: int, level: float = 0.95) -> Period:
+        """Return the samples from the hour `first` to before `stop`."""
+        part = self.between(first, stop)
+        summary = _moments(self.hours, part, self.range)
+        return Period(
+            start=_time(first),
+            n=int(self.hours.n[part].sum()),
+            unscored=int(self.hours.unscored[part].sum()),
+            mean=summary.mean if summary else None,
+            interval=_interval(summary, self.range, level),
+        )
+
+    @cached_property
+    def changes(self) -> tuple[TrendChange, ...]:
+        """The changes that were detected, oldest first."""
+        scored = self.hours.n > 0
+        days = (self.hours.hour[-1] - self.hours.hour[0]) / 24 + 1
+        length = next(hours for least, hours in BATCHES if self.hours.n.sum() / days >= least)
+        starts, batches = _batches(self.hours, scored, length)
+        low, high = self.range or (0.0, 0.0)
+        found = find_changes(
+            batches,
+            size=DROP * (high - low) or None,
+            worse=WORSE[self.direction],
+            per_year=HOURS_OF_YEAR / length,
+            series=self.series,
+            alpha=ALPHA,
+        )
+        ends = [*(int(starts[change.start]) for change in found[1:]), self.end]
+        return tuple(self._change(change, starts, length, end) for change, end in zip(found, ends, strict=False))
+
+    def _change(self, change: Change, starts: NDArray[np.int64], length: int, end: int) -> TrendChange:
+        since = _moments(self.hours, self.between(int(starts[change.start]), end), self.range)
+        return TrendChange(
+            start=_time(starts[change.start]),
+            earliest=_time(starts[change.earliest]),
+            latest=_time(starts[change.latest]),
+            seen=_time(min(int(starts[change.seen]) + length, self.end)),
+            before=change.before,
+            after=since.mean if since else change.after,
+            worse=(change.difference < 0) == (self.direction == "higher") and self.direction != "neutral",
+        )
+
+    @cached_property
+    def state(self) -> SeriesState:
+        week = self.period(self.end - 168, self.end)
+        last = self.changes[-1] if self.changes and self.changes[-1].seen > _time(self.end) - NEWS else None
+        missed = self._misses_threshold()
+        state: State = "ok"
+        if week.n < MIN_WEEK or week.mean is None:
+            state = "too few"
+        elif missed:
+            state = "below threshold"
+        elif last and last.worse and self._still_worse(last):
+            state = "dropped"
+        return SeriesState(
+            key=self.key,
+            dataset=self.dataset,
+            metric=self.metric,
+            judge=self.judge,
+            label=self.label,
+            state=state,
+            summary=self._summary(state, week, last),
+            mean=week.mean,
+            interval=week.interval,
+            samples=week.n,
+            until=_time(self.end - 1).date(),
+            since=self.week_start,
+            change=last,
+            threshold=self.threshold,
+        )
+
+    def _misses_threshold(self) -> bool:
+        """Return whether the mean of the last 7 days misses the threshold, at the level of all looks of a year."""
+        if self.threshold is None:
+            return False
+        interval = self.period(self.end - 168, self.end, 1 - 2 * ALPHA / (365 * self.series)).interval
+        return gate(interval, threshold=self.threshold.value, fail=self.threshold.fail) == "fail"
+
+    def _still_worse(self, change: TrendChange) -> bool:
+        """Return whether the last 7 days, or those since the change if fewer, exclude the mean before it."""
+        start = max(int(change.start.replace(tzinfo=UTC).timestamp()) // 3600, self.end - 168)
+        interval = self.period(start, self.end).interval
+        if isinstance(interval, NoInterval):
+            return True
+        return interval.high < change.before if self.direction == "higher" else interval.low > change.before
+
+    def _summary(self, state: State, week: Period, change: TrendChange | None) -> str:
+        name = f"{self.label} of {self.dataset}"
+        when = f"in the 7 days to {_time(self.end - 1):%Y-%m-%d}"
+        if state == "too few":
+            return f"{name}: too few samples to judge, {week.n} scored {when}."
+        mean = f"mean {estimate_text(week.mean or 0.0, week.interval, '.2f')}, n = {week.n:,}, {when}"
+        moved = f"; it {change}" if change and (state != "ok" or change.worse) else ""
+        match state:
+            case "below threshold":
+                side = "below" if self.direction != "lower" else "above"
+                return f"{name} is {side} the threshold ({self.threshold}): {mean}{moved}."
+            case "dropped":
+                return f"{name} {change}: {mean}."
+            case _:
+                recovered = f"{moved}, and is back" if moved else ""
+                return f"{name} is ok: {mean}{recovered}."
+
+
+def series_states(store: Store) -> tuple[SeriesState, ...]:
+    """Return the state of every series of the store with samples over time, by dataset and metric.
+
+    Datasets whose runs ask the same questions are left out: `dataset_trend` compares their runs.
+    """
+    with store.database.read() as connection:
+        return tuple(series.state for series in _read_series(connection))
+
+
+def traffic_datasets(store: Store) -> tuple[str, ...]:
+    """Return the datasets that `series_states` covers."""
+    with store.database.read() as connection:
+        return tuple(dict.fromkeys(run.dataset for run in _traffic(connection)))
+
+
+def traffic_trend(store: Store, dataset: str, metric: str = "", judge: str = "") -> TrafficTrend:
+    """Return a metric of a dataset over time; by default the first metric, and the judge with the newest samples.
+
+    Raises NotFoundError if the dataset has no scores over time, or not of this metric or judge; SettingError for an
+    ambiguous name of a metric.
+    """
+    with store.database.read() as connection:
+        everything = _traffic(connection)
+        series = _chosen(connection, everything, dataset, metric, judge)
+        of_dataset = [run for run in everything if run.dataset == dataset]
+        return TrafficTrend(
+            state=series.state,
+            direction=series.direction,
+            range=series.range,
+            metrics=in_order({run.metric for run in of_dataset}),
+            judges=tuple(sorted({run.judge for run in of_dataset if run.metric == series.metric})),
+            days=_periods(series, 24, 0),
+            weeks=_periods(series, 168, 96),
+            changes=series.changes,
+            configs=tuple(_config_changes(series.runs)),
+            week=_week(connection, series),
+            series=series.series,
+        )
+
+
+def traffic_columns(store: Store, dataset: str, metric: str = "", judge: str = "") -> tuple[str, ...]:
+    """Return the metadata columns to group the traffic of a dataset by: those with 2 to 50 values in 14 days."""
+    with store.database.read() as connection:
+        series = _chosen(connection, _traffic(connection), dataset, metric, judge)
+        columns = group_columns(connection, series.runs, series.week_start - WEEK, MAX_VALUES)
+    first = ("topic", "model", "language")
+    return tuple(
+        sorted((key for key, _ in columns), key=lambda key: (first.index(key) if key in first else len(first), key))
+    )
+
+
+def traffic_groups(
+    store: Store, dataset: str, column: str, metric: str = "", judge: str = ""
+) -> tuple[GroupTrend, ...]:
+    """Compare the last 7 days with the 7 days before for each value of a metadata column, largest group first.
+
+    At most 12 groups. Raises NotFoundError if no sample of these days has the column.
+    """
+    with store.database.read() as connection:
+        series = _chosen(connection, _traffic(connection), dataset, metric, judge)
+        start = series.week_start
+        found = moments_by_group(connection, series.runs, column, start - WEEK, start)
+    if not found:
+        raise NotFoundError(f"no scored sample of the last 14 days has a value in the metadata column {column!r}")
+    sizes: dict[str, int] = {}
+    for (group, _), summary in found.items():
+        sizes[group] = sizes.get(group, 0) + summary.n
+    groups = sorted(sizes, key=lambda group: (-sizes[group], group))[:MAX_GROUPS]
+    compared = {
+        group: _difference(found.get((group, True)), found.get((group, False)), series.range) for group in groups
+    }
+    tested = [group for group, difference in compared.items() if difference]
+    adjusted = dict(zip(tested, holm([one.p for group in tested if (one := compared[group])]), strict=True))
+    return tuple(
+        GroupTrend(
+            group=group,
+            n=this.n if (this := found.get((group, True))) else 0,
+            mean=this.mean if this else None,
+            interval=_interval(this, series.range),
+            week=_compared(start, compared[group], series.direction, adjusted.get(group)),
+        )
+        for group in groups
+    )
+
+
+def new_statements(store: Store, dataset: str, *, limit: int = 20) -> NewStatements:
+    """Return the statements that are unsupported in the last 7 days of a dataset and were not in the 28 days before.
+
+    Statements are the same if their texts agree but for case, white space and punctuation. Raises NotFoundError if the
+    dataset has no scores over time.
+    """
+    with store.database.read() as connection:
+        runs = [run for run in _traffic(connection) if run.dataset == dataset]
+        if not runs:
+            raise _no_traffic(dataset)
+        middle = max(run.last for run in runs) + timedelta(hours=1) - WEEK
+        shown = dict(
+            connection.execute(
+                "SELECT run_id, evaluation_id FROM shown_evaluations WHERE run_id IN (SELECT unnest(?))",
+                [[run.run_id for run in runs]],
+            ).fetchall()
+        )
+        if not shown:
+            return NewStatements(statements=(), new=0, total=0, start=middle)
+        found, new, total = new_unsupported(connection, shown, middle, middle - NEWS, limit)
+    return NewStatements(statements=tuple(found), new=new, total=total, start=middle)
+
+
+def _no_traffic(dataset: str) -> NotFoundError:
+    return NotFoundError(
+        f"dataset {dataset!r} has no evaluated samples with a time: collect traffic with `ragboard collect`,"
+        " log samples with ragboard.log(time=...), or import a file with a column time, and evaluate them"
+    )
+
+
+def _traffic(connection: Connection) -> list[ScoredRun]:
+    """Return the scored runs of all datasets, without those whose runs ask the same questions."""
+    runs = scored_runs(connection)
+    keys: dict[str, dict[str, str]] = {}
+    for run in runs:
+        keys.setdefault(run.dataset, {})[run.run_id] = run.dataset_key
+    fixed = {dataset for dataset, by_run in keys.items() if len(by_run) > 1 and len(set(by_run.values())) == 1}
+    return [run for run in runs if run.dataset not in fixed]
+
+
+def _read_series(connection: Connection, only: Sequence[ScoredRun] | None = None, count: int = 0) -> list[_Series]:
+    """Return series with their sums, by dataset and metric: of `only` these runs, by default of all traffic."""
+    runs = _traffic(connection) if only is None else only
+    if not runs:
+        return []
+    descriptions = read_descriptions(connection)
+    thresholds = read_thresholds(connection, descriptions)
+    by_name: dict[tuple[str, str, str], list[ScoredRun]] = {}
+    for run in runs:
+        by_name.setdefault((run.dataset, run.metric, run.judge), []).append(run)
+    sums = sums_by_hour(connection, runs)
+    order = {metric: place for place, metric in enumerate(in_order({run.metric for run in runs}))}
+    return [
+        _Series(
+            *name,
+            runs=tuple(by_name[name]),
+            hours=sums[name],
+            description=descriptions.get(name[1]),
+            threshold=thresholds.get(name[1]),
+            series=count or len(by_name),
+        )
+        for name in sorted(by_name, key=lambda name: (name[0], order[name[1]], name[2]))
+    ]
+
+
+def _chosen(connection: Connection, runs: Sequence[ScoredRun], dataset: str, metric: str, judge: str) -> _Series:
+    """Return the series of a dataset that is asked for, as `traffic_trend` describes."""
+    of_dataset = [run for run in runs if run.dataset == dataset]
+    if not of_dataset:
+        raise _no_traffic(dataset)
+    specs = in_order({run.metric for run in of_dataset})
+    metric = resolve_spec(metric, specs) if metric else specs[0]
+    of_metric = [run for run in of_dataset if run.metric == metric]
+    judge = judge or max(of_metric, key=lambda run: run.last).judge
+    chosen = [run for run in of_metric if run.judge == judge]
+    if not chosen:
+        judges = ", ".join(sorted({run.judge for run in of_metric}))
+        raise NotFoundError(f"no judge {judge!r} of {metric}; there are {judges}")
+    count = len({(run.dataset, run.metric, run.judge) for run in runs})
+    return _read_series(connection, chosen, count)[0]
+
+
+def _time(hour: int | np.integer) -> datetime:
+    """Return the start of an hour since 1970, UTC."""
+    return datetime(1970, 1, 1) + timedelta(hours=int(hour))  # noqa: DTZ001 - times of the store are naive UTC
+
+
+def _moments(hours: Hours, part: slice, bounds: tuple[float, float] | None) -> Moments | None:
+    """Return the weighted moments of some hours, n being the effective number; None without a scored sample."""
+    weight = float(hours.weight[part].sum())
+    if not weight:
+        return None
+    n = max(1, round(weight**2 / float(hours.square_weight[part].sum())))
+    mean = float(hours.total[part].sum()) / weight
+    variance = max(float(hours.squares[part].sum()) / weight - mean**2, 0.0)
+    if variance < 1e-12 * max(mean**2, 1e-12):
+        variance = 0.0
+    if bounds:
+        mean = min(max(mean, bounds[0]), bounds[1])
+    deviation = math.sqrt(variance * n / (n - 1)) if n > 1 else 0.0
+    return Moments(n=n, mean=mean, deviation=deviation, untied=n if variance else 0)
+
+
+def _interval(
+    summary: AnyMoments | None, bounds: tuple[float, float] | None, level: float = 0.95
+) -> Interval | NoInterval:
+    if summary is None:
+        return NoInterval(reason="no sample is scored", n=0)
+    return mean_interval(summary, bounds=bounds, level=level)
+
+
+def _batches(hours: Hours, scored: NDArray[np.bool_], length: int) -> tuple[NDArray[np.int64], Batches]:
+    """Return the first hour and the moments of batches of `length` hours."""
+    starts, number = np.unique(hours.hour[scored] // length, return_inverse=True)
+
+    def summed(values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.bincount(number, weights=values[scored], minlength=starts.size).astype(np.float64)
+
+    weight, square_weight = summed(hours.weight), summed(hours.square_weight)
+    mean, square, cube = (summed(sums) / weight for sums in (hours.total, hours.squares, hours.cubes))
+    variance = square - mean**2
+    variance = np.where(variance < 1e-12 * np.maximum(square, 1e-300), 0.0, variance)
+    third = np.where(variance > 0, cube - 3 * mean * square + 2 * mean**3, 0.0)
+    return starts * length, Batches(n=weight**2 / square_weight, mean=mean, variance=variance, third=third)
+
+
+def _periods(series: _Series, length: int, offset: int) -> tuple[Period, ...]:
+    """Return the periods of `length` hours with samples; `offset`: hours from 1970 to the start of a period."""
+    numbers = np.unique((series.hours.hour - offset) // length)
+    return tuple(series.period(int(number) * length + offset, int(number + 1) * length + offset) for number in numbers)
+
+
+def _config_changes(runs: Sequence[ScoredRun]) -> list[ConfigChange]:
+    """Return the first samples of the runs after the first one, in order."""
+    found: list[ConfigChange] = []
+    for earlier, run in pairwise(runs):
+        before, after = json.loads(earlier.config), json.loads(run.config)
+        found.append(ConfigChange(time=run.first, run=run.run, differences=tuple(config_differences(before, after))))
+    return found
+
+
+def _week(connection: Connection, series: _Series) -> WeekComparison:
+    """Compare the last 7 days with the 7 days before: over clusters, or weighted if the sampling rate changed."""
+    start, end = series.week_start, series.end
+    weeks = [series.between(end - 336, end - 168), series.between(end - 168, end)]
+    earlier, later = (_moments(series.hours, week, series.range) for week in weeks)
+    constant = all(
+        summary is None or summary.n >= 0.99 * series.hours.n[week].sum()
+        for summary, week in zip((earlier, later), weeks, strict=True)
+    )
+    if constant:
+        found = moments_by_period(connection, series.runs, start - WEEK, start)
+        return _compared(start, _difference(found.get(True), found.get(False), series.range), series.direction)
+    return _compared(start, _difference(later, earlier, series.range), series.direction)
+
+
+def _mean_in_words(mean: float | None, interval: Interval | NoInterval) -> str:
+    return "-" if mean is None else estimate_text(mean, interval, ".2f")
+
+
+def _difference(
+    later: AnyMoments | None, earlier: AnyMoments | None, bounds: tuple[float, float] | None
+) -> GroupDifference | None:
+    return difference_of_moments(later, earlier, bounds=bounds) if later and earlier else None
+
+
+def _compared(
+    start: datetime, difference: GroupDifference | None, direction: Direction, adjusted: float | None = None
+) -> WeekComparison:
+    if difference is None:
+        return WeekComparison(start=start, difference=None, p=None, change="not compared")
+    p = difference.p if adjusted is None else adjusted
+    interval = difference.interval
+    significant = p < 0.05 and isinstance(interval, Interval) and not interval.low <= 0 <= interval.high
+    if not significant:
+        change: Literal["better", "worse", "differs", "no significant difference"] = "no significant difference"
+    elif direction == "neutral":
+        change = "differs"
+    else:
+        change = "better" if (difference.difference > 0) == (direction == "higher") else "worse"
+    return WeekComparison(start=start, difference=difference, p=p, change=change)
+
+
+def _shown(value: object) -> str:
+    return "(not set)" if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

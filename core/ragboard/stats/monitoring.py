@@ -1,0 +1,272 @@
+"""Sequential detection of changes of a mean over batches in time, with a bound on false alarms.
+
+After each batch, every earlier batch is considered as the first one after a change. The evidence for it is the
+likelihood ratio of the difference between the mean since then and the mean before it, both estimated, averaged over
+sizes of the change. The evidence for any change is the mean over the batches of a year. Without a change, its
+expectation is at most 1 within a year, so it exceeds 1/p with probability p at most (Doob's inequality for the
+statistic of Shiryaev and Roberts, Pollak 1985), however often one looks.
+
+Assumed: batches are independent and have the same distribution until it changes, and means of `MIN_SAMPLES` samples are
+normal after a correction for skewness. Days that differ more than their samples explain are allowed for, if that is as
+common before as after: the variance of a mean is multiplied by the observed dispersion of successive batches, without
+the two between which the change is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragboard.stats.checks import FloatArray, finite_array
+
+__all__ = ["Batches", "Change", "batches_of", "find_changes"]
+
+ALPHA = 0.05
+"""Probability of a false alarm within a year, over all series."""
+DAYS = 365
+"""Batches of a year if each is a day."""
+MIN_BATCHES = 7
+"""Minimum number of batches before the first change."""
+MIN_SAMPLES = 100
+"""Minimum number of samples before a change."""
+SIZES = (0.5, 1.0, 2.0, 4.0, 8.0)
+"""The sizes of a change that are considered, as multiples of the size to detect."""
+SIZE_WEIGHTS = (0.15, 0.5, 0.2, 0.1, 0.05)
+"""The weight of each size; the sum is 1."""
+WORSE_WEIGHT = 0.8
+"""The weight of changes for the worse; changes for the better have the rest."""
+DEVIATIONS = 0.2
+"""The default size to detect, in standard deviations of a sample."""
+MAX_INFORMATION = 200.0
+"""Maximum squared standard errors, of the smallest size, of the samples after a possible change."""
+MIN_WINDOW = 30
+"""Minimum of the maximum number of batches after a possible change."""
+ROWS = 128
+"""Number of batches that are checked at once."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Batches:
+    """Moments of the samples of each batch, in the order of time; batches without samples are left out."""
+
+    n: FloatArray
+    """The effective number of samples: their number, or (sum of weights)^2 / sum of squared weights."""
+    mean: FloatArray
+    variance: FloatArray
+    """Mean squared deviation from the mean of the batch."""
+    third: FloatArray
+    """Mean cubed deviation from the mean of the batch."""
+
+    def __post_init__(self) -> None:
+        sizes = {array.size for array in (self.n, self.mean, self.variance, self.third)}
+        if len(sizes) > 1:
+            raise ValueError(f"the moments have different lengths: {sorted(sizes)}")
+        for name in ("n", "mean", "variance", "third"):
+            finite_array(getattr(self, name), name)
+        if self.n.size and self.n.min() <= 0:
+            raise ValueError("a batch has no samples: leave it out")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Change:
+    """A change of the mean."""
+
+    start: int
+    """Index of the batch from which on the mean most probably differs."""
+    earliest: int
+    """With `latest`, the 95% credible interval of `start`, when the change was seen."""
+    latest: int
+    seen: int
+    """Index of the batch after which the evidence was sufficient."""
+    before: float
+    """The mean before, since the previous change."""
+    after: float
+    """The mean from `start` to `seen`."""
+
+    @property
+    def difference(self) -> float:
+        """After minus before; negative for a drop."""
+        return self.after - self.before
+
+
+def batches_of(groups: Iterable[Sequence[float | None]], weights: Iterable[Sequence[float]] | None = None) -> Batches:
+    """Return the moments of groups of values; None and NaN are left out, as are groups without other values.
+
+    `weights`: the weight of each value, such as 1 / sampling rate. Raises ValueError for a weight of 0 or less.
+    """
+    rows: list[tuple[float, float, float, float]] = []
+    weights_of = iter(weights) if weights is not None else None
+    for group in groups:
+        values = np.array([math.nan if value is None else value for value in group], dtype=float)
+        weight = np.ones(values.size) if weights_of is None else np.asarray(next(weights_of), dtype=float)
+        scored = ~np.isnan(values)
+        values, weight = values[scored], weight[scored]
+        if not values.size:
+            continue
+        if weight.min() <= 0:
+            raise ValueError(f"weights must be above 0, got {weight.min():g}")
+        total = float(weight.sum())
+        mean = float(weight @ values) / total
+        deviations = values - mean
+        rows.append(
+            (
+                total**2 / float(weight @ weight),
+                mean,
+                float(weight @ deviations**2) / total,
+                float(weight @ deviations**3) / total,
+            )
+        )
+    moments = np.array(rows, dtype=float).reshape(-1, 4)
+    return Batches(n=moments[:, 0], mean=moments[:, 1], variance=moments[:, 2], third=moments[:, 3])
+
+
+def find_changes(
+    batches: Batches,
+    *,
+    size: float | None = None,
+    worse: Literal["lower", "higher", "neither"] = "lower",
+    per_year: float = DAYS,
+    series: int = 1,
+    alpha: float = ALPHA,
+) -> tuple[Change, ...]:
+    """Find the changes of the mean that a monitor would have reported, in order, each from data up to its report.
+
+    Without any change, one of `series` series that are monitored together has a report within a year with probability
+    `alpha` at most. `size`: the difference that is to be detected fast, by default 0.2 standard deviations; changes
+    below a quarter of it are not reported. `worse`: the direction that is to be detected first. `per_year`: the number
+    of batches of a year. After a change, the mean before the next one is estimated from the data since it. Raises
+    ValueError unless 0 < alpha < 1 and the other numbers are above 0.
+    """
+    if not 0 < alpha < 1 or per_year <= 0 or series < 1 or (size is not None and size <= 0):
+        raise ValueError("alpha must be between 0 and 1, and per_year, series and size above 0")
+    threshold = math.log(per_year * series / alpha)
+    found: list[Change] = []
+    start, first, dispersion = 0, 0, (0.0, 0.0)
+    while True:
+        scan = _Scan(batches, start, dispersion, size, worse)
+        change = scan.first_change(first, threshold, 1 if found else MIN_BATCHES)
+        if change is None:
+            return tuple(found)
+        found.append(change)
+        dispersion = scan.dispersion_sums(change.start)
+        start, first = change.start, change.seen + 1
+
+
+class _Scan:
+    """Cumulative sums of batches from `start` on, and the evidence for a change at each of them."""
+
+    def __init__(
+        self, batches: Batches, start: int, dispersion: tuple[float, float], size: float | None, worse: str
+    ) -> None:
+        self.start, self.earlier, self.size = start, dispersion, size
+        n, mean = batches.n[start:], batches.mean[start:]
+        self.batches = int(n.size)
+        self.counts = _cumulated(n)
+        self.offset = float(mean[0]) if n.size else 0.0
+        self.sums = _cumulated(n * (mean - self.offset))
+        self.squares = _cumulated(n * batches.variance[start:])
+        self.freedom = _cumulated(np.maximum(n - 1, 0))
+        self.cubes = _cumulated(n * batches.third[start:])
+        self.cubic_freedom = _cumulated(np.maximum((n - 1) * (n - 2) / n, 0))
+        self.ratios = _cumulated(np.diff(mean) ** 2 / (1 / n[1:] + 1 / n[:-1]))
+        share = {"lower": WORSE_WEIGHT, "higher": 1 - WORSE_WEIGHT}.get(worse, 0.5)
+        self.directions = ((-1.0, share), (1.0, 1 - share))
+
+    def dispersion_sums(self, until: int) -> tuple[float, float]:
+        """Return the sum of scaled squared differences of successive batches before `until`, and their number."""
+        pairs = max(until - self.start - 1, 0)
+        return self.earlier[0] + float(self.ratios[pairs]), self.earlier[1] + pairs
+
+    def first_change(self, first: int, threshold: float, min_batches: int) -> Change | None:
+        """Return the first change that is seen after the batch `first` or a later one; None if there is none."""
+        for row in range(max(first - self.start, 1), self.batches, ROWS):
+            ends = np.arange(row, min(row + ROWS, self.batches)) + 1
+            score, error, size = self._scores(ends, min_batches)
+            at_most = (score**2 / 2).max(axis=1) + math.log(score.shape[1])  # as no size fits better than the best one
+            for place in np.flatnonzero(at_most >= threshold):
+                evidence = self._evidence(score[place], error[place], float(size[place]))
+                largest = float(evidence.max())
+                if largest + math.log(float(np.exp(evidence - largest).sum())) >= threshold:
+                    return self._change(int(ends[place]), evidence)
+        return None
+
+    def _change(self, end: int, evidence: FloatArray) -> Change:
+        """Return the change that the evidence for each number of batches after it supports most."""
+        windows = np.arange(1, evidence.size + 1)
+        k = end - int(windows[np.argmax(evidence)])
+        posterior = np.exp(evidence - evidence.max())
+        shares = np.cumsum(posterior) / posterior.sum()
+        before = float(self.sums[k] / self.counts[k])
+        after = float((self.sums[end] - self.sums[k]) / (self.counts[end] - self.counts[k]))
+        return Change(
+            start=self.start + k,
+            earliest=self.start + end - int(windows[np.searchsorted(shares, 0.975)]),
+            latest=self.start + end - int(windows[np.searchsorted(shares, 0.025)]),
+            seen=self.start + end - 1,
+            before=before + self.offset,
+            after=after + self.offset,
+        )
+
+    def _scores(self, ends: NDArray[np.int64], min_batches: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the difference in standard errors, its standard error, and the size to detect.
+
+        A row is an end; a column is a number of batches after the change. The score is 0 where a change cannot be.
+        """
+        freedom = self.freedom[ends]
+        variance = self.squares[ends] / np.maximum(freedom, 1)
+        size = np.full(ends.size, self.size) if self.size else DEVIATIONS * np.sqrt(variance)
+        k = ends[:, None] - np.arange(1, self._columns(ends, variance, size) + 1)[None, :]
+        usable = (k >= min_batches) & ((variance > 0) & (freedom >= MIN_SAMPLES))[:, None]
+        k = np.maximum(k, 1)
+        before = self.counts[k]
+        usable &= before >= MIN_SAMPLES
+        after = np.maximum(self.counts[ends][:, None] - before, 1e-9)
+        difference = (self.sums[ends][:, None] - self.sums[k]) / after - self.sums[k] / before
+        pairs = (ends - 1)[:, None]  # of successive batches, without the pair that the change is between
+        ratios = self.earlier[0] + self.ratios[pairs] - (self.ratios[k] - self.ratios[k - 1])
+        dispersion = ratios / np.maximum(self.earlier[1] + pairs - 1, 1)
+        cubic = self.cubes[ends] / np.maximum(self.cubic_freedom[ends], 1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            scale = variance[:, None] * (1 / after + 1 / before)
+            skew = cubic[:, None] * (1 / after**2 - 1 / before**2) / scale**1.5
+            error = np.sqrt(scale * np.maximum(dispersion / variance[:, None], 1.0))
+            score = _normal_score(difference / error, skew)
+        return np.where(usable, score, 0.0), np.where(usable, error, np.inf), size
+
+    def _evidence(self, score: FloatArray, error: FloatArray, size: float) -> FloatArray:
+        """Return the log of the mean likelihood ratio for each number of batches after the change."""
+        ratio = np.zeros_like(score)
+        for multiple, weight in zip(SIZES, SIZE_WEIGHTS, strict=True):
+            shift = multiple * size / error
+            for sign, share in self.directions:
+                ratio += share * weight * np.exp(np.minimum(sign * shift * score - shift**2 / 2, 600.0))
+        with np.errstate(divide="ignore"):
+            return np.where(np.isfinite(error), np.log(ratio), -np.inf)
+
+    def _columns(self, ends: NDArray[np.int64], variance: FloatArray, size: FloatArray) -> int:
+        """Return the number of batches after a change to consider: with more samples, any change was seen before."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            samples = MAX_INFORMATION * variance / (SIZES[0] * size) ** 2
+        enough = np.searchsorted(self.counts, self.counts[ends] - np.nan_to_num(samples))
+        return int(min(max(int((ends - enough).max()), MIN_WINDOW), int(ends[-1]) - 1))
+
+
+def _cumulated(values: FloatArray) -> FloatArray:
+    return np.concatenate([[0.0], np.cumsum(values)])
+
+
+def _normal_score(z: FloatArray, skew: FloatArray) -> FloatArray:
+    """Return the normal score with the tail probability of z, if the mean has this skewness (Wilson and Hilferty 1931).
+
+    z itself where the correction would not bring it closer to 0: there the tail is at most that of a normal variable.
+    """
+    small = np.abs(skew) < 1e-6
+    safe = np.where(small, 1.0, skew)
+    corrected = 6 / safe * (np.cbrt(np.maximum(1 + safe * z / 2, 0.0)) - 1) + safe / 6
+    corrected = np.where(np.sign(corrected) == np.sign(z), corrected, 0.0)
+    return np.where(small | (np.abs(corrected) >= np.abs(z)) | (skew * z < 0), z, corrected)
