@@ -83,7 +83,7 @@ def sentence_report() -> list[str]:
         hits += [(bool(part["label"]), place in reply.chosen) for place, part in enumerate(row["sentences"])]
     counts = confusion([chosen for _, chosen in hits], [relevant for relevant, _ in hits])
     lines = ["", f"{len(hits)} sentences of {len(rows('sentences'))} passages.", ""]
-    lines += ["| the authors say | judge: chosen | judge: left |", "|---|---|---|"]
+    lines += ["| the authors say | judge: selected | judge: not selected |", "|---|---|---|"]
     for label, name in ((True, "helps"), (False, "does not")):
         lines.append(f"| {name} | {counts.get((label, True), 0)} | {counts.get((label, False), 0)} |")
     return lines

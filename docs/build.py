@@ -1,10 +1,10 @@
-"""Build the documentation as a site, strictly.
+"""Build the documentation website and check it.
 
     python docs/build.py FOLDER
 
-Copies `docs/`, writes the references of the command line and of Python into the copy, builds it with Zensical, where
-a broken link between pages is an error, and checks what was built: every link, picture and anchor leads somewhere, and
-no page fetches anything from another host.
+Copies `docs/`, adds the reference pages of the command line and of Python, and builds the site with Zensical, for which
+a broken link between pages is an error. Then checks the site: the target of every link, picture and anchor exists, and
+no page loads anything from another host.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from ragboard.cli import SECTIONS, main
 
 ROOT = Path(__file__).parents[1]
 MODULES = {"python": "ragboard", "python-analysis": "ragboard.analysis", "python-stats": "ragboard.stats"}
-"""The public modules, by the name of their page."""
+"""The name of each Python reference page, and the public module that it describes."""
 LINE = 88
-"""A signature longer than this has one argument a line."""
+"""Maximum characters of a signature on one line; a longer signature has one argument per line."""
 
 
 def build(folder: Path) -> None:
-    """Write the site to a folder, in place of an earlier site. Ends with an error where a page is wrong."""
+    """Write the site to a folder, which may contain an earlier site. Exits with an error if the site has a problem."""
     if folder.exists() and any(folder.iterdir()) and not (folder / "search.json").exists():
-        sys.exit(f"{folder} holds something else than a site; name an empty folder")
+        sys.exit(f"{folder} contains other files than a site; give an empty folder")
     with TemporaryDirectory() as temporary:
         copy = Path(temporary)
         shutil.copytree(ROOT / "docs", copy / "docs", ignore=shutil.ignore_patterns("*.py", "__pycache__"))
@@ -48,15 +48,15 @@ def build(folder: Path) -> None:
             (copy / f"docs/reference/{page}.md").write_text(python_module(module), encoding="utf-8")
         command = [sys.executable, "-m", "zensical", "build", "--strict", "--clean"]
         if subprocess.run(command, cwd=copy, check=False).returncode:
-            sys.exit("the site was not built: see the warnings above")
-        if problems := list(problems_of(copy / "site")):
+            sys.exit("the site was not built; see the warnings above")
+        if problems := list(find_problems(copy / "site")):
             sys.exit("\n".join(problems))
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(copy / "site", folder)
 
 
 def command_line() -> str:
-    """The page of the command line: every command with its help, arguments and options."""
+    """Return the reference page of the command line: every command with its help, arguments and options."""
     page = [
         "# Command line\n",
         "Every command, as `ragboard COMMAND --help` prints it. `--json` prints results for programs. "
@@ -64,13 +64,13 @@ def command_line() -> str:
     ]
     page.append("| command | what it does |\n|---|---|")
     for commands in SECTIONS.values():
-        page += [f"| [`{name}`](#{name}) | {listed.summary} |" for name, listed in commands.items()]
+        page += [f"| [`{name}`](#{name}) | {entry.summary} |" for name, entry in commands.items()]
     for title, commands in SECTIONS.items():
         page.append(f"\n## {title}\n")
         for name in commands:
-            above = click.Context(main)
-            command = main.get_command(above, name)
-            page += _command(command, click.Context(command, info_name=name, parent=above), 3)
+            parent = click.Context(main)
+            command = main.get_command(parent, name)
+            page += _command(command, click.Context(command, info_name=name, parent=parent), 3)
     return "\n".join(page)
 
 
@@ -79,8 +79,8 @@ def _command(command: click.Command, context: click.Context, depth: int) -> Iter
     name = context.command_path.removeprefix("ragboard ")
     usage = " ".join(["ragboard", name, *command.collect_usage_pieces(context)])
     yield f"{'#' * depth} {name}\n\n```text\n{usage}\n```\n"
-    words, _, examples = inspect.cleandoc(command.help or "").partition("\b\n")
-    yield f"{words.strip()}\n"
+    text, _, examples = inspect.cleandoc(command.help or "").partition("\b\n")
+    yield f"{text.strip()}\n"
     if examples:
         yield f"```shell\n{examples.strip()}\n```\n"
     rows = [option.get_help_record(context) for option in command.params if isinstance(option, click.Option)]
@@ -88,17 +88,17 @@ def _command(command: click.Command, context: click.Context, depth: int) -> Iter
     yield from (f"| `{row[0]}` | {_cell(row[1])} |" for row in rows if row)
     yield ""
     if isinstance(command, click.Group):
-        for below in command.commands.values():
-            yield from _command(below, click.Context(below, info_name=below.name, parent=context), depth + 1)
+        for child in command.commands.values():
+            yield from _command(child, click.Context(child, info_name=child.name, parent=context), depth + 1)
 
 
 def python_module(module: str) -> str:
-    """The page of a public module: every name that it exports, with signature, fields and docstring."""
-    found = importlib.import_module(module)
-    page = [f"# Python: {module}\n", f"{inspect.getdoc(found)}\n"]
+    """Return the reference page of a public module: every exported name with signature, fields and docstring."""
+    imported = importlib.import_module(module)
+    page = [f"# Python: {module}\n", f"{inspect.getdoc(imported)}\n"]
     kinds: dict[str, list[str]] = {"Functions": [], "Classes": [], "Errors": [], "Constants": []}
-    for name in found.__all__:
-        value = getattr(found, name)
+    for name in imported.__all__:
+        value = getattr(imported, name)
         if inspect.isclass(value):
             errors = issubclass(value, (Exception, Warning))
             kinds["Errors" if errors else "Classes"] += _class(name, value)
@@ -141,9 +141,9 @@ def _class(name: str, value: type) -> list[str]:
 
 
 def _constant(name: str, value: Any) -> list[str]:
-    """A name that is neither class nor function, as the module that assigns it documents it."""
-    ours = [found for key, found in sys.modules.items() if key.startswith("ragboard.")]
-    for module in [found for found in ours if getattr(found, name, None) is value]:
+    """Describe a name that is neither class nor function, from the module that assigns it."""
+    ours = [module for key, module in sys.modules.items() if key.startswith("ragboard.")]
+    for module in [module for module in ours if getattr(module, name, None) is value]:
         body = ast.parse(inspect.getsource(module)).body if inspect.getsourcefile(module) else []
         for place, one in enumerate(body):
             target = one.target if isinstance(one, ast.AnnAssign) else getattr(one, "targets", [None])[0]
@@ -160,7 +160,7 @@ def _parsed(value: Any) -> Any:
 
 
 def _doc(node: Any) -> str:
-    """The docstring, its examples as code."""
+    """Return the docstring, with its examples as code blocks."""
     text = ast.get_docstring(node) or ""
     return re.sub(
         r"(?:^>>> .*\n?(?:^\S.*\n?)*)+", lambda found: f"```python\n{found[0].rstrip()}\n```\n", text, flags=re.M
@@ -168,19 +168,19 @@ def _doc(node: Any) -> str:
 
 
 def _text_after(body: list[ast.stmt], place: int) -> str:
-    """The text that stands behind an assignment, on one line."""
-    behind = body[place + 1] if place + 1 < len(body) else None
-    value = behind.value if isinstance(behind, ast.Expr) else None
+    """Return the docstring after an assignment on one line; empty without one."""
+    following = body[place + 1] if place + 1 < len(body) else None
+    value = following.value if isinstance(following, ast.Expr) else None
     return (
         _cell(inspect.cleandoc(value.value)) if isinstance(value, ast.Constant) and isinstance(value.value, str) else ""
     )
 
 
 def _signature(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
-    """As the source has it, one argument a line where it is long."""
+    """Return the signature as in the source, with one argument per line if it is long."""
     start = "async def" if isinstance(node, ast.AsyncFunctionDef) else "def"
-    behind = f" -> {ast.unparse(node.returns)}" if node.returns else ""
-    short = f"{start} {node.name}({ast.unparse(node.args)}){behind}"
+    returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
+    short = f"{start} {node.name}({ast.unparse(node.args)}){returns}"
     if len(short) <= LINE:
         return short
     call = ast.parse(f"def f({ast.unparse(node.args)}): ...").body[0].args  # type: ignore[attr-defined]
@@ -192,7 +192,7 @@ def _signature(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
     lines += [_argument(one, default) for one, default in zip(call.kwonlyargs, call.kw_defaults, strict=True)]
     if call.kwarg:
         lines.append(f"**{ast.unparse(call.kwarg)}")
-    return f"{start} {node.name}(\n" + "".join(f"    {line},\n" for line in lines) + f"){behind}"
+    return f"{start} {node.name}(\n" + "".join(f"    {line},\n" for line in lines) + f"){returns}"
 
 
 def _argument(argument: ast.arg, default: ast.expr | None) -> str:
@@ -200,59 +200,59 @@ def _argument(argument: ast.arg, default: ast.expr | None) -> str:
 
 
 def _cell(text: str) -> str:
-    """Text for a cell of a table."""
+    """Return the text for a cell of a Markdown table."""
     return re.sub(r"\s+", " ", text).replace("|", "\\|")
 
 
 class Page(HTMLParser):
-    """What a built page links to, what it fetches, and where it can be linked to."""
+    """The links, loaded files and anchors of a built page."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
         self.links: list[str] = []
-        self.fetched: list[str] = []
+        self.loaded: list[str] = []
         self.anchors = {""}
         self.feed(html)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Sort the addresses of an element."""
+        """Collect the addresses and anchors of an element."""
         given = {key: value or "" for key, value in attrs}
         self.anchors |= {given[key] for key in ("id", "name") if key in given}
         if tag == "a" and "href" in given:
             self.links.append(given["href"])
         if tag == "link" and given.get("rel") not in ("canonical", "next", "prev"):
-            self.fetched.append(given["href"])
-        self.fetched += [given["src"]] if "src" in given else []
+            self.loaded.append(given["href"])
+        self.loaded += [given["src"]] if "src" in given else []
 
 
-def problems_of(site: Path) -> Iterator[str]:
-    """What is wrong with a built site, a line each: nothing where all is well."""
+def find_problems(site: Path) -> Iterator[str]:
+    """Yield the problems of a built site, one line each."""
     pages = {path: Page(path.read_text(encoding="utf-8")) for path in site.rglob("*.html")}
     for path, page in pages.items():
         where = path.relative_to(site)
-        outside = [one for one in page.fetched if urlsplit(one).netloc]
-        yield from (f"{where}: fetches {one}" for one in outside)
-        for address in (one for one in [*page.links, *page.fetched] if not urlsplit(one).scheme and one not in outside):
+        outside = [one for one in page.loaded if urlsplit(one).netloc]
+        yield from (f"{where}: loads {one}" for one in outside)
+        for address in (one for one in [*page.links, *page.loaded] if not urlsplit(one).scheme and one not in outside):
             split = urlsplit(address)
             base = site if split.path.startswith("/") else path.parent
             target = (base / unquote(split.path).lstrip("/")).resolve() if split.path else path
             target = target / "index.html" if target.is_dir() else target
             if not target.exists():
-                yield f"{where}: {address} leads nowhere"
+                yield f"{where}: {address} does not exist"
             elif target in pages and unquote(split.fragment) not in pages[target].anchors:
-                yield f"{where}: {address} has no such anchor"
+                yield f"{where}: the anchor of {address} does not exist"
     for style in site.rglob("*.css"):
         found = re.findall(r"(?:url\(|@import\s+)[\"']?(?:https?:)?//[^\"')]+", style.read_text(encoding="utf-8"))
-        yield from (f"{style.relative_to(site)}: fetches {one}" for one in found)
+        yield from (f"{style.relative_to(site)}: loads {one}" for one in found)
 
 
-def said(arguments: Iterable[str]) -> Path:
-    """The folder that was named."""
-    named = list(arguments)
-    if len(named) != 1:
+def target_folder(arguments: Iterable[str]) -> Path:
+    """Return the folder from the command line."""
+    given = list(arguments)
+    if len(given) != 1:
         sys.exit("usage: python docs/build.py FOLDER")
-    return Path(named[0])
+    return Path(given[0])
 
 
 if __name__ == "__main__":
-    build(said(sys.argv[1:]))
+    build(target_folder(sys.argv[1:]))

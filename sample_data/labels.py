@@ -1,10 +1,10 @@
-"""Write the authors' labels in the open formats, with spans, from what the authors wrote by hand.
+"""Write the authors' labels as label files, with spans, from the texts that the authors labelled.
 
 python sample_data/labels.py            writes labels/*.jsonl and labels/*.tsv
-python sample_data/labels.py --check    exits 1 where a file on disk is not what would be written
+python sample_data/labels.py --check    exits with 1 if a file on disk differs from what would be written
 
-The authors name exact stretches of text; this finds them, refuses one that is not there, and writes the
-places. The formats are specified in docs/reference/label-files.md.
+The authors' files quote the labelled texts exactly. This program finds their spans; a text that it cannot find is an
+error. docs/reference/label-files.md describes the formats.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ Row = dict[str, Any]
 
 
 def read(path: Path) -> list[Row]:
-    """The rows of a JSON Lines file."""
+    """Read the rows of a JSON Lines file."""
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
 
 
 def authored(name: str) -> list[Row]:
-    """Both parts of what the authors wrote under that name."""
+    """Read both parts of a file of the authors."""
     return [row for part in (1, 2) for row in read(AUTHORS / f"{name}{part}.jsonl")]
 
 
 def samples() -> dict[tuple[str, str], Row]:
-    """Every sample of both runs, by run and id."""
+    """Read all samples of both runs, by run and id."""
     found: dict[tuple[str, str], Row] = {}
     for path in sorted((HERE / "runs").glob("*.jsonl")):
         head, *rows = read(path)
@@ -47,23 +47,23 @@ def samples() -> dict[tuple[str, str], Row]:
 
 
 def place(text: str, part: str, start: int, where: str) -> tuple[int, int]:
-    """Where `part` stands in `text` from `start` on. Raises ValueError where it does not."""
+    """Return the start and end of `part` in `text`, from `start` on. Raises ValueError if it is not found."""
     at = text.find(part, start)
     if at < 0:
-        raise ValueError(f"{where}: {part!r} is not in the text, or out of order")
+        raise ValueError(f"{where}: {part!r} is not in the text, or not in this order")
     return at, at + len(part)
 
 
 def statements() -> list[Row]:
-    """Verdicts on the statements of answers, with spans."""
+    """Return the verdicts on the statements of answers, with spans."""
     by_key = samples()
     rows: list[Row] = []
-    for said in authored("statements"):
-        sample = by_key[said["run"], said["id"]]
+    for entry in authored("statements"):
+        sample = by_key[entry["run"], entry["id"]]
         end = 0
         judged: list[Row] = []
-        for statement in said["statements"]:
-            start, end = place(sample["answer"], statement["text"], end, f"{said['run']}/{said['id']}")
+        for statement in entry["statements"]:
+            start, end = place(sample["answer"], statement["text"], end, f"{entry['run']}/{entry['id']}")
             judged.append(
                 {
                     "text": statement["text"],
@@ -76,9 +76,9 @@ def statements() -> list[Row]:
             )
         rows.append(
             {
-                "id": f"{said['run']}/{said['id']}",
-                "run": said["run"],
-                "sample": said["id"],
+                "id": f"{entry['run']}/{entry['id']}",
+                "run": entry["run"],
+                "sample": entry["id"],
                 "question": sample["question"],
                 "contexts": [passage["text"] for passage in sample["contexts"]],
                 "answer": sample["answer"],
@@ -90,26 +90,26 @@ def statements() -> list[Row]:
 
 
 def sentences() -> list[Row]:
-    """Relevance of every sentence of a passage, with spans."""
+    """Return for every sentence of the passages whether it helps, with its span."""
     by_key = samples()
     rows: list[Row] = []
-    for said in authored("sentences"):
-        sample = by_key[said["run"], said["id"]]
-        text = sample["contexts"][said["rank"] - 1]["text"]
+    for entry in authored("sentences"):
+        sample = by_key[entry["run"], entry["id"]]
+        text = sample["contexts"][entry["rank"] - 1]["text"]
         parts = SENTENCE_END.split(text)
-        unknown = set(said["relevant"]) - set(parts)
+        unknown = set(entry["relevant"]) - set(parts)
         if unknown:
-            raise ValueError(f"{said['run']}/{said['id']}: not a sentence of passage {said['rank']}: {unknown}")
+            raise ValueError(f"{entry['run']}/{entry['id']}: not a sentence of passage {entry['rank']}: {unknown}")
         end = 0
         found: list[Row] = []
         for part in parts:
-            start, end = place(text, part, end, said["id"])
-            found.append({"text": part, "start": start, "end": end, "label": int(part in said["relevant"])})
+            start, end = place(text, part, end, entry["id"])
+            found.append({"text": part, "start": start, "end": end, "label": int(part in entry["relevant"])})
         rows.append(
             {
-                "id": f"{said['run']}/{said['id']}/{said['rank']}",
-                "run": said["run"],
-                "sample": said["id"],
+                "id": f"{entry['run']}/{entry['id']}/{entry['rank']}",
+                "run": entry["run"],
+                "sample": entry["id"],
                 "question": sample["question"],
                 "contexts": [text],
                 "sentences": found,
@@ -120,31 +120,31 @@ def sentences() -> list[Row]:
 
 
 def paragraph(slug: str, number: int) -> str:
-    """A paragraph of a document, counted from 1."""
+    """Return a paragraph of a document; the first paragraph is number 1."""
     parts = (HERE / "documents" / f"{slug}.md").read_text(encoding="utf-8").split("\n\n")
     return " ".join(parts[number].split())
 
 
 def wikieval() -> list[Row]:
-    """Rows in WikiEval's columns."""
+    """Return rows with WikiEval's columns."""
     questions = {row["id"]: row for part in (1, 2) for row in read(HERE / "questions" / f"part{part}.jsonl")}
     return [
         {
-            "id": said["id"],
-            "question": questions[said["id"]]["question"],
-            "source": said["v1"][0],
-            "context_v1": [paragraph(*said["v1"])],
-            "context_v2": [" ".join([paragraph(*said["v1"]), *(paragraph(*extra) for extra in said["v2_extra"])])],
-            "grounded_answer": said["grounded_answer"],
-            "ungrounded_answer": said["ungrounded_answer"],
-            "poor_answer": said["poor_answer"],
+            "id": entry["id"],
+            "question": questions[entry["id"]]["question"],
+            "source": entry["v1"][0],
+            "context_v1": [paragraph(*entry["v1"])],
+            "context_v2": [" ".join([paragraph(*entry["v1"]), *(paragraph(*extra) for extra in entry["v2_extra"])])],
+            "grounded_answer": entry["grounded_answer"],
+            "ungrounded_answer": entry["ungrounded_answer"],
+            "poor_answer": entry["poor_answer"],
         }
-        for said in authored("wikieval")
+        for entry in authored("wikieval")
     ]
 
 
 def pairs() -> list[Row]:
-    """The same rows as preference pairs, sides shuffled by a digest of the id."""
+    """Return the same rows as preferences; a digest of the id decides which side is A."""
     rows: list[Row] = []
     for row in wikieval():
         better, contexts = row["grounded_answer"], row["context_v1"]
@@ -157,7 +157,7 @@ def pairs() -> list[Row]:
 
 
 def pair(row: Row, dimension: str, better: Any, worse: Any, contexts: list[str] | None) -> Row:
-    """One pair: which side the better one stands on depends on the id alone."""
+    """Return one preference; whether the better text is A or B depends only on the id."""
     name = f"{row['id']}:{dimension}"
     first = blake2b(name.encode(), digest_size=1).digest()[0] % 2 == 0
     made: Row = {"id": name, "dimension": dimension, "question": row["question"]}
@@ -168,7 +168,7 @@ def pair(row: Row, dimension: str, better: Any, worse: Any, contexts: list[str] 
 
 
 def answers() -> list[Row]:
-    """Whole answers of the runs in ARES's columns: faithful where every statement is supported."""
+    """Return whole answers with ARES's columns; an answer is faithful if all its statements are supported."""
     return [
         ares(
             row["question"],
@@ -182,10 +182,10 @@ def answers() -> list[Row]:
 
 
 def qualities() -> list[Row]:
-    """Passages and made-up answers in ARES's columns.
+    """Return passages and the answers of the WikiEval rows, with ARES's columns.
 
-    A passage is relevant where one of its sentences helps; an answer where it was written to answer, and not to leave
-    out what was asked.
+    A passage is relevant if at least one of its sentences helps. The grounded answer is relevant; the poor answer,
+    which leaves out what was asked, is not.
     """
     passages = [
         ares(row["question"], row["contexts"][0], "", relevant=any(each["label"] for each in row["sentences"]))
@@ -208,7 +208,7 @@ def ares(
     answers: bool | None = None,
     run: str = "",
 ) -> Row:
-    """A row in ARES's columns, with the run that an answer is of."""
+    """Return a row with ARES's columns, and the run of the answer."""
     words = {True: "Yes", False: "No", None: ""}
     return {
         "Query": question,
@@ -222,12 +222,12 @@ def ares(
 
 
 def jsonl(rows: list[Row]) -> str:
-    """The text of a JSON Lines file."""
+    """Return rows as the text of a JSON Lines file."""
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
 def tsv(rows: list[Row]) -> str:
-    """The text of a tab-separated file."""
+    """Return rows as the text of a tab-separated file."""
     text = io.StringIO()
     writer = csv.DictWriter(text, list(rows[0]), delimiter="\t", lineterminator="\n")
     writer.writeheader()
@@ -246,9 +246,9 @@ TABLES = {
 
 
 def main() -> None:
-    """Write the files, or say which are not as they would be written."""
+    """Write the files, or with --check print which files on disk differ."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true", help="write nothing, exit 1 on a difference")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if a file differs")
     check = parser.parse_args().check
     stale: list[str] = []
     for name, make in TABLES.items():
@@ -259,7 +259,7 @@ def main() -> None:
         elif not path.exists() or path.read_text(encoding="utf-8") != text:
             stale.append(path.name)
     if stale:
-        sys.exit(f"not as they would be written: {', '.join(stale)}")
+        sys.exit(f"different on disk: {', '.join(stale)}")
 
 
 if __name__ == "__main__":

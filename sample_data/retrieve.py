@@ -1,9 +1,9 @@
-"""Write the two runs of the sample: cut the documents, rank the pieces, add the written answers.
+"""Write the two sample runs: split the documents into passages, rank these, and add the authors' answers.
 
-python sample_data/retrieve.py            writes runs/*.jsonl and prints the recall of each
-python sample_data/retrieve.py --check    exits 1 where a run on disk is not what would be written
+python sample_data/retrieve.py            writes runs/*.jsonl and prints the recall of each run
+python sample_data/retrieve.py --check    exits with 1 if a run on disk differs from what would be written
 
-Nothing here is random: the same documents, questions and answers give the same bytes.
+Nothing is random: the same documents, questions and answers give the same files, byte for byte.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 HERE = Path(__file__).resolve().parent
 DATASET = "sample-60"
 
-K1 = 1.2  # how soon more of the same word stops counting
-B = 0.75  # how far a long piece is held back
-CANDIDATES = 15  # pieces that BM25 hands to the reranker
-PROXIMITY = 1.0  # weight of question words that stand near each other
+K1 = 1.2  # BM25: how fast further occurrences of a word count less
+B = 0.75  # BM25: how much the scores of long passages are reduced
+CANDIDATES = 15  # passages that BM25 gives to the reranker
+PROXIMITY = 1.0  # weight of question words that are close to each other
 TITLE = 0.5  # weight of question words in the document's title
 
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z0-9])")
@@ -37,7 +37,7 @@ WORD = re.compile(r"[^\W_]+")
 
 @dataclass(frozen=True, kw_only=True)
 class Document:
-    """One file: its slug, its title line and its paragraphs."""
+    """A document: the slug from its file name, its title and its paragraphs."""
 
     slug: str
     title: str
@@ -46,7 +46,7 @@ class Document:
 
 @dataclass(frozen=True, kw_only=True)
 class Chunk:
-    """A piece of a document; `id` is the slug and the piece's number in the document, from 1."""
+    """A part of a document; `id` has the document's slug and the number of the part, from 1."""
 
     id: str
     slug: str
@@ -56,7 +56,7 @@ class Chunk:
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """One question, its gold answer and the slugs of the documents that hold it."""
+    """A question, its reference and the slugs of the documents that contain the answer."""
 
     id: str
     question: str
@@ -68,7 +68,7 @@ class Question:
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
-    """How one run cuts and retrieves; `overlap` counts sentences shared by neighbours."""
+    """How a run splits and retrieves; `overlap` is the number of sentences that consecutive chunks share."""
 
     name: str
     chunk_words: int
@@ -77,11 +77,11 @@ class Config:
     reranker: str
 
     def described(self) -> dict[str, str | int]:
-        """Return the settings as the run file states them."""
-        shown: dict[str, str | int] = {"retriever": "BM25", "chunk_words": self.chunk_words}
+        """Return the configuration for the run file."""
+        settings: dict[str, str | int] = {"retriever": "BM25", "chunk_words": self.chunk_words}
         if self.overlap:
-            shown["overlap_sentences"] = self.overlap
-        return shown | {"k": self.k, "reranker": self.reranker, "answers": "written by the ragboard authors"}
+            settings["overlap_sentences"] = self.overlap
+        return settings | {"k": self.k, "reranker": self.reranker, "answers": "written by the ragboard authors"}
 
 
 Ranked = list[tuple[float, Chunk]]
@@ -98,12 +98,12 @@ def words(text: str) -> list[str]:
 
 
 def read_documents(folder: Path) -> list[Document]:
-    """Read every `*.md`, sorted by slug."""
+    """Read all `*.md` files of the folder, sorted by slug."""
     return [read_document(path) for path in sorted(folder.glob("*.md"))]
 
 
 def read_document(path: Path) -> Document:
-    """Read one file: a `# Title` line, then paragraphs parted by blank lines."""
+    """Read one document: a `# Title` line, then paragraphs separated by blank lines."""
     head, *paragraphs = path.read_text(encoding="utf-8").strip().split("\n\n")
     return Document(
         slug=path.stem,
@@ -125,12 +125,12 @@ def read_questions(folder: Path) -> list[Question]:
 
 
 def read_answers(folder: Path) -> dict[str, str]:
-    """Read the written answers by question id; none where the folder is not there."""
+    """Read the authors' answers by question id; empty if the folder does not exist."""
     return {row["id"]: row["answer"] for row in read_lines(folder)}
 
 
 def grouped(parts: Iterable[str], limit: int, overlap: int) -> list[str]:
-    """Join neighbouring parts up to `limit` words; each group repeats the last `overlap` parts before it."""
+    """Join consecutive parts up to `limit` words; each group starts with the last `overlap` parts of the one before."""
     groups: list[list[str]] = [[]]
     for part in parts:
         group = groups[-1]
@@ -141,7 +141,7 @@ def grouped(parts: Iterable[str], limit: int, overlap: int) -> list[str]:
 
 
 def chunks_of(document: Document, config: Config) -> list[Chunk]:
-    """Cut at paragraphs, or at sentences where neighbours overlap."""
+    """Split a document at paragraphs, or at sentences if the chunks overlap."""
     parts: Sequence[str] = document.paragraphs
     if config.overlap:
         parts = [sentence for paragraph in parts for sentence in SENTENCE_END.split(paragraph)]
@@ -160,15 +160,15 @@ class Index:
         self._counts = [Counter(words(chunk.text)) for chunk in chunks]
         self._lengths = [counts.total() for counts in self._counts]
         self._mean_length = sum(self._lengths) / len(chunks)
-        self._holding = Counter(term for counts in self._counts for term in counts)
+        self._chunks_with = Counter(term for counts in self._counts for term in counts)
 
     def idf(self, term: str) -> float:
-        """Return how telling a word is: above 0, most for one that no chunk holds."""
-        holding = self._holding[term]
-        return math.log(1 + (len(self._chunks) - holding + 0.5) / (holding + 0.5))
+        """Return the inverse document frequency of a word: above 0, highest for a word in no chunk."""
+        count = self._chunks_with[term]
+        return math.log(1 + (len(self._chunks) - count + 0.5) / (count + 0.5))
 
     def search(self, query: Sequence[str], k: int) -> Ranked:
-        """Return the `k` best chunks, best first; equals stay in the order of the documents."""
+        """Return the `k` best chunks, best first; chunks with equal scores are in the order of the documents."""
         scored = [(self._score(query, number), chunk) for number, chunk in enumerate(self._chunks)]
         return best(scored, k)
 
@@ -181,32 +181,32 @@ class Index:
 
 
 def best(scored: Ranked, k: int) -> Ranked:
-    """Return the `k` highest scores, highest first, equals in the order given."""
+    """Return the `k` chunks with the highest scores, best first; equal scores keep their order."""
     return sorted(scored, key=lambda pair: -pair[0])[:k]
 
 
 def reranked(query: Sequence[str], found: Ranked, index: Index) -> Ranked:
-    """Add to each score what question words that stand close together and in the title are worth."""
-    worth = {term: index.idf(term) for term in query}
+    """Add to each score the weights of question words that are close to each other, and of those in the title."""
+    weights = {term: index.idf(term) for term in query}
     return [
-        (score + PROXIMITY * proximity(worth, chunk.text) + TITLE * in_title(worth, chunk.title), chunk)
+        (score + PROXIMITY * proximity(weights, chunk.text) + TITLE * in_title(weights, chunk.title), chunk)
         for score, chunk in found
     ]
 
 
-def proximity(worth: Mapping[str, float], text: str) -> float:
-    """Sum over neighbouring, different question words: the lesser worth by the square of their distance."""
-    hits = [(place, word) for place, word in enumerate(words(text)) if word in worth]
+def proximity(weights: Mapping[str, float], text: str) -> float:
+    """Return the sum over consecutive different question words of the lower weight / squared distance."""
+    hits = [(place, word) for place, word in enumerate(words(text)) if word in weights]
     return sum(
-        min(worth[first], worth[second]) / (later - place) ** 2
+        min(weights[first], weights[second]) / (later - place) ** 2
         for (place, first), (later, second) in pairwise(hits)
         if first != second
     )
 
 
-def in_title(worth: Mapping[str, float], title: str) -> float:
-    """Sum the worth of the question words in the title."""
-    return sum(worth.get(word, 0.0) for word in words(title))
+def in_title(weights: Mapping[str, float], title: str) -> float:
+    """Return the sum of the weights of the question words in the title."""
+    return sum(weights.get(word, 0.0) for word in words(title))
 
 
 def retrieve(question: Question, config: Config, index: Index) -> Ranked:
@@ -218,7 +218,7 @@ def retrieve(question: Question, config: Config, index: Index) -> Ranked:
 
 
 def sample(question: Question, found: Ranked, answer: str | None) -> dict[str, object]:
-    """Return one line of a run; a question without a written answer has no `answer`."""
+    """Return a line of the run file; without `answer` if the authors wrote no answer."""
     return {
         "id": question.id,
         "question": question.question,
@@ -232,7 +232,7 @@ def sample(question: Question, found: Ranked, answer: str | None) -> dict[str, o
 
 
 def run_text(config: Config, questions: Sequence[Question], found: Sequence[Ranked]) -> str:
-    """Return a whole run file: the line that says what the run is, then one line a question."""
+    """Return the text of a run file: a line with the run's name and configuration, then a line for each question."""
     answers = read_answers(HERE / "answers" / config.name)
     about = {"name": config.name, "config": config.described(), "dataset": DATASET, "tags": ["sample"]}
     samples = [sample(q, ranked, answers.get(q.id)) for q, ranked in zip(questions, found, strict=True)]
@@ -240,7 +240,7 @@ def run_text(config: Config, questions: Sequence[Question], found: Sequence[Rank
 
 
 def recalls(questions: Sequence[Question], found: Sequence[Ranked]) -> list[float]:
-    """Return, for each question that has gold documents, the share of them among its passages."""
+    """Return for each question with gold documents the share of these documents that were retrieved."""
     return [
         len(set(question.documents) & {chunk.slug for _, chunk in ranked}) / len(question.documents)
         for question, ranked in zip(questions, found, strict=True)
@@ -249,7 +249,7 @@ def recalls(questions: Sequence[Question], found: Sequence[Ranked]) -> list[floa
 
 
 def settle(path: Path, text: str, *, check: bool) -> bool:
-    """Write the file, or only compare it; return whether it now is as it should be."""
+    """Write the file, unless `check` is set; return whether its content is `text`."""
     if not check:
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8", newline="\n")
@@ -257,9 +257,9 @@ def settle(path: Path, text: str, *, check: bool) -> bool:
 
 
 def main() -> int:
-    """Make both runs; return the exit status."""
+    """Write or check both runs; return the exit status."""
     parser = argparse.ArgumentParser(description="Write the sample's runs.")
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 where a run differs")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if a run differs")
     check = parser.parse_args().check
     documents, questions = read_documents(HERE / "documents"), read_questions(HERE / "questions")
     status = 0
@@ -268,12 +268,12 @@ def main() -> int:
         found = [retrieve(question, config, index) for question in questions]
         shares = recalls(questions, found)
         print(
-            f"{config.name}: gold documents found {sum(shares) / len(shares):.3f}"
+            f"{config.name}: gold documents retrieved {sum(shares) / len(shares):.3f}"
             f" (all of them for {shares.count(1.0)} of {len(shares)} questions)"
         )
         path = HERE / "runs" / f"{config.name}.jsonl"
         if not settle(path, run_text(config, questions, found), check=check):
-            print(f"{path}: differs from what the documents, questions and answers give", file=sys.stderr)
+            print(f"{path}: differs from the file made from the documents, questions and answers", file=sys.stderr)
             status = 1
     return status
 

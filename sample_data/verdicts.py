@@ -1,10 +1,10 @@
-"""Write the recorded verdicts on the sample's answers, with places and texts, from what the authors wrote by hand.
+"""Write the recorded verdicts on the sample answers, with texts and spans, from the authors' verdicts.
 
 python sample_data/verdicts.py             writes verdicts/*.jsonl
-python sample_data/verdicts.py --check     exits 1 where a file on disk is not what would be written
-python sample_data/verdicts.py --second    prints how far the second reading agrees with the first
+python sample_data/verdicts.py --check     exits with 1 if a file on disk differs from what would be written
+python sample_data/verdicts.py --second    prints how often the first and the second verdicts agree
 
-The rules of judging are in verdicts/README.md, the format is specified in docs/reference/label-files.md.
+verdicts/README.md has the rules for the verdicts, docs/reference/label-files.md the format.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ Row = dict[str, Any]
 
 
 class MistakeError(ValueError):
-    """What the authors wrote does not fit the sample."""
+    """A verdict of the authors does not match the sample data."""
 
 
 def read(path: Path) -> list[Row]:
-    """The rows of a JSON Lines file."""
+    """Read the rows of a JSON Lines file. Raises MistakeError for invalid JSON."""
     rows: list[Row] = []
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         try:
@@ -44,7 +44,7 @@ def read(path: Path) -> list[Row]:
 
 
 def samples() -> dict[str, dict[str, Row]]:
-    """Every sample, by run and id."""
+    """Read all samples, by run and by id."""
     found: dict[str, dict[str, Row]] = {}
     for path in sorted((HERE / "runs").glob("*.jsonl")):
         head, *rows = read(path)
@@ -52,26 +52,26 @@ def samples() -> dict[str, dict[str, Row]]:
     return found
 
 
-def need(holds: object, where: str, what: str) -> None:
-    """Raise MistakeError unless it holds."""
-    if not holds:
-        raise MistakeError(f"{where}: {what}")
+def need(condition: object, where: str, problem: str) -> None:
+    """Raise MistakeError if the condition is false."""
+    if not condition:
+        raise MistakeError(f"{where}: {problem}")
 
 
 def place(text: str, part: str, where: str) -> tuple[int, int]:
-    """Where `part` stands in `text`."""
+    """Return the start and end of `part` in `text`. Raises MistakeError if `text` does not contain it."""
     at = text.find(part) if part else -1
-    need(at >= 0, where, f"{part!r} is not in the text, to the letter")
+    need(at >= 0, where, f"the text does not contain {part!r}")
     return at, at + len(part)
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a passage, as a judge is asked about them."""
+    """Split a passage into the sentences that a judge sees."""
     return [text[start:end] for start, end in sentence_spans(text)]
 
 
 def quoted(pairs: Iterable[Sequence[Any]], passages: list[str], where: str) -> list[Row]:
-    """Quotes with their places: rank, start, end."""
+    """Return for each quote the rank of its passage, and its start and end in the passage."""
     rows: list[Row] = []
     for rank, quote in pairs:
         need(isinstance(rank, int) and 1 <= rank <= len(passages), where, f"no passage {rank}")
@@ -81,84 +81,93 @@ def quoted(pairs: Iterable[Sequence[Any]], passages: list[str], where: str) -> l
 
 
 def ranks(given: Sequence[int], passages: list[str], where: str) -> list[int]:
-    """Ranks of passages, checked."""
+    """Return ranks of passages, sorted. Raises MistakeError for a rank that does not exist."""
     need(all(isinstance(rank, int) and 1 <= rank <= len(passages) for rank in given), where, f"ranks {given}")
     return sorted(set(given))
 
 
-def statement(said: Row, answer: str, passages: list[str], where: str) -> Row:
-    """One statement of an answer with its verdicts."""
-    start, end = place(answer, said["quote"], where)
-    verdict, where = said["verdict"], f"{where}, {said['quote']!r}"
-    need(verdict in LABELS and said["reference"] in LABELS, where, f"verdict {verdict}, reference {said['reference']}")
-    need(said["statement"].strip(), where, "the statement is empty")
-    alone = ranks(said["passages"], passages, where)
-    quotes = quoted(said["quotes"], passages, where)
+def statement(entry: Row, answer: str, passages: list[str], where: str) -> Row:
+    """Return a statement of an answer with its verdicts."""
+    start, end = place(answer, entry["quote"], where)
+    verdict, where = entry["verdict"], f"{where}, {entry['quote']!r}"
+    need(
+        verdict in LABELS and entry["reference"] in LABELS, where, f"verdict {verdict}, reference {entry['reference']}"
+    )
+    need(entry["statement"].strip(), where, "the statement is empty")
+    alone = ranks(entry["passages"], passages, where)
+    quotes = quoted(entry["quotes"], passages, where)
     if verdict == "unsupported":
         need(not alone and not quotes, where, "unsupported, but with passages or quotes")
     else:
         need(quotes, where, f"{verdict}, but without a quote")
-        need(set(alone) <= {quote["rank"] for quote in quotes}, where, "a passage that supports alone has no quote")
-    need(verdict == "supported" or said.get("reason"), where, "not supported, but without a reason")
+        need(
+            set(alone) <= {quote["rank"] for quote in quotes},
+            where,
+            "a passage alone decides the verdict, but has no quote",
+        )
+    need(verdict == "supported" or entry.get("reason"), where, "not supported, but without a reason")
     return {
         "text": answer[start:end],
         "start": start,
         "end": end,
-        "statement": said["statement"],
+        "statement": entry["statement"],
         "label": int(verdict == "supported"),
         "verdict": verdict,
         "passages": alone,
         "quotes": quotes,
-        "note": said.get("reason", ""),
-        "reference": said["reference"],
+        "note": entry.get("reason", ""),
+        "reference": entry["reference"],
     }
 
 
 def helping(offered: list[list[str]], helpful: dict[int, list[int]], where: str) -> list[str]:
-    """The helpful sentences, each once. Raises MistakeError for one that helps in one passage and not in another."""
+    """Return the helpful sentences, each once.
+
+    Raises MistakeError for a sentence that is helpful in one passage but not in another.
+    """
     numbered = [(rank, at, text) for rank, texts in enumerate(offered, 1) for at, text in enumerate(texts, 1)]
     chosen = dict.fromkeys(text for rank, at, text in numbered if at in helpful.get(rank, []))
     for rank, at, text in numbered:
         need(
             text not in chosen or at in helpful.get(rank, []),
             where,
-            f"sentence {rank}.{at} helps where it stands elsewhere",
+            f"sentence {rank}.{at} is helpful in another passage",
         )
     return list(chosen)
 
 
-def of_reference(said: Row, judged: Row, reference: str, passages: list[str], where: str) -> Row:
-    """One statement of the reference: what the answer and the passages say of it."""
-    start, end = place(reference, said["quote"], where)
-    where = f"{where}, {said['quote']!r}"
+def of_reference(entry: Row, judged: Row, reference: str, passages: list[str], where: str) -> Row:
+    """Return a statement of the reference with its verdicts against the answer and the passages."""
+    start, end = place(reference, entry["quote"], where)
+    where = f"{where}, {entry['quote']!r}"
     need(judged["answer"] in LABELS, where, f"answer {judged['answer']}")
     alone = ranks(judged["passages"], passages, where)
     return {
         "text": reference[start:end],
         "start": start,
         "end": end,
-        "statement": said["statement"],
+        "statement": entry["statement"],
         "answer": judged["answer"],
         "passages": alone,
         "together": bool(alone) or bool(judged.get("together")),
     }
 
 
-def recorded(said: Row, sample: Row, run: str, references: list[Row]) -> Row:
-    """All that the authors say of one answer."""
+def recorded(entry: Row, sample: Row, run: str, references: list[Row]) -> Row:
+    """Return the authors' statements, verdicts and ratings for one answer."""
     where = f"{run}/{sample['id']}"
     passages = [passage["text"] for passage in sample["contexts"]]
     answer, reference = sample["answer"], sample["reference"]
-    need(len(said["reference"]) == len(references), where, "another number of statements of the reference")
+    need(len(entry["reference"]) == len(references), where, "the number of statements of the reference differs")
     offered = [sentences(text) for text in passages]
-    helpful = {int(rank): numbers for rank, numbers in said["helpful"].items()}
+    helpful = {int(rank): numbers for rank, numbers in entry["helpful"].items()}
     ranks(list(helpful), passages, f"{where}, helpful")
     for rank, numbers in helpful.items():
         need(all(1 <= number <= len(offered[rank - 1]) for number in numbers), where, f"helpful {rank}: {numbers}")
-    ratings = said["ratings"]
+    ratings = entry["ratings"]
     need(set(ratings) == set(QUALITIES), where, f"ratings {sorted(ratings)}")
     need(all(isinstance(value, int) and 0 <= value <= 10 for value in ratings.values()), where, f"ratings {ratings}")
-    need(isinstance(said["refuses"], bool), where, "refuses is true or false")
+    need(isinstance(entry["refuses"], bool), where, "refuses is true or false")
     return {
         "id": where,
         "run": run,
@@ -167,27 +176,27 @@ def recorded(said: Row, sample: Row, run: str, references: list[Row]) -> Row:
         "contexts": passages,
         "answer": answer,
         "reference": reference,
-        "refuses": said["refuses"],
-        "statements": [statement(one, answer, passages, where) for one in said["statements"]],
+        "refuses": entry["refuses"],
+        "statements": [statement(one, answer, passages, where) for one in entry["statements"]],
         "reference_statements": [
             of_reference(one, judged, reference, passages, where)
-            for one, judged in zip(references, said["reference"], strict=True)
+            for one, judged in zip(references, entry["reference"], strict=True)
         ],
         "helpful": helping(offered, helpful, where),
         "ratings": ratings,
-        "relevance_reason": said.get("relevance_reason", ""),
+        "relevance_reason": entry.get("relevance_reason", ""),
         "annotator": ANNOTATOR,
     }
 
 
 def authored(names: Sequence[str] = ("part1", "part2", "part3")) -> list[Row]:
-    """What the authors wrote, in the order of the questions."""
+    """Read the files of the authors, in the order of the questions."""
     rows = [row for name in names for row in read(AUTHORS / f"{name}.jsonl")]
     return sorted(rows, key=lambda row: str(row["id"]))
 
 
 def recordings(rows: list[Row]) -> dict[str, list[Row]]:
-    """The rows of each run."""
+    """Return the rows of `answers.jsonl` for each run."""
     return {
         run: [recorded(row["runs"][run], by_id[row["id"]], run, row["reference_statements"]) for row in rows]
         for run, by_id in samples().items()
@@ -195,15 +204,15 @@ def recordings(rows: list[Row]) -> dict[str, list[Row]]:
 
 
 def preferences(rows: list[Row]) -> list[Row]:
-    """Which answer the authors prefer: the first run is A."""
+    """Return the rows of `pairs.jsonl`: which answer the authors prefer. The first run is A."""
     by_run = samples()
     a, b = by_run
     made: list[Row] = []
     for row in rows:
         for quality in PREFERENCES:
-            said = row["prefer"][quality]
+            entry = row["prefer"][quality]
             where = f"{row['id']}:{quality}"
-            need(said["better"] in (a, b, "tie"), where, f"better: {said['better']}")
+            need(entry["better"] in (a, b, "tie"), where, f"better: {entry['better']}")
             sides = [by_run[run][row["id"]] for run in (a, b)]
             made.append(
                 {
@@ -214,8 +223,8 @@ def preferences(rows: list[Row]) -> list[Row]:
                     "b": sides[1]["answer"],
                     "a_contexts": [passage["text"] for passage in sides[0]["contexts"]],
                     "b_contexts": [passage["text"] for passage in sides[1]["contexts"]],
-                    "preferred": {a: "a", b: "b"}.get(said["better"], "tie"),
-                    "note": said["reason"],
+                    "preferred": {a: "a", b: "b"}.get(entry["better"], "tie"),
+                    "note": entry["reason"],
                     "annotator": ANNOTATOR,
                 }
             )
@@ -223,7 +232,7 @@ def preferences(rows: list[Row]) -> list[Row]:
 
 
 def judgements(rows: list[Row]) -> dict[str, list[object]]:
-    """Every judgement of a reading, by kind, in one order."""
+    """Return all judgements by kind; for two sets of verdicts, they are in the same order."""
     found: dict[str, list[object]] = {"verdict": [], "verdict by passage": [], "against the reference": []}
     found |= {"helpful sentence": [], "rating": []}
     for of_run in recordings(rows).values():
@@ -243,15 +252,15 @@ def judgements(rows: list[Row]) -> dict[str, list[object]]:
 
 
 def kappa(first: Sequence[object], second: Sequence[object]) -> float:
-    """Cohen's kappa of two readings of the same things."""
+    """Return Cohen's kappa of two lists of judgements on the same items."""
     n = len(first)
     agree = sum(one == other for one, other in zip(first, second, strict=True)) / n
     chance = sum(first.count(value) * second.count(value) for value in set(first)) / n**2
     return (agree - chance) / (1 - chance)
 
 
-def second_reading() -> Iterator[str]:
-    """How far the second reading agrees with the first, a line for each kind of judgement."""
+def agreement() -> Iterator[str]:
+    """Yield a line for each kind of judgement: how often the first and the second verdicts agree."""
     again = authored(["second"])
     first = judgements([row for row in authored() if row["id"] in {one["id"] for one in again}])
     second = judgements(again)
@@ -266,7 +275,7 @@ def second_reading() -> Iterator[str]:
 
 
 def texts() -> dict[Path, str]:
-    """The text of each file that is written."""
+    """Return the text of each file to write."""
     rows = authored()
     files = {"answers.jsonl": [row for of_run in recordings(rows).values() for row in of_run]}
     files["pairs.jsonl"] = preferences(rows)
@@ -277,11 +286,13 @@ def texts() -> dict[Path, str]:
 
 
 def main() -> None:
-    """Write the files, or say which are not as they would be written."""
+    """Write the files, or with --check print which files on disk differ."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true", help="write nothing, exit 1 on a difference")
-    parser.add_argument("--second", action="store_true", help="write nothing, print the agreement of the two readings")
-    parser.add_argument("--only", metavar="PART", help="write nothing, check one file of the authors: part1")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if a file differs")
+    parser.add_argument(
+        "--second", action="store_true", help="write nothing; print how often the first and the second verdicts agree"
+    )
+    parser.add_argument("--only", metavar="PART", help="write nothing; check one file of the authors, such as part1")
     given = parser.parse_args()
     if given.only:
         rows = authored([given.only])
@@ -289,7 +300,7 @@ def main() -> None:
         print({run: len(of_run) for run, of_run in recordings(rows).items()})
         return
     if given.second:
-        print("\n".join(second_reading()))
+        print("\n".join(agreement()))
         return
     stale: list[str] = []
     for path, text in texts().items():
@@ -298,7 +309,7 @@ def main() -> None:
         elif not path.exists() or path.read_text(encoding="utf-8") != text:
             stale.append(path.name)
     if stale:
-        sys.exit(f"not as they would be written: {', '.join(stale)}")
+        sys.exit(f"different on disk: {', '.join(stale)}")
 
 
 if __name__ == "__main__":

@@ -130,7 +130,9 @@ print(json.dumps({"from": ragboard.__file__, "mean": result["reference_coverage"
 
 def test_a_file_format_is_a_module_and_a_line(copy: Copy) -> None:
     copy.follow("A file format")
-    (copy.folder / "beam.jsonl").write_text('{"ask": "Where?", "told": "In Fara.", "shown": ["It is in Fara."]}\n')
+    (copy.folder / "beam.jsonl").write_text(
+        '{"prompt": "Where?", "completion": "In Fara.", "documents": ["It is in Fara."]}\n'
+    )
     found = copy.run("""
 import json, pathlib, ragboard
 read = ragboard.read_runs(pathlib.Path("beam.jsonl"))

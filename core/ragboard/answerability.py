@@ -12,10 +12,11 @@ __all__ = ["ANSWERABILITY_CLASSES", "ANSWERABILITY_COLUMNS", "READ_COLUMNS", "an
 ANSWERABILITY_CLASSES: tuple[Answerability, ...] = get_args(Answerability)
 
 ANSWERABILITY_COLUMNS = ("answerability", "answerable", "is_impossible")
-"""Columns of a run file with the answerability of a question, in order of precedence; `is_impossible` is SQuAD 2's."""
+"""Columns of a run file that say whether a question is answerable; the first that has a value counts. `is_impossible`
+is from SQuAD 2."""
 
 READ_COLUMNS = ("answerability", "Answerability", "answerable", "Answerable", "is_impossible")
-"""The same columns, also in MTRAG's spelling."""
+"""`ANSWERABILITY_COLUMNS`, with the capitalised names of MTRAG too."""
 
 _TRUE, _FALSE = ("true", "yes", "y", "t", "1", "1.0"), ("false", "no", "n", "f", "0", "0.0")
 _EMPTY = ("", "null", "none", "nan", "n/a", "na")
@@ -24,8 +25,9 @@ _EMPTY = ("", "null", "none", "nan", "n/a", "na")
 def answerability_of(metadata: Mapping[str, JsonValue], *, compat: bool = False) -> Answerability | None:
     """Read the answerability of a sample's question from its metadata; None if no column has a value.
 
-    A value is one of MTRAG's classes (in any case, also as a list of one), or true or false. Raises ValueError for
-    anything else. `compat`: as in MTRAG's program, the first entry of a list counts, and anything else is None.
+    A value is one of MTRAG's classes (in upper or lower case, also as a list of one entry), or true or false. Raises
+    ValueError for any other value. With `compat`, as in MTRAG's program, only the first entry of a list is read, and
+    any other value gives None.
     """
     for column in READ_COLUMNS:
         value = metadata.get(column)

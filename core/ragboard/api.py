@@ -165,7 +165,7 @@ class EvaluationResult:
         title = f"{self.summary.name}: {count:,} sample{'' if count == 1 else 's'}"
         if self.summary.judged is None:
             return title
-        hint = "; treat as hints" if self.summary.judged.heuristic else ""
+        hint = "; treat scores as hints" if self.summary.judged.heuristic else ""
         return f"{title}, judge {self.summary.judged.in_words}{hint}"
 
     def _rows(self) -> list[tuple[str, ...]]:
@@ -202,9 +202,8 @@ class EvaluationResult:
                 return matches[0]
         matches = [spec for spec in summaries if spec.partition("(")[0].partition(".")[2] == name]
         if len(matches) != 1:
-            raise NotFoundError(
-                f"{name!r} {'is ambiguous' if matches else 'was not evaluated'}; there are {', '.join(summaries)}"
-            )
+            wrong = "is ambiguous" if matches else "was not evaluated"
+            raise NotFoundError(f"{name!r} {wrong}; evaluated metrics: {', '.join(summaries)}")
         return matches[0]
 
 
@@ -235,16 +234,19 @@ def evaluate(
       relevance.
     - `judge`: a name as on the command line, JudgeOptions, a judge, or a panel with a judge for each role. For judges
       given by name, `embed` names the embedder and `base_url` is the URL of the model server.
-    - `concurrency`: the maximum number of concurrent requests. `sample`: the number of samples to draw at random.
-      `max_cost`: a limit in US dollars. `options`: all other options; these three arguments override it.
+    - `concurrency`: the maximum number of concurrent requests. `sample`: the number of random samples to evaluate.
+      `max_cost`: a limit in US dollars. `options`: all options of an evaluation; `concurrency`, `sample`, `max_cost`
+      and `ray` override it.
     - `batch`: send requests in batches, at a lower price, with replies within a day. Also pass a `store`: if the
       process ends before the replies arrive, call `evaluate` again to continue.
-    - `ray`: the address of a Ray cluster to evaluate on, `auto` for the one of this machine, or `local` to start one.
-    - `store`: keep the run there, under its name. Tasks answered before are not asked again, and the dashboard shows
-      the run. By default nothing is kept.
-    - `name`: the name of the run; by default that of the file or the Run, else `run`. `config` and `dataset` describe
-      the run.
-    - `mapping`: the column for each field (None: no column), if ragboard does not recognise the columns by name.
+    - `ray`: evaluate on a Ray cluster: its address, `auto` for the cluster that this machine belongs to, or `local` to
+      start a cluster on this machine.
+    - `store`: the store for the run. Tasks that have a reply in this store are not sent again, and the dashboard shows
+      the run. By default the run is in a temporary store, which is deleted with the result.
+    - `name`: the name of the run; by default the name of the file or of the Run, or else `run`. `config` and `dataset`
+      describe the run.
+    - `mapping`: the column to read each field from (None: leave the field empty), if ragboard does not recognise the
+      columns by their names.
 
     Warns with RunFileWarning about values that were converted, left out or renamed; the result's `report` lists all of
     them. Raises the same errors as the command line: subclasses of RagboardError.
@@ -276,7 +278,7 @@ def evaluate(
 
 
 def gate_metrics(names: Iterable[str], panel: Panel, known: Mapping[str, Metric] = METRICS) -> tuple[Metric, ...]:
-    """Return the metrics named in conditions; if a name fits several settings, those of `default_metrics`.
+    """Return the metrics that conditions name. If the panel's default metrics include a named metric, use its settings.
 
     Unknown names are left out: they may be scores in the run file.
     """
@@ -293,7 +295,7 @@ def gate_metrics(names: Iterable[str], panel: Panel, known: Mapping[str, Metric]
 
 
 def temporary_store() -> Store:
-    """Return a store in a new temporary folder, which is deleted when nothing uses the store any more."""
+    """Return a store in a new temporary folder, which is deleted when the store is no longer used."""
     store = Store(Path(tempfile.mkdtemp(prefix="ragboard-")))
     weakref.finalize(store, rmtree, store.folder, ignore_errors=True)
     return store
@@ -321,14 +323,14 @@ def log(
 ) -> str:
     """Append one sample of a pipeline to a run, and return the sample's id.
 
-    The first sample creates the run, with its `config` and `dataset`. `contexts` are the retrieved passages by rank:
-    texts, or objects with `text` and optionally `id` and `score`. Without a `sample_id`, the id is derived from the
-    question; if an id exists already, a number is appended. `time`: when the question was asked (UTC unless it has a
-    time zone), by default now. Several processes may log at the same time.
+    The first sample creates the run, with its `config` and `dataset`. `contexts` are the retrieved passages, best
+    first: texts, or objects with `text` and optionally `id` and `score`. Without a `sample_id`, the id is derived from
+    the question; if an id exists already, a number is appended. `time`: when the question was asked (UTC unless it has
+    a time zone), by default now. Several processes may log at the same time.
 
     Nothing is judged: `ragboard evaluate RUN` judges the samples that are new since its last call. Warns with
     RunFileWarning about values that were converted or left out. Raises RunFileError for a sample that cannot be read,
-    RunExistsError if an imported run has this name.
+    and RunExistsError if an imported run has this name.
     """
     row = {
         "id": sample_id,
@@ -353,7 +355,7 @@ async def alog(run: str, **arguments: Any) -> str:
 
 
 def read_run(samples: Any, *, name: str | None, **options: Any) -> tuple[Run, ImportReport]:
-    """Read samples as a run; return it with a report, and warn at the caller's line about changed values."""
+    """Read samples as a run. Return the run and the import report; warn about changed values, at the caller's line."""
     if isinstance(samples, (str, Path)):
         result = read_runs(samples, name=name, **options)
         if len(result.runs) > 1:
@@ -385,7 +387,7 @@ def _changes(report: ImportReport) -> tuple[str, ...]:
 
 
 def panel_of(judge: str | JudgeOptions | Judge | Panel, **given: Any) -> tuple[Panel, JudgeOptions | None]:
-    """Return the panel of judges, and its options if the judge is given by name.
+    """Return the panel of judges, and its options (None unless the judge is given by name or as JudgeOptions).
 
     Raises SettingError for `embed`, `base_url` or `batch` with a judge that is not given by name.
     """

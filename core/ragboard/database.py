@@ -1,9 +1,9 @@
 """Short leases on the DuckDB file, and its migrations.
 
-In DuckDB one writing process excludes all others. So no process keeps the file open: it leases a connection for as
-short a time as possible. Opening the file requires a lock file. A reader holds the lock only while it opens the
-database; a writer holds it until it has finished, also while it waits for earlier readers. So new readers cannot starve
-a writer.
+While a process writes to a DuckDB file, no other process can open it. A process therefore opens the file only for a
+short time (a lease), and locks a lock file to do so. A reader holds the lock only while it opens the database. A writer
+holds the lock until it has finished, including the time that it waits for earlier readers, so new readers cannot delay
+it further.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ DAMAGE_ERRORS = (
 """The errors that DuckDB raises for a damaged file."""
 
 MAGIC_BYTES = slice(8, 12), b"DUCK"
-"""The position and value of the bytes that identify a DuckDB file."""
+"""The position and the value of the bytes that identify a DuckDB file."""
 
 
 class Database:
@@ -128,7 +128,7 @@ class Database:
                 raise
             raise StoreError(
                 f"{self.path}: made by an older ragboard, and migrating it failed: {error};"
-                " copy the store to a folder that can be written"
+                " copy the store to a writable folder"
             ) from error
 
     def _create(self) -> None:
@@ -151,7 +151,7 @@ class Database:
 
     @contextmanager
     def _lock(self, *, needed: bool = True) -> Generator[None]:
-        """Hold the lock file; if it cannot be created, raise StoreError if it is `needed`, else go on without it."""
+        """Hold the lock file; if it cannot be created, raise StoreError if it is `needed`, else continue without it."""
         try:
             held: AbstractContextManager[object] = FileLock(
                 self.lock_path, timeout=self._wait, is_singleton=False
@@ -209,7 +209,7 @@ def _transaction(connection: duckdb.DuckDBPyConnection) -> Generator[None]:
     try:
         yield
     except BaseException:
-        with suppress(duckdb.Error):  # of a damaged database
+        with suppress(duckdb.Error):  # rolling back fails if the database is damaged
             connection.execute("ROLLBACK")
         raise
     try:
@@ -224,7 +224,8 @@ def _damage_as_store_error(path: Path) -> Generator[None]:
     try:
         yield
     except duckdb.Error as error:
-        if isinstance(error, DAMAGE_ERRORS) or type(error) is duckdb.Error:  # a wrong checksum has no type of its own
+        # DuckDB raises the base class for a wrong checksum
+        if isinstance(error, DAMAGE_ERRORS) or type(error) is duckdb.Error:
             raise _damaged(path, error) from error
         raise
 
@@ -253,7 +254,7 @@ def _applied(connection: duckdb.DuckDBPyConnection, path: Path) -> int:
         return 0
     count: int = rows[0][0]
     if count > len(_migrations()):
-        raise StoreError(f"{path}: written by a newer ragboard (schema {count}); upgrade this one")
+        raise StoreError(f"{path}: written by a newer ragboard (schema {count}); upgrade ragboard")
     return count
 
 

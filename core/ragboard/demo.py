@@ -1,4 +1,4 @@
-"""The demo: the sample runs, with the recorded verdicts of their authors and those of the embedded judge."""
+"""The demo: the sample runs, evaluated with the recorded verdicts of their authors and by the embedded judge."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ RECORDED_METRICS = (
         )
     ),
 )
-"""The metrics computed from the recorded verdicts: the default ones, those for a diagnosis, and nuggets."""
+"""The metrics computed from the recorded verdicts: the default metrics, metrics for a diagnosis, and nuggets."""
 
 Evaluate: TypeAlias = Callable[[Store, RunRef, tuple[Metric, ...], Panel], object]
 """Evaluates a run with these metrics and judges."""
 
 
 def load_demo(store: Store, evaluate: Evaluate) -> Iterator[str]:
-    """Load both sample runs and evaluate them; yield what was done, in words.
+    """Load both sample runs and evaluate them; yield progress messages.
 
     Each run is evaluated by the embedded judge and then with the verdicts that the authors recorded, because pages show
     the newest evaluation. Finally the embedded judge is compared with the authors.
@@ -58,7 +58,10 @@ def load_demo(store: Store, evaluate: Evaluate) -> Iterator[str]:
         evaluate(store, run, RECORDED_METRICS, recorded)
         yield f"sample run {added.name}: {added.samples} samples, judged by {recorded.name}"
     agree(store, _labels(), rules)
-    yield "also judged by the embedded judge (rule-based); the Agreement page compares it with the authors"
+    yield (
+        "also evaluated by the embedded judge (rule-based);"
+        " the Agreement page compares its verdicts with the recorded ones"
+    )
 
 
 def remove_demo(store: Store) -> int:

@@ -12,7 +12,7 @@ __all__ = ["check_output", "write_atomically", "write_output"]
 
 STORE_FILE = "ragboard.duckdb"
 STORE_FILES = (STORE_FILE, "ragboard.lock", "answers.sqlite")
-"""Beginnings of the names of a store's own files."""
+"""The files of a store have these names, or names that start with them."""
 STORE_FOLDERS = ("journals", "uploads", "staging")
 
 

@@ -26,7 +26,7 @@ class Price:
     completion: float = 0.0
     """Price of completion tokens; 0 for embedding models."""
     cached: float | None = None
-    """Price of cached prompt tokens; None: the same as of other prompt tokens."""
+    """Price of cached prompt tokens; None: the price of other prompt tokens."""
     batch: float = 0.5
     """Price of a request in a batch, as a share of these prices."""
     date: str = ""
@@ -44,7 +44,7 @@ class Price:
 _KEYS = tuple(field.name for field in fields(Price))
 
 Prices: TypeAlias = Mapping[str, Price]
-"""Prices by exact name of the model; the price of a model that is missing here is unknown, not 0."""
+"""Prices by the exact name of the model. The price of a model that is not included is unknown, not 0."""
 
 
 def read_prices(file: Path | None = None) -> Prices:

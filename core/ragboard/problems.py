@@ -7,7 +7,7 @@ import re
 __all__ = ["kind_of_problem"]
 
 MAX_LENGTH = 160
-"""Maximum number of characters of a kind."""
+"""Maximum number of characters of a kind of problem."""
 
 _PLACEHOLDERS = (
     (re.compile(r"; reply: .*", re.DOTALL), ""),

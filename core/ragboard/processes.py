@@ -20,7 +20,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 IDLE_SECONDS = 60
-"""Seconds after which an idle process ends, also when the command that started it was killed."""
+"""Seconds after which an idle process ends, even if the command that started it was killed."""
 
 
 def available_cores() -> int:

@@ -55,20 +55,23 @@ Label = Literal["supported", "contradicted", "unsupported"]
 """The value of a verdict: the target supports the statement, contradicts it, or neither. Not a person's label."""
 
 VerdictTarget = Literal["passages", "reference", "response"]
-"""What each statement is judged against: every passage separately, the reference, or the answer."""
+"""What statements are judged against: every passage separately, the reference, or the answer."""
 
 Direction = Literal["higher", "lower", "neutral"]
-"""Which values of a metric are better; neutral: that depends on the use."""
+"""Which values of a metric are better; neutral: neither."""
 
 Answerability: TypeAlias = Literal["answerable", "partial", "unanswerable", "conversational", "underspecified"]
-"""The classes of MTRAG (Katsis et al. 2025, arXiv 2501.03468): whether the collection has the answer, has a part of it,
-or has none; whether the message is no question; and whether the question leaves open what is meant."""
+"""The classes of MTRAG (Katsis et al. 2025, arXiv 2501.03468).
+
+answerable, partial, unanswerable: the documents contain the answer, a part of it, or nothing of it; conversational: the
+message is not a question; underspecified: the question does not say exactly what is meant.
+"""
 
 Importance = Literal["vital", "okay"]
 """vital: an answer without this nugget is wrong or incomplete; okay: it is good to have."""
 
 NuggetLabel = Literal["support", "partial_support", "not_support"]
-"""Whether an answer states a nugget: completely, in part, or not. The words of AutoNuggetizer."""
+"""Whether an answer states a nugget: completely, in part, or not. These are the labels of AutoNuggetizer."""
 
 BEST_GRADE = 3
 """The highest grade of a passage: 0 nothing to do with the question, 1 on topic, 2 some answer, 3 the exact answer."""
@@ -78,13 +81,13 @@ PASSAGE_GRADE = "UMBRELA relevance of passage (0-3)"
 """What a stored judgement with the grade of a passage is about."""
 
 MorePassages = Literal["", "falls", "rises"]
-"""How a metric of the retrieved passages moves if further passages are appended; empty if it does not depend on k."""
+"""How a metric usually changes if more passages are retrieved, whatever they contain; empty if it does not."""
 
 UnscoredReason = Literal["undefined", "refusal", "failed", "skipped"]
 """Why there is no score.
 
 undefined: there is nothing to judge; refusal: the answer only refuses; failed: the judge gave no usable reply; skipped:
-the file lacks a column that the metric needs.
+the sample lacks something that the metric needs, such as a column.
 """
 
 
@@ -110,18 +113,18 @@ class Turn:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Nugget:
-    """A short fact that a good answer to a question has."""
+    """A short fact that a good answer to a question states."""
 
     text: str
     importance: Importance | None = None
-    """None if its author did not say."""
+    """None if the author of the nugget gave no importance."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sample:
     """One question with its passages, answer and reference.
 
-    A field that is None was not in the file; an empty one was, and was empty.
+    None means that the file has no such field; an empty value means that the field is in the file and empty.
     """
 
     id: str
@@ -132,15 +135,15 @@ class Sample:
     reference_contexts: tuple[str, ...] | None = None
     history: tuple[Turn, ...] = ()
     nuggets: tuple[Nugget, ...] | None = None
-    """The nuggets of the question, which belong to it in every run; None if none were written."""
+    """The nuggets of the question, the same in every run with this question; None if nobody has written any."""
     answerability: Answerability | None = None
-    """Whether the question can be answered, as annotators labelled it in any run; None if nobody did. What the run file
-    says is in `metadata`."""
+    """Whether the question can be answered, according to the annotators' labels of the question in any run; None
+    without a label. The value in the run file is in `metadata`."""
     reference_note: str = ""
-    """`reference from run X` if the file has no reference and that of another run of the dataset is used, or why none
-    is: runs have different ones. Empty for a reference of its own, and without any."""
+    """`reference from run X` if the file has no reference and the reference of another run of the dataset is used. If
+    the other runs have different references, the reason why none of them is used. Otherwise empty."""
     time: datetime | None = None
-    """When the question was asked, in UTC without a time zone; None if unknown. It is not part of the run's id."""
+    """When the question was asked, in UTC without a time zone; None if unknown. The run's id does not depend on it."""
     metadata: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     """All other columns of the file, by name."""
 
@@ -151,12 +154,12 @@ class Score:
 
     value: float
     counted: str = ""
-    """The basis of the value, in words: `4 of 7 statements`, `rated directly by the judge`."""
+    """What the value was computed from, in words: `4 of 7 statements`, `rated directly by the judge`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Unscored:
-    """No score, and why. It is never zero and never NaN."""
+    """The outcome of a sample without a score, with the reason."""
 
     reason: UnscoredReason
     detail: str = ""
@@ -180,26 +183,30 @@ class MetricDescription:
     """The description of a metric, stored with its scores so that they can be shown without its code."""
 
     spec: str
-    """Its identity: `retrieval.recall(k=5)`."""
+    """Full name with settings, which identifies the metric: `retrieval.recall(k=5)`."""
     label: str
-    """Its name on pages: `Retrieval recall (k=5)`."""
+    """Name on pages: `Retrieval recall (k=5)`."""
     source: str
+    """Family: `retrieval`."""
     name: str
+    """Name in the family: `recall`."""
     text: str
+    """Documentation of the metric."""
     formula: str
     paper: str
     """The source of the definition: paper and section."""
     requires: tuple[str, ...]
     """Columns that a sample must have, besides the question."""
     low: float | None
-    """Least value; None without a bound; likewise `high`."""
+    """Lowest possible value; None if there is no lower bound."""
     high: float | None
+    """Highest possible value; None if there is no upper bound."""
     direction: Direction
     calls: str
-    """Calls to judges, in words."""
+    """Judge calls per sample, in words."""
     settings: tuple[MetricSetting, ...]
     more_passages: MorePassages = ""
-    """Whether it moves with the number of passages alone, and how."""
+    """How the metric changes with the number of passages."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -211,17 +218,19 @@ class FileScores:
     format: str
     """Format of the file: `ragas 0.2 or later (CSV)`."""
     columns: Mapping[str, str]
-    """Column of each metric (`ragas-file.faithfulness`)."""
+    """The column of the file for each metric (such as `ragas-file.faithfulness`)."""
     metrics: tuple[MetricDescription, ...]
     """Descriptions of the metrics, in the order of the columns."""
     outcomes: tuple[Mapping[str, Outcome], ...]
     """Outcomes of those metrics, one mapping per sample, in order."""
     judge: str = ""
-    """The model that judged for the tool; empty if the file does not say."""
+    """The model that the tool used as the judge; empty if the file does not say."""
     recorded: tuple[RecordedSample, ...] = ()
-    """What the tool's judge said of each sample besides scores, in order; empty if the file has only scores."""
+    """The verdicts and other judgements of the tool's judge for each sample, in order; empty if the file has only
+    scores."""
     recounted: Mapping[str, str] = field(default_factory=dict[str, str])
-    """The tool's metrics that our metric reproduces from the recorded verdicts, each with that metric."""
+    """For each metric of the tool whose scores follow from the recorded verdicts: ragboard's metric with the same
+    scores."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -233,7 +242,7 @@ class Run:
     config: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     dataset: str | None = None
     source: str = ""
-    """File that it was read from, as the user named it."""
+    """The file that the run was read from, as the user named it."""
     tags: tuple[str, ...] = ()
     scores: FileScores | None = None
     """Scores of another tool; None if the file has none."""
@@ -251,7 +260,7 @@ class Span:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Statement:
-    """One statement of an answer or reference, with its place if it was found."""
+    """One statement of an answer or reference, with its span in the text if it was found."""
 
     side: Side
     text: str
@@ -262,8 +271,8 @@ class Statement:
 class Target:
     """What a statement is checked against.
 
-    `joint`: the passages taken together; `passage`: the one at `rank`; `reference`: the reference
-    answer; `response`: the answer.
+    `joint`: all passages together; `passage`: the passage at `rank`; `reference`: the reference; `response`: the
+    answer.
     """
 
     kind: Literal["joint", "passage", "reference", "response"]
@@ -285,12 +294,12 @@ class Evidence:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Verdict:
-    """The verdict of one target on one statement."""
+    """The verdict on one statement, checked against one target."""
 
     label: Label
     reason: str = ""
     score: float | None = None
-    """Support in [0, 1] if the judge gives one; higher is better."""
+    """How well the target supports the statement, from 0 to 1; None if the judge gives no score."""
     evidence: tuple[Evidence, ...] = ()
 
 
@@ -299,20 +308,22 @@ class RecordedJudgement:
     """One judgement of another tool about a sample, other than a verdict on a statement."""
 
     about: str
-    """What was asked, in words: `useful toward reference`."""
+    """What the judgement is about, in words: `useful toward reference`."""
     number: int
     """Rank of the passage, or number of the question or the nugget, from 1."""
     says: str
+    """The judgement, in words."""
     value: float | None = None
+    """The judgement as a number; None if it has none."""
     reason: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RecordedSample:
-    """What the judge of another tool said of a sample."""
+    """The verdicts and other judgements of another tool's judge for a sample."""
 
     statements: tuple[tuple[Statement, Verdict | None], ...] = ()
-    """Statements of the answer and of the reference, each side in reading order, with their verdicts against all
+    """The statements of the answer and of the reference, each in reading order, with their verdicts against all
     passages together; None if the tool gave no verdict."""
     judgements: tuple[RecordedJudgement, ...] = ()
 
@@ -325,31 +336,33 @@ class ModelUsage:
     embedding: bool
     """Whether the calls were for embeddings."""
     calls: int
-    """Answered calls."""
+    """Number of calls with a reply."""
     uncounted: int
-    """Answered calls without token counts; the tokens below are of the others."""
+    """Number of these calls for which the server reported no tokens; the token counts below leave them out."""
     prompt_tokens: int
     cached_tokens: int
     """Cached prompt tokens."""
     completion_tokens: int
     cost: float | None
-    """US dollars; None without a known price or with uncounted calls."""
+    """Cost in US dollars; None if the price is unknown or `uncounted` is not 0."""
     planned_calls: int | None = None
-    """Planned calls; None without a plan."""
+    """Planned number of calls; None without a plan."""
     planned_tokens: int | None = None
+    """Planned number of tokens; None without a plan."""
     prompt_price: float | None = None
-    """US dollars per million prompt tokens, as used for the cost; None if not known."""
+    """US dollars per million prompt tokens, as used for `cost`; None if unknown."""
     cached_price: float | None = None
-    """US dollars per million cached prompt tokens."""
+    """US dollars per million cached prompt tokens; None if unknown."""
     completion_price: float | None = None
+    """US dollars per million completion tokens; None if unknown."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Evaluation:
-    """Who judged a run, with which metrics.
+    """The evaluation of a run: its judges and metrics.
 
-    `identity` holds all that could change an answer besides the sample: judge, model, endpoint,
-    prompts and code version for each role. Its digest is the evaluation's id.
+    `identity` contains everything that could change a reply, except the sample: judge, model, endpoint, prompts and
+    code version for each role. The digest of `identity` is the evaluation's id.
     """
 
     id: str
@@ -357,6 +370,7 @@ class Evaluation:
     judge: str
     """Name of the judge: `embedded`."""
     heuristic: bool
+    """Whether the judge is rule-based."""
     identity: Mapping[str, JsonValue]
     metrics: tuple[str, ...]
     imported: bool = False

@@ -13,23 +13,23 @@ Offsets: TypeAlias = tuple[int, int]
 """(start, end), end exclusive."""
 
 MAX_DEPTH = 8
-"""Maximum number of spans that cover the same character; further ones are not marked."""
+"""Maximum number of spans that cover the same character; further spans are not marked."""
 
 _ORDERING = re.compile("[\u202a-\u202e\u2066-\u2069]")
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part `text[start:end]` that is covered by the same spans throughout."""
+    """A part `text[start:end]` in which every character is covered by the same spans."""
 
     start: int
     end: int
     members: tuple[int, ...]
-    """The keys of the spans that cover it, in the order in which they start."""
+    """The keys of the spans that cover the part, in the order in which the spans start."""
 
 
 def strip_bidi_controls(text: str) -> str:
-    """Replace bidirectional controls, which could reorder the text around this one. Positions do not change.
+    """Replace bidirectional controls, which could reorder the text around this text. Positions do not change.
 
     Embeddings, overrides and isolates become word joiners, which are invisible. Right-to-left letters and marks keep
     their direction.
@@ -54,7 +54,7 @@ def non_overlapping(spans: Iterable[Offsets], length: int) -> list[Offsets]:
 def covered_pieces(spans: Mapping[int, Offsets], length: int) -> list[Piece]:
     """Return the covered parts of a text, split wherever a span starts or ends.
 
-    A span outside the text is left out, and so is a span that starts where `MAX_DEPTH` others overlap already.
+    Spans outside the text are left out. So is a span that starts at a position that `MAX_DEPTH` spans already cover.
     """
     edges = [
         (offset, opens, member)

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 __all__ = ["SESSION", "OnInconclusive", "Session", "assert_evaluation"]
 
 OnInconclusive = Literal["mean", "warn", "fail"]
-"""What happens to an inconclusive gate: mean: the mean decides; warn: it passes; fail: it fails. A pass warns."""
+"""What happens to an inconclusive gate.
+
+mean: it passes if the mean meets the threshold; warn: it passes; fail: it fails. If it passes, a warning is issued.
+"""
 
 MAX_SHOWN = 10
 """Maximum number of statements, and of samples per metric, in the message of a failed assertion."""
@@ -35,11 +38,11 @@ class Session:
     """State shared by the assertions of a test session."""
 
     active: bool = False
-    """Whether a session keeps evaluations in `stores`."""
+    """Whether a test session is running; if so, its evaluations are in `stores`."""
     defaults: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Defaults of the current test: arguments of `evaluate`, `on_inconclusive` and `unscored`."""
     stores: dict[str, Store] = field(default_factory=dict[str, "Store"])
-    """A temporary store for each set of samples, by digest; samples in it are not judged again."""
+    """A temporary store for each set of samples, by the digest of the samples, so that they are judged only once."""
 
 
 SESSION = Session()
@@ -58,9 +61,10 @@ def assert_evaluation(
 
         assert_evaluation("answers.jsonl", faithfulness=">= 0.9", hallucination="<= 0.05")
 
-    `samples` are those of `evaluate`, or an EvaluationResult. A threshold is `>= NUMBER` or `<= NUMBER`, as a keyword
-    with the name of the metric, or in `thresholds` for a name with a dot or settings. `metrics` are metrics of your
-    own that thresholds name. All other keywords are arguments of `evaluate`: judge, embed, base_url, mapping and so on.
+    `samples` are samples as for `evaluate`, or an EvaluationResult. A threshold is `>= NUMBER` or `<= NUMBER`. Pass it
+    as a keyword with the name of the metric; if the name has a dot or settings, pass it in `thresholds`. If thresholds
+    name your own metrics, pass these in `metrics`. All other keywords are arguments of `evaluate`, such as judge or
+    mapping.
 
     The 95% CI decides, as in `ragboard check`: a gate passes if the whole interval meets the threshold, and fails if
     the whole interval misses it. Otherwise the gate is inconclusive and `on_inconclusive` decides: with `mean` (the
@@ -89,7 +93,7 @@ def assert_evaluation(
     if isinstance(samples, EvaluationResult):
         if options:
             raise SettingError(
-                f"{', '.join(options)} cannot be set for an EvaluationResult, because it is evaluated already"
+                f"{', '.join(options)} cannot be set for an EvaluationResult, because it is already evaluated"
             )
         result = samples
     else:
@@ -161,7 +165,7 @@ def _fails(gate: GateResult, on_inconclusive: OnInconclusive) -> bool:
 
 
 def _caution(result: EvaluationResult, gate: GateResult) -> str:
-    """Return the gate in words if it is inconclusive or tasks failed; otherwise empty."""
+    """Return the gate in words if it is inconclusive or tasks failed; otherwise an empty text."""
     from ragboard.analysis import gate_text
 
     summary = result.summary.metrics.get(gate.metric)

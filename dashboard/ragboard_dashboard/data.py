@@ -95,6 +95,7 @@ from ragboard.human.judge_validation import (
 from ragboard.human.passages import PassageAgreement, passage_agreement
 from ragboard.human.preferences import PairVerdict, PreferenceReport, pair_verdicts, preference_report
 from ragboard.human.questions import label_of_question
+from ragboard.human.run_grades import graded_runs
 from ragboard.judges import JudgeOptions
 from ragboard.metrics import Metric
 from ragboard.metrics.plugins import metrics_with
@@ -215,6 +216,7 @@ get_estimates = cached()(estimate_runs)
 get_noise = cached()(judge_noise)
 get_judge_validation = cached(64)(validate_judge)
 get_datasets = cached(4)(datasets)
+get_graded_runs = cached(4)(graded_runs)
 get_dataset = shared()(dataset_of)
 get_trend = cached(16, spinner="Comparing runs")(dataset_trend)
 get_series_states = cached(4, spinner="Looking for changes")(series_states)

@@ -20,6 +20,7 @@ from ragboard.analysis import (
     headline,
 )
 from ragboard.metrics import metric_of
+from ragboard.readers.labels import HumanGrades
 from ragboard.records import Outcome, Score, Turn
 from ragboard.spans import strip_bidi_controls
 from ragboard.stats import interval_text, range_text
@@ -161,6 +162,18 @@ def outcome_fact(spec: str, outcome: Outcome, more: str = "") -> Fact:
     if isinstance(outcome, Score):
         return f"{outcome.value:.2f}", column_title(spec), " · ".join(filter(None, (outcome.counted, more)))
     return "unscored", column_title(spec), f"{outcome.reason}: {outcome.detail}"
+
+
+def grade_facts(grades: Mapping[str, HumanGrades]) -> list[Fact]:
+    """Return the human grades of an answer as facts, one for each dimension."""
+    return [
+        (
+            f"{given.mean:.3g}",
+            dimension.replace("_", " "),
+            f"mean of {', '.join(f'{one:g}' for one in given.each)}" if len(given.each) > 1 else "",
+        )
+        for dimension, given in grades.items()
+    ]
 
 
 def summary_facts(

@@ -1,8 +1,9 @@
-"""Photographs the pages over the demo, for the README and these pages.
+"""Take the screenshots of the demo that the README and the documentation show.
 
     python docs/images/pictures.py
 
-Makes a store of its own, serves it, and writes beside this file. Needs Chromium (`CHROMIUM` names it).
+Loads the demo into a temporary store, serves it, and writes the pictures next to this file. Needs Chromium
+(`CHROMIUM` is its path).
 """
 
 from __future__ import annotations
@@ -32,11 +33,11 @@ PAGES = {
     "compare": ("compare?a=bm25-k3&b=bm25-rerank-k5", "#compare tbody tr"),
     "diagnosis": ("diagnosis?run=bm25-k3", "h2, h3"),
 }
-"""Picture, URL, and what is there once the page has come."""
+"""For each picture: the URL of the page, and a selector for an element that appears when the page has loaded."""
 
 
 def main() -> None:
-    """Photograph every page."""
+    """Take a screenshot of every page and of a report."""
     with TemporaryDirectory() as folder:
         store = Store(Path(folder) / "store")
         for line in load_demo(
@@ -51,16 +52,16 @@ def main() -> None:
             try:
                 if not wait_until_healthy(f"http://127.0.0.1:{port}", 60):
                     sys.exit("the server did not start")
-                photograph(f"http://127.0.0.1:{port}", PAGES)
+                take_screenshots(f"http://127.0.0.1:{port}", PAGES)
                 report = Path(folder) / "report.html"
                 report.write_text(run_report(store, store.resolve("bm25-k3")), encoding="utf-8")
-                photograph(Path(folder).as_uri(), {"report": ("report.html", "h1")})
+                take_screenshots(Path(folder).as_uri(), {"report": ("report.html", "h1")})
             finally:
                 server.terminate()
 
 
-def photograph(address: str, pages: Mapping[str, tuple[str, str]]) -> None:
-    """Open pages and keep what their first screens show."""
+def take_screenshots(address: str, pages: Mapping[str, tuple[str, str]]) -> None:
+    """Open pages and save a picture of the first screen of each."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         for name, (path, content) in pages.items():
@@ -68,7 +69,7 @@ def photograph(address: str, pages: Mapping[str, tuple[str, str]]) -> None:
             page.goto(f"{address}/{path}")
             page.locator(content).first.wait_for()
             page.locator("[data-test-script-state=running]").wait_for(state="detached")
-            page.wait_for_timeout(1500)  # fonts and charts settle
+            page.wait_for_timeout(1500)  # until fonts and charts are drawn
             page.screenshot(path=IMAGES / f"{name}.png")
             page.close()
 

@@ -77,7 +77,7 @@ def test_from_the_run_to_a_sentence_to_the_samples_behind_it(sample: str, open_p
 
 def test_statements_questions_and_groups_lead_to_what_they_speak_of(sample: str, open_page: OpenPage) -> None:
     page = settled(open_page(f"{sample}/diagnosis?run=bm25-rerank-k5"))
-    expect(page.get_by_text("To tell retriever from generator, evaluate RAGChecker's claim recall")).to_be_visible()
+    expect(page.get_by_text("the generator loses more, evaluate RAGChecker's claim recall")).to_be_visible()
     page.get_by_role("button", name="Evaluate these metrics").click()
     page.wait_for_url("**/evaluate?*")
     expect(page.get_by_role("checkbox", name="Claim recall", exact=True)).to_be_checked()

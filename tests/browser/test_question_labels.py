@@ -23,7 +23,7 @@ def test_say_that_a_question_cannot_be_answered_and_see_the_refusals_follow(
     evaluate_run(store, run_id, metrics_named(["ragas.faithfulness"]), Panel(judge=EmbeddedJudge()))
 
     page = settled(open_page(f"{dashboard}/run?run=towers"))
-    expect(page.get_by_text("1 answer is wrong about refusing: 1 refuses an answerable one")).to_be_visible()
+    expect(page.get_by_text("1 answer is wrong about refusing: 1 refuses an answerable question")).to_be_visible()
 
     page = settled(open_page(f"{dashboard}/dataset?dataset=towers"))
     page.get_by_text("Say whether it can be answered").click()
@@ -39,5 +39,7 @@ def test_say_that_a_question_cannot_be_answered_and_see_the_refusals_follow(
     assert found.answerability == "unanswerable"
 
     page = settled(open_page(f"{dashboard}/run?run=towers"))
-    page.get_by_text("Refusals: every unanswerable question refused, every answerable one answered").click()
+    page.get_by_text(
+        "Refusals: every unanswerable question was refused, every answerable question was answered"
+    ).click()
     expect(page.get_by_text("whether the question can be answered, by human labels (1)")).to_be_visible()

@@ -224,7 +224,7 @@ def test_a_printed_result_is_a_short_table() -> None:
 
 
 def test_a_printed_result_of_the_embedded_judge_says_that_it_is_rule_based() -> None:
-    assert "judge embedded (rule-based); treat as hints" in str(evaluate(ROWS, metrics="faithfulness"))
+    assert "judge embedded (rule-based); treat scores as hints" in str(evaluate(ROWS, metrics="faithfulness"))
 
 
 def test_a_notebook_shows_an_escaped_table() -> None:

@@ -80,7 +80,7 @@ def test_evaluating_again_asks_only_for_what_was_logged_since(store: Store) -> N
 def test_another_configuration_is_another_run(store: Store) -> None:
     log("chat", question="q", config={"k": 1}, store=store)
     log("chat", question="q", config={"k": 1}, store=store)
-    with pytest.raises(SettingError, match="log another one under another name"):
+    with pytest.raises(SettingError, match="log another configuration under another name"):
         log("chat", question="q", config={"k": 2}, store=store)
     assert len(samples(store)) == 2
 

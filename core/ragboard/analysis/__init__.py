@@ -1,4 +1,4 @@
-"""What the command line and the pages show of runs: frozen objects read from the store."""
+"""What commands and pages show about runs: objects computed from the store, which do not change after that."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ from ragboard.analysis.monitoring import (
     traffic_trend,
 )
 from ragboard.analysis.noise import JudgeNoise, judge_noise
-from ragboard.analysis.overruled_verdicts import OverruledVerdicts, overruled_verdicts, recomputed
+from ragboard.analysis.overruled_verdicts import OverruledVerdicts, overruled_verdicts, recompute_outcomes
 from ragboard.analysis.paired import pair_runs
 from ragboard.analysis.pairs import (
     MovedPassage,
@@ -368,7 +368,7 @@ __all__ = [
     "passages_named",
     "ragas_score",
     "read_condition",
-    "recomputed",
+    "recompute_outcomes",
     "refusal_report",
     "refusal_scores",
     "resolve_spec",

@@ -1,4 +1,4 @@
-"""Matching the statements of two answers that say the same."""
+"""Match statements of two answers that have the same meaning, by their words."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Literal
 
 from ragboard.text.lexicon import FUNCTION_WORDS
 
-__all__ = ["FUZZY", "Aligned", "Alignment", "align", "content_similarity"]
+__all__ = ["MIN_SIMILARITY", "Aligned", "Alignment", "align", "content_similarity"]
 
-FUZZY = 0.6
-"""Minimum Dice similarity of the words of two aligned statements, in [0, 1]."""
+MIN_SIMILARITY = 0.6
+"""Minimum Dice similarity of the words of two texts that match, in [0, 1]."""
 
 _FUNCTION_WORDS = frozenset().union(*FUNCTION_WORDS.values())
 
@@ -21,14 +21,12 @@ MatchKind = Literal["exact", "normalised", "fuzzy"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Aligned:
-    """Two texts that say the same: their positions, from 0, and how they match.
-
-    exact: the same characters; normalised: the same words, ignoring case and punctuation; fuzzy: enough common words.
-    """
+    """Two matched texts: their positions, from 0, and how they match."""
 
     a: int
     b: int
     how: MatchKind
+    """exact: the same characters; normalised: the same words, ignoring case and punctuation; fuzzy: similar words."""
     similarity: float
     """Dice similarity of the words, in [0, 1]; 1 unless fuzzy."""
 
@@ -43,14 +41,17 @@ class Alignment:
     only_b: tuple[int, ...]
 
 
-def align(a: Sequence[str], b: Sequence[str], *, threshold: float = FUZZY) -> Alignment:
-    """Align texts one to one: exact matches first, then normalised, then fuzzy ones with at least `threshold`."""
-    left_a, left_b = list(range(len(a))), list(range(len(b)))
-    aligned = _align_equal(a, b, left_a, left_b, str, "exact")
-    aligned += _align_equal(a, b, left_a, left_b, _normalised, "normalised")
-    aligned += _align_similar(a, b, left_a, left_b, threshold)
+def align(a: Sequence[str], b: Sequence[str], *, threshold: float = MIN_SIMILARITY) -> Alignment:
+    """Match texts one to one: exact matches first, then normalised, then fuzzy matches.
+
+    `threshold`: the minimum Dice similarity of the words of a fuzzy match, in [0, 1].
+    """
+    remaining_a, remaining_b = list(range(len(a))), list(range(len(b)))
+    aligned = _align_equal(a, b, remaining_a, remaining_b, str, "exact")
+    aligned += _align_equal(a, b, remaining_a, remaining_b, _normalised, "normalised")
+    aligned += _align_similar(a, b, remaining_a, remaining_b, threshold)
     return Alignment(
-        aligned=tuple(sorted(aligned, key=lambda pair: pair.a)), only_a=tuple(left_a), only_b=tuple(left_b)
+        aligned=tuple(sorted(aligned, key=lambda pair: pair.a)), only_a=tuple(remaining_a), only_b=tuple(remaining_b)
     )
 
 
@@ -70,30 +71,33 @@ def _normalised(text: str) -> Hashable:
 def _align_equal(
     a: Sequence[str],
     b: Sequence[str],
-    left_a: list[int],
-    left_b: list[int],
+    remaining_a: list[int],
+    remaining_b: list[int],
     key: Callable[[str], Hashable],
     how: MatchKind,
 ) -> list[Aligned]:
-    """Align texts with equal keys in order, and remove them from `left_a` and `left_b`."""
+    """Match texts with equal keys, in order, and remove them from `remaining_a` and `remaining_b`."""
     by_key: dict[Hashable, list[int]] = {}
-    for index in left_b:
+    for index in remaining_b:
         by_key.setdefault(key(b[index]), []).append(index)
     aligned = [
         Aligned(a=index, b=candidates.pop(0), how=how, similarity=1.0)
-        for index in left_a
+        for index in remaining_a
         if (candidates := by_key.get(key(a[index])))
     ]
-    _remove(aligned, left_a, left_b)
+    _remove(aligned, remaining_a, remaining_b)
     return aligned
 
 
 def _align_similar(
-    a: Sequence[str], b: Sequence[str], left_a: list[int], left_b: list[int], threshold: float
+    a: Sequence[str], b: Sequence[str], remaining_a: list[int], remaining_b: list[int], threshold: float
 ) -> list[Aligned]:
-    """Align the most similar texts first, and of equally similar ones the nearest; swapping a and b changes nothing."""
-    words_a = {index: set(_words(a[index])) for index in left_a}
-    words_b = {index: set(_words(b[index])) for index in left_b}
+    """Match the most similar texts first; among equally similar texts, those whose positions are nearest.
+
+    If `a` and `b` are swapped, the same texts match. Matched texts are removed from the remaining ones.
+    """
+    words_a = {index: set(_words(a[index])) for index in remaining_a}
+    words_b = {index: set(_words(b[index])) for index in remaining_b}
     candidates = [
         (-similarity, abs(index_a - index_b), index_a + index_b, index_a, index_b)
         for index_a, set_a in words_a.items()
@@ -107,14 +111,14 @@ def _align_similar(
             taken_a.add(index_a)
             taken_b.add(index_b)
             aligned.append(Aligned(a=index_a, b=index_b, how="fuzzy", similarity=-negative_similarity))
-    _remove(aligned, left_a, left_b)
+    _remove(aligned, remaining_a, remaining_b)
     return aligned
 
 
-def _remove(aligned: Sequence[Aligned], left_a: list[int], left_b: list[int]) -> None:
+def _remove(aligned: Sequence[Aligned], remaining_a: list[int], remaining_b: list[int]) -> None:
     taken_a, taken_b = {pair.a for pair in aligned}, {pair.b for pair in aligned}
-    left_a[:] = [index for index in left_a if index not in taken_a]
-    left_b[:] = [index for index in left_b if index not in taken_b]
+    remaining_a[:] = [index for index in remaining_a if index not in taken_a]
+    remaining_b[:] = [index for index in remaining_b if index not in taken_b]
 
 
 def _dice(a: set[str], b: set[str]) -> float:

@@ -1,7 +1,7 @@
-"""Whether a judge that is asked for several judgements in one call judges as it does when asked as the source asks.
+"""Compare two ways to ask a judge: for several judgements in one call, and as a metric's source asks.
 
-By default the metrics of nuggets, graded passages and citations ask for all judgements of an answer together; with
-`compat=True` they ask as the source does. If an evaluation has a metric in both forms, the two are compared.
+By default, the metrics of nuggets, graded passages and citations ask for all judgements about an answer in one call.
+With `compat=True`, they ask as their source does. If an evaluation has a metric in both forms, the two are compared.
 """
 
 from __future__ import annotations
@@ -24,33 +24,33 @@ from ragboard.store.queries.scores import Scored, metric_names, scores_by_metric
 __all__ = ["BundledReplies", "BundledScores", "Bundling", "bundling"]
 
 KINDS = {"nuggets": "labels of nuggets", "grades": "grades of passages", "support": "support of citations"}
-"""Kinds of judgement, in the order of pages."""
+"""Kinds of judgement in words, in the order in which pages list them."""
 
 SAME_SCORE = 1e-9
-"""Scores that differ by less are the same."""
+"""Scores that differ by less than this count as equal."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class BundledReplies:
-    """How often the judge gives the same reply both ways."""
+    """How often the judge gives the same reply when asked both ways."""
 
     kind: str
     """What the replies are: `labels of nuggets`."""
     items: int
-    """Number of things that were judged both ways."""
+    """Number of nuggets, passages or citations that were judged both ways."""
     equal: int
-    """Number of these with the same reply."""
+    """Number of items with the same reply."""
     agreement: float
-    """Equal over items, in [0, 1]."""
+    """Share of items with the same reply, in [0, 1]."""
     interval: Interval | NoInterval
     """Its 95% CI over samples, or over clusters of samples."""
     kappa: float | None
     """Cohen's kappa, without weights; 0 is chance level. None if all replies are the same."""
     calls_together: int
-    """Calls for these judgements if they are asked for together. 0 for support of citations, which is counted from
-    verdicts on statements that other metrics ask for."""
+    """Number of calls if judgements are asked for together. 0 for support of citations, which is computed from verdicts
+    on statements that other metrics ask for."""
     calls_alone: int
-    """Calls for these judgements as the source asks."""
+    """Number of calls if the judge is asked as the source asks."""
 
     def __str__(self) -> str:
         """`grades of passages: 225 of 240 are the same, 0.94 (0.91 to 0.97); ...`."""
@@ -64,11 +64,11 @@ class BundledReplies:
 
 @dataclass(frozen=True, kw_only=True)
 class BundledScores:
-    """The scores of one metric both ways, over the samples that have both."""
+    """The scores of one metric in both forms, over the samples that have both scores."""
 
     metric: str
     compat: str
-    """The full name of the form that asks as the source does."""
+    """The full name of the form with `compat=True`."""
     label: str
     """The name of the metric on pages."""
     samples: int
@@ -95,14 +95,14 @@ class BundledScores:
 
 @dataclass(frozen=True, kw_only=True)
 class Bundling:
-    """Replies and scores of one run, asked for together and as the source asks."""
+    """Comparison of the replies and scores of one run when the judge is asked both ways."""
 
     replies: tuple[BundledReplies, ...]
     scores: tuple[BundledScores, ...]
 
 
 def bundling(store: Store, run: RunRef) -> Bundling | None:
-    """Compare both ways of asking in a run's evaluations; None if no metric has scores in both forms."""
+    """Compare the two ways to ask in a run's evaluations; None if no metric has scores in both forms."""
     with store.database.read() as connection:
         names = metric_names(connection, run)
         pairs = [(plain, spec) for spec in in_order(names) if (plain := _default_form(spec)) in names]
@@ -121,7 +121,7 @@ def bundling(store: Store, run: RunRef) -> Bundling | None:
 
 
 def _default_form(spec: str) -> str:
-    """Return the full name of a metric without `compat`, or an empty text if it has no such setting."""
+    """Return the full name of a metric without `compat=True`; empty if `compat` is not set."""
     metric = metric_of(spec)
     if metric is None or not getattr(metric, "compat", False):
         return ""

@@ -37,9 +37,9 @@ __all__ = ["ChangedQuestion", "ScoreChange", "judged_inconsistently", "most_chan
 MAX_QUESTIONS = 3
 """Default number of questions."""
 UNCHANGED = ("kept", "still wrong")
-"""Statements that are not listed as changed."""
+"""Kinds of statements that do not count as changed."""
 MAX_LEFT_OUT = 30
-"""Maximum number of times that inconsistently judged pairs are replaced by the next largest changes."""
+"""Maximum number of rounds in which inconsistently judged pairs are replaced by the next largest changes."""
 NEARLY_THE_SAME = 0.8
 """Minimum Dice similarity of the words of two sentences that are nearly the same."""
 NEGLIGIBLE = 0.05
@@ -72,9 +72,9 @@ class ChangedQuestion:
     scores: tuple[ScoreChange, ...]
     """The metrics that changed, largest change relative to the range first."""
     refuses: Literal["A", "B", ""]
-    """The run whose answer is the only refusal; empty if neither or both refuse, or if that is unknown."""
+    """The run whose answer refuses while the other run's answer does not; empty if there is none, or if unknown."""
     in_part: bool
-    """Whether the refusing answer also states something."""
+    """Whether the refusing answer refuses only in part: it also contains a statement."""
     statements: Mapping[ChangeKind, int]
     """Number of statements by change; unchanged ones are left out."""
     passages: int
@@ -84,7 +84,7 @@ class ChangedQuestion:
 
     @property
     def refusal(self) -> str:
-        """`only B refuses` or `only B refuses, in part`; empty if that is not what changed."""
+        """`only B refuses` or `only B refuses, in part`; empty if both or neither refuse."""
         return f"only {self.refuses} refuses{', in part' if self.in_part else ''}" if self.refuses else ""
 
     def __str__(self) -> str:
@@ -104,19 +104,19 @@ def most_changed(
     metrics: Collection[str] | None = None,
     limit: int = MAX_QUESTIONS,
 ) -> tuple[ChangedQuestion, ...]:
-    """Find the pairs with the largest change: |B - A| in the metric that moved most, relative to its range above 0.
+    """Find the pairs with the largest change: |B - A| on the metric that changed most, as a share of its range above 0.
 
     Only `metrics` count; None: all. Changes below 5% of the range are left out.
 
-    - If only one of the two answers refuses in full, that counts like the full range of a metric. Only the first such
-      pair keeps its rank; the others come last, because they would crowd out all other pairs.
-    - Not counted: partial refusals, relevance metrics of a pair with a refusal in full, metrics without bounds, metrics
+    - If exactly one of the two answers refuses in full, this counts as a change of 100%. Only the first such pair is
+      listed at its rank; the others come last, because otherwise they could take all places.
+    - Not counted: partial refusals, relevance metrics of a pair with a full refusal, metrics without bounds, metrics
       with different judges in A and B, and metrics that compare references with themselves.
     - Pairs in which a sentence is a refusal in one answer and an unsupported statement in the other are left out.
     - If all listed pairs got better, or all got worse, the last one is replaced by the largest change in the other
       direction.
 
-    Swapping the runs gives the same questions.
+    If A and B are swapped, the same questions are found.
     """
     a, b = comparable_refs(store, a, b)
     paired = paired or pair_runs(store, a, b)
@@ -179,7 +179,7 @@ def most_changed(
 def judged_inconsistently(pair: PairReport) -> bool:
     """Return whether one sentence counts as a refusal in one answer and as an unsupported statement in the other.
 
-    Then the scores of the pair differ by the judge, not by the answers.
+    If so, the scores of the pair differ because of the judge, not because of the answers.
     """
     return any(
         report.refuses and _states_a_skipped_sentence(report, other)
@@ -206,7 +206,7 @@ def _is_relevance(spec: str) -> bool:
 
 
 def _relative_changes(column: MetricColumn, metric_range: tuple[float, float]) -> FloatArray:
-    """Return the change of each pair as a share of the metric's range above 0; 0 if one of the two is unscored."""
+    """Return the change of each pair as a share of the metric's range above 0; 0 if a sample is unscored."""
     change = np.abs(column.b - column.a) / (metric_range[1] - max(metric_range[0], 0.0))
     return np.where(column.both, change, 0.0)
 
@@ -220,9 +220,10 @@ def _improvements(column: MetricColumn, change: FloatArray, direction: Direction
 def _largest_changes(
     paired: PairedRuns, changes: Sequence[FloatArray], improvements: FloatArray, refused: Flags, limit: int
 ) -> list[int]:
-    """Return the rows of the pairs with the largest change. Swapping the runs does not change the order of ties.
+    """Return the rows of the pairs with the largest change.
 
-    Ties are broken by the sum of the changes of all metrics.
+    Ties are broken by the sum of the changes on all metrics, then by position in a way that does not change if A and B
+    are swapped.
     """
     total, everything = np.max(changes, axis=0).round(9), np.sum(changes, axis=0).round(9)
     order = np.lexsort((np.minimum(paired.a, paired.b), paired.a + paired.b, -everything, -total)).tolist()

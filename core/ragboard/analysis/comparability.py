@@ -1,4 +1,4 @@
-"""Whether two runs are comparable: which evaluations to compare, which metrics had different judges, and warnings."""
+"""Check whether two runs are comparable: which evaluations to compare, which metrics had different judges, warnings."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 EXTRACTION_TASK = "ExtractStatements"
-"""The task type that extracts the statements of an answer and says whether it refuses."""
+"""The task type that extracts the statements of an answer and decides whether the answer refuses."""
 
 DIFFERENT_JUDGES: Final = "different judges"
 """Shown in place of better or worse for metrics whose judges differ between A and B."""
@@ -35,7 +35,7 @@ DIFFERENT_JUDGES: Final = "different judges"
 
 @dataclass(frozen=True, kw_only=True)
 class JudgePair:
-    """The judges of a metric in A and in B, if they are not the same judge setup."""
+    """The judges of a metric in A and in B, which are different judge setups."""
 
     a: str
     b: str
@@ -60,10 +60,10 @@ def same_judges(a: ScoredEvaluation, b: ScoredEvaluation) -> bool:
 
 
 def comparable_refs(store: Store, a: RunRef, b: RunRef) -> tuple[RunRef, RunRef]:
-    """Return the two runs, with each metric taken from the newest evaluations by a judge setup that both have.
+    """Choose the evaluations of two runs to compare, and return the runs with them.
 
-    An evaluation named as `RUN@EVALUATION` is kept. A metric without a common judge setup is taken from the newest
-    evaluation of each run.
+    Each metric is taken from the newest evaluations by a judge setup that evaluated it in both runs or, if there is
+    none, from the evaluation that is shown for each run. An evaluation given as `RUN@EVALUATION` does not change.
     """
     if a.chosen and b.chosen:
         return a, b
@@ -102,7 +102,7 @@ def different_judges(connection: Connection, a: RunRef, b: RunRef, specs: Sequen
 
 
 def same_statement_judges(connection: Connection, a: RunRef, b: RunRef) -> bool:
-    """Return whether the same judge setup extracted the statements, and found the refusals, of both runs."""
+    """Return whether the same judge setup extracted the statements of both runs and decided which answers refuse."""
     return len(set(judges_of_task(connection, EXTRACTION_TASK, [a.evaluation_id, b.evaluation_id]))) == 1
 
 
@@ -139,7 +139,7 @@ def _evaluation_used(
 
 
 def _evaluations_by_metric(connection: Connection, run: RunRef) -> dict[str, list[ScoredEvaluation]]:
-    """Return the evaluations of each metric, newest first; only the chosen one if the user chose one."""
+    """Return the evaluations of each metric, newest first; only the chosen evaluation if the user chose one."""
     by_metric = scored_evaluations(connection, run.run_id)
     if not run.chosen:
         return by_metric
@@ -153,9 +153,9 @@ def _evaluations_by_metric(connection: Connection, run: RunRef) -> dict[str, lis
 def comparison_warnings(
     connection: Connection, a: RunSummary, b: RunSummary, judges: Mapping[str, JudgePair]
 ) -> tuple[str, ...]:
-    """Return warnings about differences in datasets, judges, metric settings and evaluated samples, a sentence each.
+    """Return one sentence per difference between A and B in dataset, judges, metric settings and evaluated samples.
 
-    `judges`: the metrics with different judge setups in A and B, by the label that pages show.
+    `judges`: the judges of each metric with different judge setups in A and B, by the metric's label.
     """
     return (
         *_run_warnings(a, b),
@@ -166,9 +166,9 @@ def comparison_warnings(
 
 
 def missing_evaluations(a: RunSummary, b: RunSummary) -> dict[Literal["A", "B"], tuple[str, ...]]:
-    """Return the runs that need evaluating before they can be fully compared, each with the metrics it lacks.
+    """Return the runs that must be evaluated for a full comparison, each with the metrics that only the other run has.
 
-    A run whose tuple is empty lacks no metric, but it was not evaluated, or only some of its samples were.
+    A run with an empty tuple has all metrics of the other run, but some or all of its samples were not evaluated.
     """
     sides: tuple[tuple[Literal["A", "B"], RunSummary, RunSummary], ...] = (("A", a, b), ("B", b, a))
     missing: dict[Literal["A", "B"], tuple[str, ...]] = {}
@@ -234,7 +234,7 @@ def _without_settings(spec: str) -> str:
 
 
 def _labels(connection: Connection) -> Callable[[str], str]:
-    """Return a function from a metric's spec to its label on pages."""
+    """Return a function that maps a metric's full name to its label on pages."""
     descriptions = read_descriptions(connection)
     return lambda spec: descriptions[spec].label if spec in descriptions else spec
 

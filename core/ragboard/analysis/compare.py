@@ -1,4 +1,4 @@
-"""The comparison of two runs: differences of metrics, costs and refusals, and what else differs."""
+"""Compare two runs: differences in metrics, costs and refusals, and what else differs between the runs."""
 
 from __future__ import annotations
 
@@ -96,11 +96,11 @@ LARGE_REFUSAL_GAP = 0.10
 POINTS = 0.03
 """The default difference to detect: 0.03, or 3 percentage points."""
 MAX_NAMED = 2
-"""Maximum number of metrics with a result that the verdict names; it counts the others."""
+"""Maximum number of metrics that each part of the verdict names; further metrics are counted."""
 MAX_NAME_LENGTH = 40
 """Maximum number of characters of a run's name in the verdict."""
 MAX_IN_SENTENCE = 4
-"""Maximum number of metrics in the sentence."""
+"""Maximum number of metrics in `Comparison.sentence`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,17 +121,18 @@ class MetricComparison:
     """Its name on pages."""
     direction: Direction
     pairs: PairedDifference | None
-    """The difference over the pairs scored in both runs, or over all pairs with the policy `zero`; None if there are no
-    such pairs. With the policy `bounds`, only the interval and p account for unscored samples: they are the widest that
-    these allow."""
+    """The difference over the pairs scored in both runs (with the policy `zero`, over all pairs); None without such
+    pairs. With the policy `bounds`, the interval covers every difference that unscored samples allow, and p is the
+    largest p value that they allow."""
     p: float | None
-    """The p value of `pairs`, adjusted for the number of distinct comparisons (Holm 1979); None if not comparable, or
+    """The p value of `pairs`, adjusted for the number of distinct comparisons (Holm 1979); None if the judges differ or
     if the metric compares the answers of A or B with themselves."""
     change: Change
-    """better, worse: the adjusted p is below 0.05 and the interval does not contain 0; differs: the same for a metric
-    without a better direction; explained by passages: the same, but A and B differ in their number of passages, which
-    alone moves the metric in this direction; different judges: not comparable; answers are references: the metric
-    compares the answers of A or B with themselves; not compared: no pair is scored in both runs."""
+    """better, worse: significant, which means that the adjusted p is below 0.05 and the interval does not contain 0;
+    differs: significant, for a metric without a better direction; explained by passages: significant, but the different
+    number of passages in A and B alone moves the metric in this direction; different judges: not comparable; answers
+    are references: the metric compares the answers of A or B with themselves; not compared: no pair is scored in both
+    runs."""
     scored_only_a: int
     """Number of pairs scored in A but not in B."""
     scored_only_b: int
@@ -153,34 +154,34 @@ class MetricComparison:
     """A warning if the metric depends on the number of passages and A and B retrieved different numbers, or if it
     compares the answers of A or B with themselves; else empty."""
     same_as: str = ""
-    """The label of an earlier metric with the same scores in every pair: the two are one comparison; else empty."""
+    """The label of an earlier metric with the same scores in every pair; both count as one comparison. Else empty."""
     same_passages: bool = False
-    """Whether it does not read the answer, and both runs have the same passages in all pairs: it cannot differ."""
+    """Whether the metric cannot differ: it does not read the answer, and both runs have the same passages."""
 
     @property
     def all_equal(self) -> bool:
-        """Whether it can be compared and all differences are 0: there is nothing to test, and no interval."""
+        """Whether the metric is comparable and all differences are 0: nothing is tested, and there is no interval."""
         same = self.pairs is not None and self.pairs.ties == self.pairs.n
         return same and self.p is not None and self.bounds is None
 
     @property
     def counts(self) -> bool:
-        """Whether it counts in the adjustment of p.
+        """Whether the metric counts as a comparison in the adjustment of p.
 
-        Metrics without a difference in any pair do not, because no result of theirs could be significant (Tarone 1990),
-        nor do metrics with the scores of an earlier one.
+        A metric without a difference in any pair does not count, because it could not become significant (Tarone 1990).
+        A metric with the same scores as an earlier metric does not count either.
         """
         return self.p is not None and not self.all_equal and not self.same_as
 
     @property
     def better(self) -> Direction:
-        """The direction in which the difference of a pair is better; neutral if different judges scored it."""
+        """The direction in which a difference is better; neutral if different judges scored the metric."""
         return "neutral" if self.change == DIFFERENT_JUDGES else self.direction
 
 
 @dataclass(frozen=True, kw_only=True)
 class RefusalComparison:
-    """How often each run refused to answer, over the pairs where that is known for both."""
+    """How often each run refused to answer, over the pairs in which this is known for both answers."""
 
     n: int
     """Number of pairs."""
@@ -211,7 +212,8 @@ class Comparison:
     """Other differences between the runs, which may explain a difference."""
     metrics: tuple[MetricComparison, ...]
     costs: tuple[MetricComparison, ...]
-    """Columns of both run files with cost, time or tokens of an answer; p is adjusted for their number."""
+    """Comparisons of the columns in both run files with cost, time or tokens of an answer; p is adjusted for their
+    number."""
     refusals: RefusalComparison | None
     """None if refusals were not judged in both runs, or by different judges."""
     statements_a: float | None
@@ -219,10 +221,10 @@ class Comparison:
     pairs, or if different judges extracted the statements."""
     statements_b: float | None
     passages_a: float | None
-    """Mean number of passages per question in A, over pairs; None if a file has no passages."""
+    """Mean number of passages per question in A, over pairs where both numbers are known; None without such pairs."""
     passages_b: float | None
     clustered: str
-    """The clusters of the intervals and p values: `12 conversations`. Empty if pairs are independent."""
+    """The clusters that intervals and p values account for: `12 conversations`. Empty if pairs are independent."""
     units: int
     """Number of independent units: clusters or pairs."""
     grades: tuple[MetricComparison, ...]
@@ -239,7 +241,7 @@ class Comparison:
 
     @property
     def few(self) -> str:
-        """`10 questions`, `12 conversations`, if these are so few that CIs may be too narrow; else empty."""
+        """Number of pairs or clusters, if it is so small that CIs may be too narrow: `10 questions`. Else empty."""
         if not self.paired or self.units >= SMALL_SAMPLE:
             return ""
         return self.clustered or f"{self.units} question{'' if self.units == 1 else 's'}"
@@ -251,7 +253,7 @@ class Comparison:
 
     @property
     def judged_by(self) -> str:
-        """The judge of the compared metrics: `gpt-4o-mini`. If there are several, each with its metrics; else empty."""
+        """The judge of the compared metrics: `gpt-4o-mini`. Several judges are listed, each with its metrics."""
         by_judge: dict[str, list[str]] = {}
         for metric in self.metrics:
             in_a, in_b = (run.metrics.get(metric.metric) for run in (self.a, self.b))
@@ -310,11 +312,11 @@ def compare_runs(
     unscored: UnscoredPolicy = "excluded",
     allow_different_judges: bool = False,
 ) -> Comparison:
-    """Compare the metrics that both runs have, over pairs; `unscored` says how samples without a score count.
+    """Compare the metrics that both runs have, over pairs of samples.
 
-    Each metric is taken from the newest judge setup that evaluated it in both runs. Without such a setup, the judges
-    may explain the difference, so it gets no p value and no verdict unless `allow_different_judges` is set. Raises
-    NotFoundError if a run was deleted.
+    Each metric is taken from the newest judge setup that evaluated it in both runs. If there is none, the difference
+    may come from the judges; the metric gets no p value and no verdict unless `allow_different_judges` is set.
+    `unscored`: how samples without a score count. Raises NotFoundError if a run was deleted.
     """
     a, b = comparable_refs(store, a, b)
     paired = paired or pair_runs(store, a, b)
@@ -368,7 +370,7 @@ def compare_runs(
 
 
 def in_words(compared: MetricComparison) -> str:
-    """`+0.05, 95% CI +0.01 to +0.09, better (p = 0.012)`, or why there is no difference."""
+    """Return a difference in words, `+0.05, 95% CI +0.01 to +0.09, better (p = 0.012)`, or why there is none."""
     pairs = compared.pairs
     if pairs is None:
         return "no pair is scored in both runs"
@@ -387,8 +389,8 @@ def detectable_in_words(compared: MetricComparison, points: float = POINTS) -> s
     `With 60 questions, a difference of 0.08 can be detected (80% power). To detect 0.03, small but often worth having,
     would take about 430 questions like these.`
 
-    `points` is on a scale from 0 to 1; for a metric with another range, it is scaled to the part of the range above 0.
-    Empty if the detectable difference is not known, or the metric compares references with themselves.
+    `points`: a difference on a scale from 0 to 1; for a metric with another range, it is a share of the range above 0.
+    Empty if the detectable difference is not known, or if the metric compares references with themselves.
     """
     pairs = compared.pairs
     if pairs is None or pairs.detectable is None or compared.change == ANSWERS_ARE_REFERENCES:
@@ -444,10 +446,10 @@ def verdict_in_words(compared: Comparison) -> str:
 
 
 def shown_metrics(compared: Comparison) -> tuple[str, ...]:
-    """Return the metrics to show where there is little space: the main ones, and each with a result.
+    """Return the metrics to show where space is short: the main metrics, and each metric with a result.
 
-    Metrics that cannot differ are left out, unless nothing else is left, and so are those that compare references with
-    themselves.
+    Metrics that cannot differ and metrics that compare references with themselves are left out, unless no other metric
+    remains.
     """
     able = [metric.metric for metric in compared.metrics if not metric.same_passages]
     able = [spec for spec in able if spec not in _self_compared(compared)] or [one.metric for one in compared.metrics]
@@ -461,9 +463,9 @@ def _self_compared(compared: Comparison) -> frozenset[str]:
 
 
 def grades_in_words(compared: Comparison) -> str:
-    """Return what annotators' grades say: `Annotators grade b higher than a on faithfulness: +0.44, 95% CI ...`.
+    """Compare annotators' grades in words: `Annotators grade b higher than a on faithfulness: +0.44, 95% CI ...`.
 
-    Empty without grades in both run files.
+    Empty unless both run files have grades.
     """
     if not compared.grades:
         return ""
@@ -502,7 +504,7 @@ def _explained(metrics: Sequence[MetricComparison], compared: Comparison) -> str
 
 
 def _with_differences(metrics: Sequence[MetricComparison], *, alone: bool) -> str:
-    """List up to 2 metrics with their differences, one that is `alone` with its interval; of more, count the others."""
+    """List up to `MAX_NAMED` metrics with their differences, and count the others. `alone`: show the interval, too."""
     texts = [
         f"{metric.label}: {_difference(metric.pairs)}" if alone else f"{metric.label} ({metric.pairs.difference:+.2f})"
         for metric in metrics[:MAX_NAMED]
@@ -513,12 +515,12 @@ def _with_differences(metrics: Sequence[MetricComparison], *, alone: bool) -> st
 
 
 def _listed(words: Sequence[str]) -> str:
-    """`faithfulness, recall and precision`."""
+    """Return `faithfulness, recall and precision`."""
     return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
 def _difference(pairs: PairedDifference) -> str:
-    """`+0.56, 95% CI +0.34 to +0.79`."""
+    """Return `+0.56, 95% CI +0.34 to +0.79`."""
     interval = f", {ci_text(pairs.interval, '+.2f')}" if isinstance(pairs.interval, Interval) else ""
     return f"{pairs.difference:+.2f}{interval}"
 
@@ -528,18 +530,18 @@ def _counted(metrics: Sequence[MetricComparison]) -> str:
 
 
 def methods_in_words(compared: Comparison) -> tuple[str, ...]:
-    """Say how p is adjusted, what does not count, which tests gave p and the intervals, and what can be detected."""
+    """Say how p is adjusted, which metrics do not count, how p and CIs are computed, and what can be detected."""
     lines: list[str] = []
     if compared.tested:
         count = f"{compared.tested} distinct comparison{'' if compared.tested == 1 else 's'}"
         lines.append(f"p is adjusted for {count} among {len(compared.metrics)} metrics (Holm).")
-    same = [f"{metric.label} has the scores of {metric.same_as}" for metric in compared.metrics if metric.same_as]
+    same = [f"{metric.label} has the same scores as {metric.same_as}" for metric in compared.metrics if metric.same_as]
     if same:
         lines.append(f"Counted once: {'; '.join(same)}.")
     equal = [metric for metric in compared.metrics if metric.all_equal]
-    held_back = [metric for metric in compared.metrics if metric.change == ANSWERS_ARE_REFERENCES]
+    on_references = [metric for metric in compared.metrics if metric.change == ANSWERS_ARE_REFERENCES]
     for words, metrics in (
-        ("it compares references with themselves", held_back),
+        ("it compares references with themselves", on_references),
         ("both runs have the same passages, so it cannot differ", [metric for metric in equal if metric.same_passages]),
         ("all differences are 0, so there is no interval", [metric for metric in equal if not metric.same_passages]),
     ):
@@ -574,7 +576,7 @@ def _rounded_up(count: int) -> int:
 
 
 def cost_texts(pairs: PairedDifference) -> tuple[str, str, str, str]:
-    """Format both means, the difference and its interval, with as many decimals as the interval's width warrants."""
+    """Format both means, the difference and its interval; the number of decimals depends on the interval's width."""
     width = pairs.interval.high - pairs.interval.low if isinstance(pairs.interval, Interval) else 0.0
     size = width or abs(pairs.difference) or abs(pairs.first) or 1.0
     decimals = max(0, 1 - math.floor(math.log10(size)))
@@ -678,19 +680,19 @@ def _whose_references(connection: Connection, a: RunRef, b: RunRef) -> str:
 
 
 def _references_warning(whose: str, metrics: Sequence[MetricComparison]) -> Iterator[str]:
-    """Yield one line that names the metrics that compare the answers of a run with themselves."""
-    held_back = [metric.label for metric in metrics if metric.change == ANSWERS_ARE_REFERENCES]
-    if held_back:
+    """Yield a line that names the metrics that compare the answers of a run with themselves, if there are any."""
+    on_references = [metric.label for metric in metrics if metric.change == ANSWERS_ARE_REFERENCES]
+    if on_references:
         yield (
             f"{whose} answers are the references. Left out, because they compare the answers with themselves:"
-            f" {', '.join(held_back)}."
+            f" {', '.join(on_references)}."
         )
 
 
 def _without_range(
     columns: Mapping[str, MetricColumn], prefix: str, direction: Direction, clusters: SampleClusters | None
 ) -> tuple[MetricComparison, ...]:
-    """Compare columns of the run files whose range is unknown; labels are without `prefix`."""
+    """Compare columns of the run files, whose ranges are unknown; `prefix` is removed from their labels."""
     differences = {name: difference_of(column, None, "excluded", clusters).pairs for name, column in columns.items()}
     compared = {name: pairs for name, pairs in differences.items() if pairs}
     adjusted = holm([pairs.p for pairs in compared.values()])
@@ -717,9 +719,10 @@ def _with_passage_warnings(
     passages: tuple[float | None, float | None],
     descriptions: Mapping[str, MetricDescription],
 ) -> tuple[MetricComparison, ...]:
-    """Add a warning to metrics that depend on the number of passages if A and B differ in it.
+    """Add a warning to metrics that depend on the number of passages, if A and B have different numbers of passages.
 
-    A difference in the direction in which the number of passages alone moves the metric is neither better nor worse.
+    If the number of passages alone moves such a metric in the direction of its difference, the result is neither better
+    nor worse but `explained by passages`.
     """
     a, b = passages
     if a is None or b is None or f"{a:.1f}" == f"{b:.1f}":
@@ -780,7 +783,7 @@ def _refusals(
 
 
 def _left_out_by_refusals(metrics: Sequence[MetricComparison], more: Literal["A", "B"]) -> str:
-    """Say which metric leaves out most of the questions that the run with more refusals refuses in full."""
+    """Name the metric that leaves out the most questions because the run with more refusals (`more`) refuses them."""
     reasons = {
         metric.label: metric.reasons_a if more == "A" else metric.reasons_b for metric in metrics if not metric.note
     }

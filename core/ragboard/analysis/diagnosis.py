@@ -1,4 +1,4 @@
-"""Diagnosis of a run: rules that compare quantities with thresholds, and its worst questions, passages and groups.
+"""Diagnose a run: apply rules that compare quantities with thresholds; find its worst questions, passages and groups.
 
 The quantities and rules are in `diagnosis.toml`.
 """
@@ -92,21 +92,22 @@ __all__ = [
 MAX_LISTED = 5
 """Maximum number of questions and of passages listed."""
 MIN_GROUP_SIZE = 5
-"""Minimum number of scored samples in a group, and outside it."""
+"""Minimum number of scored samples inside and outside a group to compare the two."""
 MAX_LEADS = 3
-"""Maximum number of groups listed that are not significantly worse, and of those that are too small."""
+"""Maximum number of listed groups that are not significantly worse, and of listed groups that are too small."""
 ALPHA = 0.05
 """Significance level of groups."""
 SHARE_BOUNDS, DIFFERENCE_BOUNDS = (0.0, 1.0), (-1.0, 1.0)
 RECALL_THRESHOLD = 0.5
-"""Passages that support at least this share of the reference's claims are taken to contain the answer."""
+"""If passages support at least this share of the reference's claims, they are assumed to contain the answer."""
 
 RECALL, UTILIZATION = "ragchecker.claim_recall", "ragchecker.context_utilization"
 FAITHFULNESS = "ragas.faithfulness"
 GROUP_METRICS = ("ragchecker.f1", RECALL, FAITHFULNESS)
-"""Metrics, all with higher values better, on which groups are compared with the other samples."""
+"""Metrics on which groups are compared with the other samples; for all of them, higher is better."""
 RETRIEVED_NOTHING, ANSWERS_UNANSWERABLE = "retrieved nothing", "answers unanswerable"
-"""Columns that are not metrics: 1 or 0 for each question that can be answered, and for each that cannot."""
+"""Columns with 1 or 0 that are not metrics. The first has values for questions that are not unanswerable, the second
+for unanswerable questions."""
 EVALUATED_WITH = {
     ANSWERS_UNANSWERABLE: FAITHFULNESS,
     "refuses": FAITHFULNESS,
@@ -115,33 +116,31 @@ EVALUATED_WITH = {
     "late evidence": FAITHFULNESS,
     "early minus late use": "ragchecker.noise_sensitivity_in_relevant",
 }
-"""Values that rules use besides metrics, each with the metric whose evaluation yields it."""
+"""Columns that rules use besides metrics, each with the metric whose evaluation gives its values."""
 
 UNGROUNDED = ("unfaithful", "contradicts-passages")
-"""Rules about statements that the passages do not support: no hint comes before them."""
+"""Rules about statements that the passages do not support; their findings come before all hints."""
 Component: TypeAlias = Literal["retriever", "generator", "answers"]
 SAME_PASSAGES_ADVICE = (
-    "Change the generator: its prompt (answer from the passages alone, refuse where they do not help) or its model."
-    " Read the unsupported statements first."
+    "Change the generator: its prompt (use only the passages, refuse if they do not help) or its model. Read the"
+    " unsupported statements first."
 )
 COMPONENTS: Mapping[Component, str] = {
     "retriever": "the retriever",
     "generator": "the generator",
     "answers": "the answers",
 }
-"""What a rule is about, as sentences name it."""
+"""The words for each component in sentences."""
 UNVALIDATED = (
-    "A hint only: the rule-based judge compared answers with reference answers, and its verdicts on these were not"
-    " validated."
+    "A hint only: the rule-based judge compared answers with reference answers, and its verdicts on references were"
+    " not validated."
 )
-"""Why findings from such verdicts are only hints; the figures are in `docs/background/judges.md`."""
-RARELY_CONTRADICTED = (
-    "not shown by this judge: the rule-based judge rarely calls a statement contradicted, so 0 says little"
-)
-"""Why the rule-based judge's figure on contradictions is no result."""
+"""Why findings of a rule-based judge that use the reference are only hints; see `docs/background/judges.md`."""
+RARELY_CONTRADICTED = "no result: the rule-based judge rarely finds a statement contradicted, so 0 says little"
+"""Why it is no result if the rule-based judge finds no contradiction."""
 
 Columns = Mapping[str, FloatArray]
-"""By name, an array with one value per sample of the run; NaN where a sample has none."""
+"""Arrays by name, with one value per sample of the run; NaN if a sample has no value."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,38 +154,38 @@ class Breakdown:
 
 
 ResultQuery: TypeAlias = SampleQuery | HallucinationQuery | Breakdown
-"""The query that lists the affected samples or statements, or the breakdown that shows them."""
+"""A query that lists the affected samples or statements, or a breakdown that shows the affected group."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Quantity:
-    """A value for each sample, whose mean is compared with the threshold of a rule."""
+    """A value for each sample; rules compare its mean with a threshold."""
 
     label: str
     """Label shown on pages."""
     text: str
-    """What the value of a sample is, in words."""
+    """Describes the value of a sample."""
     inputs: tuple[str, ...]
-    """The metrics, or keys of `EVALUATED_WITH`, from which it is computed."""
+    """The columns that it is computed from: metrics, or keys of `EVALUATED_WITH`."""
     compute: Callable[..., FloatArray]
-    """Computes the values from the input columns; if `compares_groups`, two rows of values, one per group, of which the
-    second is the one that `unit` names."""
+    """Computes the values from the input columns. If `compares_groups`, it returns two rows of values, one per group;
+    `unit` belongs to the second group."""
     bounds: tuple[float, float]
     unit: str
     """What the value is a share of."""
     reference: bool
-    """Whether the answer is compared with the reference answer."""
+    """Whether the value depends on a comparison of the answer with the reference answer."""
     compares_groups: bool
-    """Whether the difference between the means of two groups is compared with the threshold, not one mean."""
+    """Whether rules compare the difference between the means of two groups with the threshold, instead of one mean."""
     counted: bool
-    """Whether findings give the value as a count: `4 of 5`."""
+    """Whether findings show the value as a count: `4 of 5`."""
     observed: bool
-    """Whether the value is a fact of the run file, which is compared with the threshold without its interval."""
+    """Whether the value is a fact from the run file. If so, the value is compared with the threshold, not its CI."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """A condition on one quantity, and what it suggests if it is met."""
+    """A condition on one quantity, and what to do if it is met."""
 
     id: str
     component: Component
@@ -194,16 +193,16 @@ class Rule:
     """The key of a quantity in `QUANTITIES`."""
     side: Literal["above", "below"]
     threshold: float
-    """The rule is triggered if the whole 95% CI is on that side of the threshold."""
+    """The rule is triggered if the whole 95% CI is on the side `side` of the threshold."""
     template: str
-    """The sentence of a finding; `{}` stands for the estimate with its interval, as percentages, or for the count."""
+    """The sentence of a finding. `{}` is replaced by the estimate with its interval, as percentages, or by a count."""
     advice: str
     rationale: str
     """Why the threshold has this value."""
     query: ResultQuery | None
-    """None: a finding lists its samples itself."""
+    """Lists what is affected; None: the finding contains a list of samples."""
     harms_answers: bool = True
-    """Whether the condition makes answers worse; if not, it only points out waste or a decision to make."""
+    """Whether answers are worse if the condition is met. If not, the rule only shows waste or a decision to make."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -214,7 +213,7 @@ class NotEvaluated:
 
 
 Measured = Mapping[str, Interval | NoInterval | NotEvaluated]
-"""The measured quantities, by key."""
+"""The result for each quantity, by key."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -241,25 +240,25 @@ class Finding:
 
     rule: Rule
     component: Component
-    """The rule's, unless `evidence` says more."""
+    """The component of the rule, unless `evidence` shows a more specific one."""
     sentence: str
     figure: Figure
     query: ResultQuery | None
     samples: tuple[SampleText, ...] = ()
     """The first affected samples, if `query` is None."""
     evidence: str = ""
-    """What another run of the same questions shows; empty without such a run."""
+    """What a more faithful run over the same questions and passages shows; empty without such a run."""
     min_impact: float = 0.0
-    """Lower confidence bound, in [0, 1], of the share of the quantity's `unit` that the finding explains, over all
-    samples. 0 if the rule does not harm answers."""
+    """Lower confidence bound of the share, in [0, 1], of the quantity's `unit` that is affected, over all samples. 0 if
+    the rule's condition does not make answers worse."""
     min_impact_basis: str = ""
-    """How `min_impact` was computed, in words; empty if it is 0."""
+    """How `min_impact` was computed, in words; empty if it was not computed from a CI."""
     hint_reason: str = ""
     """Why the finding is only a hint; empty for a main finding."""
 
     @property
     def advice(self) -> str:
-        """What to try."""
+        """What to try in order to fix it."""
         return SAME_PASSAGES_ADVICE if self.evidence else self.rule.advice
 
     @property
@@ -281,11 +280,11 @@ class NotTriggered:
 
     rule: Rule
     state: Literal["inconclusive", "within threshold", "no interval", "not evaluated", "not shown"]
-    """not shown: the judge cannot see it."""
+    """not shown: a rule-based judge found no contradiction, which proves nothing."""
     figure: Figure | None
     """None if `missing` is not empty."""
     missing: tuple[str, ...]
-    """The metrics that the rule needs and that were not evaluated."""
+    """The metrics that the rule needs but that were not evaluated."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -306,7 +305,7 @@ class PassageIssue:
     text: str
     """The beginning of its text."""
     wrong: int = 0
-    """Number of statements that it supports and the reference does not; 0 if that was not judged."""
+    """Number of statements that it supports and the reference does not support; 0 if this was not judged."""
     contradicted: int = 0
     """Number of statements that it contradicts."""
     sample_id: str = ""
@@ -316,7 +315,7 @@ class PassageIssue:
 
 @dataclass(frozen=True, kw_only=True)
 class WeakGroup:
-    """The samples with one value of a metadata column, which score significantly lower than the others."""
+    """The samples with one value of a metadata column, if they score lower than the other samples."""
 
     by: str
     """The metadata column, with the prefix `metadata.`."""
@@ -335,7 +334,7 @@ class WeakGroup:
 
 @dataclass(frozen=True, kw_only=True)
 class SmallGroup:
-    """The samples with one value of a metadata column, of which too few are scored to compare them."""
+    """The samples with one value of a metadata column, if too few of them are scored to compare them."""
 
     by: str
     """The metadata column, with the prefix `metadata.`."""
@@ -348,18 +347,20 @@ class SmallGroup:
 
 @dataclass(frozen=True, kw_only=True)
 class GroupComparisons:
-    """What was compared to find weak groups, and the lowest of the others."""
+    """What was compared to find weak groups, and groups that may be weak."""
 
     lowest: tuple[WeakGroup, ...]
-    """The groups that are lower, but not significantly: the lowest first, at most `MAX_LEADS`. They may be chance."""
+    """Groups that are lower than the other samples, but not significantly: lowest first, at most `MAX_LEADS`. The
+    difference may be chance."""
     too_small: tuple[SmallGroup, ...]
-    """Groups below the others with fewer than `MIN_GROUP_SIZE` scored samples: the lowest first, at most `MAX_LEADS`.
-
-    Only of columns with a group that is large enough."""
+    """Groups that are lower than the other samples, but have fewer than `MIN_GROUP_SIZE` scored samples: lowest first,
+    at most `MAX_LEADS`. Only groups by columns in which another group is large enough."""
     groups: int
-    """Number of comparisons: each group on each metric."""
+    """Number of comparisons: each group counts once per metric."""
     metrics: tuple[str, ...]
+    """The metrics on which groups were compared."""
     columns: tuple[str, ...]
+    """The metadata columns whose groups were compared, with the prefix `metadata.`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -368,7 +369,7 @@ class Diagnosis:
 
     run: str
     judged: JudgedBy | None
-    """The evaluation with the run's statements; None if there is none."""
+    """The evaluation with the run's statements; None if the run was never evaluated."""
     overruled: int
     """Number of verdicts overruled by annotators; the diagnosis uses the judge's verdicts."""
     samples: int
@@ -377,7 +378,7 @@ class Diagnosis:
     references: int
     """Number of samples with a reference answer."""
     attribution_note: str
-    """How much retriever and generator lose, or why that is not known."""
+    """How many of the references' claims the retriever and the generator lose, or why this is not known."""
     findings: tuple[Finding, ...]
     """The triggered rules, largest impact first; hints last."""
     suspected: tuple[Finding, ...]
@@ -386,9 +387,9 @@ class Diagnosis:
     missing: tuple[str, ...]
     """The missing metrics of `not_triggered` that can be evaluated for this run."""
     unsupported: int
-    """Number of answer statements that the passages do not support."""
+    """Number of statements in answers that the passages do not support."""
     statements: int
-    """Number of answer statements with a verdict."""
+    """Number of statements in answers with a verdict."""
     questions: tuple[QuestionIssue, ...]
     """The questions with the most unsupported statements."""
     passages: tuple[PassageIssue, ...]
@@ -403,37 +404,37 @@ class Diagnosis:
 
     @property
     def hints(self) -> tuple[Finding, ...]:
-        """The findings that are only hints, see `hint_reason`."""
+        """The findings that are only hints; `hint_reason` says why."""
         return tuple(finding for finding in self.findings if finding.hint_reason)
 
     @property
     def leading(self) -> tuple[Finding, ...]:
-        """The main findings and suspected unsupported statements, largest impact first."""
+        """The main findings, and suspected rules about unsupported statements, largest impact first."""
         ungrounded = (finding for finding in self.suspected if finding.rule.id in UNGROUNDED)
         return tuple(sorted((*self.main_findings, *ungrounded), key=lambda finding: -finding.min_impact))
 
     @property
     def ranked(self) -> tuple[Finding, ...]:
-        """All findings in the order in which to read them: the leading ones, then hints, then other suspicions.
+        """All findings in the order in which to read them: leading findings, then hints, then other suspected rules.
 
-        So metrics from verdicts that were not validated never bury unsupported statements.
+        In this order, findings about unsupported statements come before findings from verdicts that were not validated.
         """
         others = (finding for finding in self.suspected if finding.rule.id not in UNGROUNDED)
         return (*self.leading, *self.hints, *others)
 
     @property
     def first(self) -> Finding | None:
-        """What to look at first; None if nothing stands out."""
+        """The finding to look at first; None if there is no finding."""
         return next(iter(self.ranked), None)
 
     @property
     def top_questions_share(self) -> float | None:
-        """Share of all unsupported statements that `questions` account for; None without unsupported statements."""
+        """Share of all unsupported statements that are in answers to `questions`; None without such statements."""
         return sum(question.statements for question in self.questions) / self.unsupported if self.unsupported else None
 
 
 def _short_and_long(faithfulness: FloatArray, statements: FloatArray) -> FloatArray:
-    """Return the values of answers with at most as many statements as the median, and those of the others."""
+    """Return two rows: faithfulness of answers with at most the median number of statements, and of longer answers."""
     has_both = ~np.isnan(faithfulness + statements)
     median = np.median(statements[has_both]) if has_both.any() else 0.0
     groups = statements <= median, statements > median
@@ -441,7 +442,7 @@ def _short_and_long(faithfulness: FloatArray, statements: FloatArray) -> FloatAr
 
 
 def _retrieval_minus_generation(recall: FloatArray, used: FloatArray) -> FloatArray:
-    """Return the share lost in retrieval (not recalled) minus that lost in generation (recalled, and not used)."""
+    """Return the share lost in retrieval (1 - recall) minus the share lost in generation (recalled but not used)."""
     return (1 - recall) - np.where(recall == 0, 0.0, recall * (1 - used))
 
 
@@ -519,9 +520,9 @@ INPUT_COLUMNS = tuple(
 def diagnose(store: Store, run: RunRef) -> Diagnosis:
     """Diagnose a run from its evaluations.
 
-    A rule is triggered only if the whole 95% CI of its quantity is beyond its threshold. So a rule whose true mean
-    equals the threshold is triggered about once in 40 times. A group is listed only if it is significantly worse than
-    the other samples after Holm's correction for all groups compared. Raises NotFoundError if the run was deleted.
+    A rule is triggered only if the whole 95% CI of its quantity is beyond its threshold. If the true mean equals the
+    threshold, the rule is triggered in about 1 of 40 runs. A group is listed as weak only if it is significantly worse
+    than the other samples after Holm's correction for all groups compared. Raises NotFoundError if the run was deleted.
     """
     summary = run_summary(store, run)
     categories = columns_of(store, run).categories
@@ -591,9 +592,9 @@ def diagnose(store: Store, run: RunRef) -> Diagnosis:
 def _retrieved_nothing(
     connection: Connection, run: RunRef, samples: int, stated: Mapping[int, Answerability]
 ) -> FloatArray:
-    """Return 1 for each question that retrieved nothing and can be answered, 0 for each that retrieved something.
+    """Return 1 for each question that retrieved nothing, and 0 for each question that retrieved something.
 
-    NaN if the file has no passages at all, or if it says that the question has no answer: nothing is to be retrieved.
+    NaN for questions that labels or the file call unanswerable, and for all questions if the run has no passages.
     """
     counts = passage_counts(connection, run.run_id)
     values = np.full(samples, np.nan)
@@ -610,7 +611,7 @@ def _by_position(value_by_position: Mapping[int, bool], samples: int) -> FloatAr
 
 
 def _different_columns(by_column: Mapping[str, NDArray[np.object_]]) -> dict[str, NDArray[np.object_]]:
-    """Return the columns, without those that group the samples in the same way as an earlier column."""
+    """Return the columns, without any column that has the same values as an earlier one."""
     seen: set[tuple[object, ...]] = set()
     different: dict[str, NDArray[np.object_]] = {}
     for by, values in by_column.items():
@@ -625,7 +626,7 @@ def _input_columns(connection: Connection, run: RunRef, samples: int, names: Ite
     evaluated = {metric for _, metric in evaluated_metrics(connection, run.evaluations)}
     columns: dict[str, FloatArray] = {}
     for name in names:
-        if name in (RETRIEVED_NOTHING, ANSWERS_UNANSWERABLE):  # of the file, not of an evaluation alone
+        if name in (RETRIEVED_NOTHING, ANSWERS_UNANSWERABLE):  # these need the run file, not only an evaluation
             continue
         metric = EVALUATED_WITH.get(name, name)
         values = sample_values(connection, run, run.evaluation_of(metric), name, samples)
@@ -635,7 +636,7 @@ def _input_columns(connection: Connection, run: RunRef, samples: int, names: Ite
 
 
 def _attribution_note(references: int, columns: Columns, run: RunRef, rule_based: Collection[str]) -> str:
-    """Say how much retriever and generator lose of the references' claims, or why that is not known."""
+    """Say how many of the references' claims the retriever and the generator lose, or why this is not known."""
     if not references:
         return (
             "The samples have no reference answers. Without them, it is not certain whether the retriever or the"
@@ -644,7 +645,7 @@ def _attribution_note(references: int, columns: Columns, run: RunRef, rule_based
     missing = [name for name in (RECALL, UTILIZATION) if name not in columns]
     if missing:
         labels = " and ".join(METRICS[name].label.lower() for name in missing)
-        return f"To tell retriever from generator, evaluate RAGChecker's {labels}."
+        return f"To find out whether the retriever or the generator loses more, evaluate RAGChecker's {labels}."
     recall, used = columns[RECALL], columns[UTILIZATION]
     not_found = 1 - recall
     not_said = not_found - _retrieval_minus_generation(recall, used)
@@ -653,13 +654,14 @@ def _attribution_note(references: int, columns: Columns, run: RunRef, rule_based
         return ""
     hint = " This is a hint." if {run.evaluation_of(name) for name in (RECALL, UTILIZATION)} & set(rule_based) else ""
     return (
-        f"Of an average reference's claims, the passages lack {not_found[both].mean():.0%} (retriever), and the answers"
-        f" leave out {not_said[both].mean():.0%} that the passages have (generator), n = {int(both.sum()):,}.{hint}"
+        f"Of an average reference's claims, {not_found[both].mean():.0%} are not in the passages (retriever), and"
+        f" {not_said[both].mean():.0%} are in the passages but not in the answer (generator), n ="
+        f" {int(both.sum()):,}.{hint}"
     )
 
 
 def measure(quantity: Quantity, columns: Columns, clusters: SampleClusters | None = None) -> Interval | NoInterval:
-    """Compute the mean over the samples that have a value, or the difference of two groups, with its 95% CI.
+    """Return the mean of a quantity over the samples with a value, or the difference of two groups, with its 95% CI.
 
     `clusters`: which samples depend on each other; None if all are independent.
     """
@@ -708,7 +710,7 @@ def _finding(rule: Rule, figure: Figure, value: Interval, run: RunRef) -> Findin
 
 
 def _as_seen(result: NotTriggered, run: RunRef, rule_based: Collection[str]) -> NotTriggered:
-    """Return the result; as `not shown` if a rule-based judge found no contradiction, which proves nothing."""
+    """Return the result, with the state `not shown` if a rule-based judge found no contradiction."""
     interval = result.figure.interval if result.figure else None
     none_seen = isinstance(interval, Interval) and interval.estimate == 0
     if result.rule.id == "contradicts-passages" and none_seen and run.evaluation_of(FAITHFULNESS) in rule_based:
@@ -717,7 +719,7 @@ def _as_seen(result: NotTriggered, run: RunRef, rule_based: Collection[str]) -> 
 
 
 def _suspected(not_triggered: Iterable[NotTriggered], run: RunRef, columns: Columns) -> tuple[Finding, ...]:
-    """The inconclusive rules whose estimate is beyond the threshold and whose CI shows an impact, largest first."""
+    """Return inconclusive rules whose estimate is beyond the threshold and whose CI shows an impact, largest first."""
     suspected: list[Finding] = []
     for result in not_triggered:
         rule, figure = result.rule, result.figure
@@ -737,7 +739,7 @@ def _with_impact(finding: Finding, columns: Columns) -> Finding:
     if not rule.harms_answers or not isinstance(interval, Interval):
         return finding
     values = quantity.compute(*(columns[name] for name in quantity.inputs))
-    # of two groups, the second is the one that `unit` names
+    # `unit` belongs to the second of two groups
     valued = ~np.isnan(values[1] if quantity.compares_groups else values)
     if quantity.observed:
         return replace(finding, min_impact=interval.estimate * float(valued.mean()))
@@ -751,21 +753,21 @@ def _with_impact(finding: Finding, columns: Columns) -> Finding:
 
 
 def _hint_reason(finding: Finding, run: RunRef, rule_based: Collection[str]) -> str:
-    """Return why a finding is only a hint; empty unless a rule-based judge compared answers with reference answers."""
+    """Return `UNVALIDATED` if a rule-based judge compared answers with reference answers; else an empty text."""
     quantity = QUANTITIES[finding.rule.quantity]
     evaluations = {run.evaluation_of(EVALUATED_WITH.get(name, name)) for name in quantity.inputs}
     return UNVALIDATED if quantity.reference and evaluations & set(rule_based) else ""
 
 
 def _with_evidence(finding: Finding, other: MoreFaithfulRun | None) -> Finding:
-    """Attribute unsupported statements to the generator if another run with the same passages shows that."""
+    """Attribute unsupported statements to the generator if another run is more faithful with the same passages."""
     if other is None or finding.rule.id != "unfaithful":
         return finding
     return replace(finding, component="generator", evidence=str(other))
 
 
 def _with_samples(connection: Connection, finding: Finding, run: RunRef, columns: Columns) -> Finding:
-    """Add the first affected samples (with the value 1) to a finding without a query."""
+    """Add the first affected samples (those with the value 1) to a finding without a query."""
     if finding.query is not None:
         return finding
     positions = np.flatnonzero(columns[QUANTITIES[finding.rule.quantity].inputs[0]] == 1)[:MAX_LISTED].tolist()
@@ -788,7 +790,7 @@ def _question_issues(connection: Connection, run: RunRef) -> tuple[QuestionIssue
 
 
 def _passage_issues(connection: Connection, run: RunRef) -> tuple[PassageIssue, ...]:
-    """Return the passages that support the most wrong statements; if not judged, those that contradict the most."""
+    """Return the passages that support most wrong statements or, if there are none, that contradict most statements."""
     wrong = most_wrong(connection, run, MAX_LISTED)
     if wrong:
         return tuple(
@@ -813,7 +815,7 @@ def _passage_issues(connection: Connection, run: RunRef) -> tuple[PassageIssue, 
 def weak_groups(
     scores: Columns, by_column: Mapping[str, NDArray[np.object_]], clusters: SampleClusters | None = None
 ) -> tuple[tuple[WeakGroup, ...], GroupComparisons]:
-    """Compare each group with the other samples; return the significantly worse ones, worst first, and what was tested.
+    """Compare each group with the other samples; return the significantly worse groups, worst first, and the rest.
 
     p values are adjusted for all comparisons.
     """
@@ -861,7 +863,7 @@ def _difference(group: WeakGroup) -> float:
 def _small_groups(
     scores: NDArray[np.float64], values: NDArray[np.object_], by: str, spec: str
 ) -> Iterator[tuple[float, SmallGroup]]:
-    """Yield the groups that are too small to compare and lower than the others, each with its difference."""
+    """Yield (difference from the other samples, group) for groups that are lower but too small to compare."""
     has_both = _scored_in_column(scores, values)
     for name in sorted(set(values[has_both])):
         inside, outside = scores[has_both & (values == name)], scores[has_both & (values != name)]
@@ -877,7 +879,7 @@ def _scored_in_column(scores: NDArray[np.float64], values: NDArray[np.object_]) 
 def _group_comparisons(
     scores: NDArray[np.float64], values: NDArray[np.object_], clusters: SampleClusters | None
 ) -> Iterator[tuple[str, GroupDifference]]:
-    """Compare the samples of each value with all others that have a value, if there are enough of both."""
+    """Compare the samples with each value with the samples with other values, if there are enough of both."""
     has_both = _scored_in_column(scores, values)
     for name in sorted(set(values[has_both])):
         inside, outside = has_both & (values == name), has_both & (values != name)
@@ -890,7 +892,7 @@ def _group_comparisons(
 
 
 def condition_of(rule: Rule) -> str:
-    """`Claim recall below 0.7`."""
+    """Return a rule's condition in words: `Claim recall below 0.7`."""
     return f"{QUANTITIES[rule.quantity].label} {rule.side} {rule.threshold:g}"
 
 
@@ -908,7 +910,7 @@ def source_of(rule: Rule, inputs: tuple[str, ...]) -> str:
         "ragas.": "Es et al. 2023 (RAGAS), section 3",
     }
     cited = [paper for prefix, paper in papers.items() if any(name.startswith(prefix) for name in inputs)]
-    return f"{'; '.join(cited) or 'our own count'}; the threshold is our rule of thumb: {rule.rationale}"
+    return f"{'; '.join(cited) or 'counted by ragboard'}; the threshold is a rule of thumb: {rule.rationale}"
 
 
 def why_not_triggered(result: NotTriggered) -> str:
@@ -924,14 +926,14 @@ def why_not_triggered(result: NotTriggered) -> str:
 
 
 def metric_names(specs: Iterable[str]) -> str:
-    """Name metrics as pages do: `Claim recall; Noise sensitivity, relevant`."""
+    """Return the labels of metrics: `Claim recall; Noise sensitivity, relevant`."""
     return "; ".join(METRICS[spec].label if spec in METRICS else spec for spec in specs)
 
 
 def command_for(diagnosis: Diagnosis) -> str:
     """Return the command that evaluates the missing metrics; empty if there are none.
 
-    Several metrics of one source are named by the source, because they share verdicts.
+    If several metrics of one source are missing, the command names the source, because its metrics share verdicts.
     """
     sources = Counter(spec.partition(".")[0] for spec in diagnosis.missing)
     names = dict.fromkeys(
@@ -941,7 +943,7 @@ def command_for(diagnosis: Diagnosis) -> str:
 
 
 def start_with(diagnosis: Diagnosis) -> tuple[str, str]:
-    """Return what to look at first, as a title, and what else to know, as sentences; empty if there is nothing."""
+    """Return a title that says where to start, and sentences about what else was found (empty if nothing was)."""
     first, worse = diagnosis.first, diagnosis.weak_groups
     sentences: list[str] = []
     if first:
@@ -962,7 +964,7 @@ def start_with(diagnosis: Diagnosis) -> tuple[str, str]:
 
 
 def _nothing_shown(diagnosis: Diagnosis) -> str:
-    """Say what was found although no rule shows a fault, and where to look."""
+    """Say that no rule shows a fault, how many statements are not supported, and where to look."""
     no_rule = "No rule shows a fault."
     if not diagnosis.statements:
         return no_rule
@@ -977,7 +979,7 @@ def _nothing_shown(diagnosis: Diagnosis) -> str:
 
 
 def missing_in_words(diagnosis: Diagnosis) -> str:
-    """Say how many rules need metrics, which these are, and what they can show; empty if none can be evaluated."""
+    """Say how many rules need metrics that were not evaluated, and which; empty if no such metric can be evaluated."""
     waiting = sum(bool(result.missing) for result in diagnosis.not_triggered)
     if not waiting or not diagnosis.missing:
         return ""
@@ -986,13 +988,13 @@ def missing_in_words(diagnosis: Diagnosis) -> str:
     if not _is_free(diagnosis):
         return sentence
     return (
-        f"{sentence} The embedded judge evaluates them without calls or cost; from its verdicts, rules that use the"
-        " reference answers are hints."
+        f"{sentence} The embedded judge evaluates them without calls or cost. With its verdicts, rules that use"
+        " reference answers give only hints."
     )
 
 
 def top_questions_in_words(diagnosis: Diagnosis) -> str:
-    """Say how many questions account for which share of the unsupported statements; empty without such statements."""
+    """Say which share of the unsupported statements the top questions account for; empty without such statements."""
     if diagnosis.top_questions_share is None:
         return ""
     count, total = len(diagnosis.questions), diagnosis.question_count
@@ -1010,7 +1012,7 @@ def _is_free(diagnosis: Diagnosis) -> bool:
 
 
 def diagnosis_warning(diagnosis: Diagnosis) -> str:
-    """Warnings about the diagnosis; empty if there are none."""
+    """Return warnings about the diagnosis; empty if there are none."""
     notes: list[str] = []
     if diagnosis.judged and diagnosis.judged.heuristic:
         notes.append(f"Judged by {diagnosis.judged.judge}, a rule-based judge: treat these findings as hints.")
@@ -1043,16 +1045,16 @@ def group_in_words(group: WeakGroup, label: str) -> str:
 
 
 def small_groups_in_words(comparisons: GroupComparisons, labels: Mapping[str, str]) -> str:
-    """Name the low groups that are too small to compare; empty if there are none. `labels`: of metrics."""
-    said = [
+    """Name the low groups that are too small to compare; empty if there are none. `labels`: labels of the metrics."""
+    groups = [
         f"{_group_name(group)} ({labels.get(group.metric, group.metric)} {group.mean:.2f}, n = {group.n:,})"
         for group in comparisons.too_small
     ]
-    return f"Low, but with fewer than {MIN_GROUP_SIZE} scored samples: {'; '.join(said)}." if said else ""
+    return f"Low, but with fewer than {MIN_GROUP_SIZE} scored samples: {'; '.join(groups)}." if groups else ""
 
 
 def groups_compared_in_words(comparisons: GroupComparisons, labels: Mapping[str, str]) -> str:
-    """Say which groups were compared and how; `labels`: of metrics."""
+    """Say which groups were compared, and how. `labels`: labels of the metrics."""
     if not comparisons.groups:
         return f"No metadata column has groups of at least {MIN_GROUP_SIZE} scored samples."
     columns = ", ".join(column.removeprefix("metadata.") for column in comparisons.columns)

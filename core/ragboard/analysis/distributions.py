@@ -1,7 +1,7 @@
-"""Distributions, scatter plots and breakdowns of the values of a run.
+"""Distributions, scatter plots and breakdowns of a run's values.
 
-A column is a metric, by its name, or a numeric metadata column, by its name with the prefix `metadata.`. The database
-bins and subsamples the values, so the cost hardly depends on the number of samples.
+A column is a metric, given by its name, or a numeric metadata column, given as `metadata.NAME`. The database bins and
+subsamples the values, so a large run takes hardly longer than a small one.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ __all__ = [
 BINS = 20
 QUANTILES = 200
 MAX_POINTS = 4000
-"""Maximum number of points of a scatter plot. With more samples, a fixed random subset is drawn."""
+"""Maximum number of points of a scatter plot. Of more samples, a fixed random subset is plotted."""
 MAX_CATEGORIES = 30
 """Maximum number of values of a metadata column to group by."""
 
@@ -59,7 +59,7 @@ class Columns:
     """The columns of a run that can be plotted or grouped by."""
 
     metrics: tuple[str, ...]
-    """Evaluated metrics, then those from the run file."""
+    """Metrics computed by ragboard, then scores in the run file."""
     numeric: tuple[str, ...]
     """Numeric metadata columns, with the prefix `metadata.`."""
     categories: tuple[str, ...]
@@ -91,7 +91,7 @@ class Distribution:
     note: str = ""
     """How unscored samples count in the mean; empty if there are none or the policy is `excluded`."""
     share: ShareMeetingThreshold | None = None
-    """The samples that meet the metric's threshold; None without a threshold or without values."""
+    """How many samples meet the metric's threshold; None without a threshold or without values."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,7 +110,7 @@ class Scatter:
 
     points: tuple[Point, ...]
     both: int
-    """Number of samples with both values; larger than the number of points if a subset was drawn."""
+    """Number of samples with both values; larger than the number of points if only a subset is plotted."""
     total: int
 
 
@@ -192,7 +192,7 @@ def scatter(store: Store, run: RunRef, x: str, y: str) -> Scatter:
 def breakdown(
     store: Store, run: RunRef, column: str, by: str, *, unscored: UnscoredPolicy = "excluded"
 ) -> tuple[Group, ...]:
-    """Compute a column's mean for each value of a metadata column, largest group first, or for each turn in order."""
+    """Compute a column's mean for each value of `by`: largest group first; if `by` is `turn`, in order of turns."""
     with store.database.read() as connection:
         metric = read_descriptions(connection).get(column)
         fill = None if column.startswith(META) else fill_of(metric, unscored)
@@ -212,7 +212,7 @@ def breakdown(
 
 
 def _bounds(metric: MetricDescription | None, least: float | None, most: float | None) -> tuple[float, float]:
-    """Return the range of the histogram: the metric's, cut at 0 if no value is negative, or that of the values."""
+    """Return the range of the histogram: that of the metric (from 0 if no value is negative), else of the values."""
     if metric and metric.low is not None and metric.high is not None:
         low, high = metric.low, metric.high
         return (max(low, 0.0) if least is None or least >= 0 else low, high)
@@ -221,10 +221,10 @@ def _bounds(metric: MetricDescription | None, least: float | None, most: float |
 
 
 def _share(connection: Connection, variants: Sequence[Query], threshold: Threshold) -> ShareMeetingThreshold | None:
-    """Return the share of samples that meet a threshold, over the scored samples or, if unscored ones count, over all.
+    """Return the share of samples that meet a threshold, among scored samples or, if unscored samples count, all.
 
-    `variants`: the values as they are; if unscored samples count, also the values with these at the lowest and at the
-    highest value of the metric. The interval covers every share that the unscored samples allow.
+    `variants`: the values; if unscored samples count, then also the values with all unscored samples at the metric's
+    lowest value, and at its highest. The interval covers every share that the unscored samples allow.
     """
     good = [value_moments(connection, values, fail=threshold.fail, threshold=threshold.value) for values in variants]
     extremes = sorted((moments for moments in good[1:] or good if moments), key=lambda moments: moments.mean)

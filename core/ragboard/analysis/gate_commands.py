@@ -1,4 +1,4 @@
-"""The commands and the GitHub workflow that turn a comparison into a quality gate."""
+"""Write the commands and the GitHub workflow that turn a comparison into a quality gate."""
 
 from __future__ import annotations
 
@@ -28,30 +28,30 @@ ALLOWED = POINTS
 def compare_command(compared: Comparison, a: str, b: str, *, allowed: float = ALLOWED) -> str:
     """Return the `ragboard compare` command that fails if B is worse than A by more than `allowed` on a metric.
 
-    `a` and `b` name the runs as on the page. On a metric with another range than 0 to 1, `allowed` is a share of the
-    part of the range above 0. Empty if all metrics are neutral, have different judges in A and B, or compare references
-    with themselves.
+    `a`, `b`: the names of the runs as the page shows them. `allowed`: on a metric with another range than 0 to 1, a
+    share of the range above 0. Empty if every metric is neutral, has different judges in A and B, or compares
+    references with themselves.
     """
     options = [("--fail-if", condition) for condition in _conditions(compared, allowed)]
     return _command("compare", options, (a, b), compared) if options else ""
 
 
 def check_command(compared: Comparison, b: str) -> str:
-    """Return the `ragboard check` command that compares the means of B with the thresholds that are set.
+    """Return the `ragboard check` command that compares the means of B with thresholds.
 
-    A metric without a threshold gets the worse end of its 95% CI, rounded so that B passes now. Empty if no metric of
-    this comparison has a threshold or an interval.
+    Without a set threshold, the worse end of a metric's 95% CI is its threshold, rounded so that B passes. Empty if no
+    metric of the comparison has a threshold or an interval.
     """
     options = _threshold_options(compared)
     return _command("check", options, (b,), compared) if options else ""
 
 
 def gate_workflow(compared: Comparison, judge_options: JudgeOptions | None, *, allowed: float = ALLOWED) -> str:
-    """Return a GitHub workflow that checks new answers with ragboard's action: both commands, by the judges given.
+    """Return a GitHub workflow that evaluates new answers and runs both commands, with ragboard's action.
 
-    `answer.py` is a placeholder for the RAG pipeline, and `main.jsonl` for the answers to compare with. Without
-    `judge_options` (judges from Python, or scores from a file) the workflow names OpenAI's as an example and says so.
-    Secrets of the options are left out. Empty if neither command has anything to check.
+    In it, `answer.py` is a placeholder for the RAG pipeline and `main.jsonl` for the answers to compare with. Without
+    `judge_options` (judges built in Python, or scores from a file), the workflow names OpenAI models as an example, and
+    a comment says so. Secrets in the options are left out. Empty if neither command has anything to check.
     """
     judges = judge_options or EXAMPLE
     conditions, thresholds = _conditions(compared, allowed), _threshold_options(compared)
@@ -76,7 +76,7 @@ def gate_workflow(compared: Comparison, judge_options: JudgeOptions | None, *, a
 def shell_quote(text: str) -> str:
     """Return the text quoted as one shell word.
 
-    Control characters are escaped (`$'...'`) so it can be copied from a page.
+    Control characters are escaped (`$'...'`), to survive copying from a page.
     """
     if text.isprintable():
         return shlex.quote(text)
@@ -87,7 +87,7 @@ def shell_quote(text: str) -> str:
 
 
 def _conditions(compared: Comparison, allowed: float) -> list[str]:
-    """Return the losses from A to B that fail."""
+    """Return the conditions under which the gate fails: on each metric, a loss from A to B larger than allowed."""
     return [
         _condition(metric, allowed)
         for metric in compared.metrics
@@ -105,7 +105,7 @@ def _condition(metric: MetricComparison, allowed: float) -> str:
 
 
 def _threshold_options(compared: Comparison) -> list[tuple[str, str]]:
-    """`--min` and `--max` with the means that B must reach."""
+    """Return the options `--min` and `--max` with the means that B must reach."""
     metrics = compared.b.metrics
     return [option for metric in compared.metrics for option in _threshold_option(metric, metrics.get(metric.metric))]
 
@@ -156,15 +156,15 @@ jobs:
           python-version: "3.12"
       - run: python answer.py > answers.jsonl
 """
-_EXAMPLE_COMMENT = "      # These judges are an example: the command line cannot name those of the baseline.\n"
+_EXAMPLE_COMMENT = "      # These judges are an example: the judges of the baseline have no command-line options.\n"
 _STEP = "      - uses: ./ragboard\n"
 _KEY = "        env:\n          OPENAI_API_KEY: ${{ secrets.OPENAI_API_KEY }}\n"
 
 
 def _judge_inputs(judge_options: JudgeOptions) -> dict[str, str | list[str]]:
-    """Return the inputs of the action that name the judges, without batches.
+    """Return the inputs of the action that describe the judges, without batches.
 
-    `options` is what has no input of its own.
+    Options for which the action has no input are in its input `options`.
     """
     input_names = {"--judge": "judge", "--embed": "embed"}
     live = replace(judge_options, batch=False, batch_interval=JudgeOptions.batch_interval)
@@ -177,12 +177,12 @@ def _judge_inputs(judge_options: JudgeOptions) -> dict[str, str | list[str]]:
 
 
 def _one_line(value: str) -> str:
-    """Return the value of an option on one line; only a pattern can have several, and `\\n` means the same in it."""
+    """Return the value of an option on one line. Only a pattern can have several lines; `\\n` matches a line break."""
     return value.replace("\n", r"\n")
 
 
 def _input(name: str, value: str | list[str]) -> str:
-    """Return an input of the action. GitHub expands `${{ }}` in it, so one in a value is escaped."""
+    """Return an input of the action as YAML. `${{` in a value is escaped, because GitHub would expand it."""
     if isinstance(value, list) and len(value) > 1 and all(line.isprintable() for line in value):
         return f"          {name}: |\n" + "".join(f"            {_escaped(line)}\n" for line in value)
     text = "\n".join(value) if isinstance(value, list) else value
@@ -194,7 +194,7 @@ def _escaped(text: str) -> str:
 
 
 def _scalar(text: str) -> str:
-    """Return the text as it is if YAML reads it so, else quoted."""
+    """Return the text unchanged if YAML reads it as this text, else quoted."""
     if _PLAIN.fullmatch(text):
         return text
     escaped = "".join(
@@ -207,4 +207,4 @@ _PLAIN = re.compile(
     r"(?!(?:true|false|null|yes|no|on|off)$)(?:\./)?[a-z][\w./:,=()-]*[\w)](?: [<>] -?[\d.e-]+)?",
     re.ASCII | re.IGNORECASE,
 )
-"""Texts that YAML reads as they are: names, paths, addresses and conditions."""
+"""Matches texts that YAML reads unchanged: names, paths, URLs and conditions."""

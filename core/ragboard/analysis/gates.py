@@ -1,4 +1,4 @@
-"""Quality gates: conditions on a run or a comparison that pass, fail or are inconclusive by the 95% CI."""
+"""Quality gates: conditions on a run or a comparison. The 95% CI decides: pass, fail or inconclusive."""
 
 from __future__ import annotations
 
@@ -47,15 +47,15 @@ class Condition:
 
 @dataclass(frozen=True, kw_only=True)
 class GateResult:
-    """A condition with the estimate that it was checked against, and the verdict."""
+    """A condition, the estimate that was checked, and the verdict."""
 
     metric: str
     """The full name of the metric, with source and settings."""
     fail: Literal["below", "above"]
     threshold: float
     verdict: GateVerdict
-    """pass: the whole interval is on the good side of the threshold, or at it; fail: the whole interval is on the bad
-    side; inconclusive: anything else."""
+    """pass: the whole interval meets the threshold (or is at it); fail: the whole interval is beyond it; inconclusive:
+    anything else."""
     estimate: float | None
     """The mean, or the difference B minus A; None if nothing was scored."""
     interval: Interval | NoInterval
@@ -76,8 +76,8 @@ def read_condition(text: str) -> Condition:
 def gate_comparison(compared: Comparison, conditions: Iterable[Condition]) -> tuple[GateResult, ...]:
     """Check each condition against the difference B minus A.
 
-    Raises NotFoundError for a metric that was not compared, SettingError for one that different judges evaluated, or
-    that compares the references of a run with themselves.
+    Raises NotFoundError if a metric was not compared, SettingError if different judges evaluated it in A and B, or if
+    it compares the references of a run with themselves.
     """
     by_spec = {metric.metric: metric.pairs for metric in compared.metrics}
     not_comparable = {metric.metric: metric.judges for metric in compared.metrics if metric.change == DIFFERENT_JUDGES}
@@ -103,7 +103,7 @@ def gate_comparison(compared: Comparison, conditions: Iterable[Condition]) -> tu
 def check_run(run: RunSummary, conditions: Iterable[Condition]) -> tuple[GateResult, ...]:
     """Check each condition against the mean of its metric.
 
-    Raises NotFoundError for a metric that the run does not have.
+    Raises NotFoundError if the run does not have a metric.
     """
     metrics: dict[str, MetricSummary] = {**run.metrics, **run.file_scores}
     results: list[GateResult] = []
@@ -117,7 +117,7 @@ def check_run(run: RunSummary, conditions: Iterable[Condition]) -> tuple[GateRes
 def check_thresholds(
     gated: Iterable[GateResult], metrics: Mapping[str, MetricDescription], *, difference: bool = False
 ) -> None:
-    """Raise SettingError for a threshold outside the range of the metric's mean, or of its difference."""
+    """Raise SettingError if a threshold is outside the range of the metric's mean or, with `difference`, difference."""
     for result in gated:
         bounds = range_of(metrics.get(result.metric))
         if bounds is None:
@@ -131,7 +131,10 @@ def check_thresholds(
 
 
 def gate_text(result: GateResult, *, difference: bool = False) -> str:
-    """`fail: ragas.faithfulness >= 0.9: 0.812, 95% CI 0.750 to 0.860, n = 60`; a `difference` has a sign."""
+    """Return a result as one line: `fail: ragas.faithfulness >= 0.9: 0.812, 95% CI 0.750 to 0.860, n = 60`.
+
+    `difference`: whether the estimate is a difference, which is written with its sign.
+    """
     form = "+.3f" if difference else ".3f"
     sign = ">=" if result.fail == "below" else "<="
     estimate = "nothing scored"
@@ -151,15 +154,15 @@ def threshold_conditions(run: RunSummary) -> tuple[Condition, ...]:
 
 
 def overall_verdict(gated: Sequence[GateResult]) -> GateVerdict:
-    """Fail if any gate fails, else inconclusive if any is, else pass."""
+    """Return fail if any gate fails, else inconclusive if any gate is, else pass."""
     verdicts = {result.verdict for result in gated}
     return "fail" if "fail" in verdicts else "inconclusive" if "inconclusive" in verdicts else "pass"
 
 
 def resolve_spec(name: str, specs: Sequence[str]) -> str:
-    """Return the full metric name that `name` stands for; source and settings can be left out if that is unambiguous.
+    """Return the full name of a metric, given its name with or without source and settings.
 
-    Raises NotFoundError for an unknown name and SettingError for an ambiguous one, both with the candidates.
+    Raises NotFoundError for an unknown name and SettingError for an ambiguous one; both messages list the candidates.
     """
     for shorten in (lambda spec: spec, lambda spec: spec.partition("(")[0], _name):
         candidates = [spec for spec in specs if shorten(spec) == name]
@@ -167,7 +170,7 @@ def resolve_spec(name: str, specs: Sequence[str]) -> str:
             return candidates[0]
         if candidates:
             raise SettingError(f"{name!r} is ambiguous: {' or '.join(candidates)}")
-    raise NotFoundError(f"no metric {name!r} here; there are {', '.join(specs) or 'none'}")
+    raise NotFoundError(f"no metric {name!r} here; available: {', '.join(specs) or 'no metrics'}")
 
 
 def _name(spec: str) -> str:

@@ -1,6 +1,7 @@
-"""Unsupported statements of any runs: filtered, grouped, counted and paged in the database.
+"""Unsupported statements of one or more runs: filtered, grouped, counted and paged in the database.
 
-A statement's verdict is that of all passages together; without one, `JudgedStatement.separate_verdict`.
+The verdict of a statement is its joint verdict, against all passages together. If that was not judged, it is
+`JudgedStatement.separate_verdict`.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ class Hallucination:
     """A statement that the passages do not support, and its sample."""
 
     run: str
-    """The run as commands and URLs name it: `RUN`, or `RUN@EVALUATION` if it is not the run's default evaluation."""
+    """The run as commands and URLs name it: `RUN`, or `RUN@EVALUATION` if it is not the evaluation shown by default."""
     judged: JudgedBy
     sample_id: str
     question: str
@@ -65,10 +66,11 @@ class Hallucination:
     """Its number among the answer's statements, from 1."""
     judged_statement: JudgedStatement
     cites: tuple[str, ...] = ()
-    """What its sentence cites, as the answer writes it; empty if that is nothing, or citations were not judged."""
+    """The numbers or ids that its sentence cites, as the answer writes them; empty if it cites nothing, or if citations
+    were not judged."""
     variant: str = ""
-    """What tells this answer from the run's other answers to the question, such as the model; empty if there are none.
-    """
+    """What distinguishes this answer from the run's other answers to the question, such as the model; empty if the run
+    has no other."""
 
     @property
     def cites_in_words(self) -> str:
@@ -82,7 +84,7 @@ class Hallucination:
 
     @property
     def verdict(self) -> Label | None:
-        """The verdict of all passages together; without one, the strongest of the separate verdicts."""
+        """The joint verdict; if it was not judged, `JudgedStatement.separate_verdict`."""
         joint = self.judged_statement.verdict
         return joint.label if joint else self.judged_statement.separate_verdict
 
@@ -106,19 +108,19 @@ class Hallucination:
 
 @dataclass(frozen=True, kw_only=True)
 class HallucinationPage:
-    """The statements of a query (up to its limit), worst first, and their total number."""
+    """The statements that a query selects (up to its limit), worst first, and their total number."""
 
     rows: tuple[Hallucination, ...]
     total: int
     labels: Mapping[Label, int]
     """Number of judged statements by verdict, including supported ones; the query's filter by verdict is ignored."""
     sentence: str
-    """`2 of 129 statements are unsupported`, followed by `(rule-based)` if every judge is rule-based."""
+    """Summary: `2 of 129 statements are unsupported`, followed by `(rule-based)` if every judge is rule-based."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class HallucinationGroup:
-    """Unsupported statements of one question, passage or judge."""
+    """The unsupported and contradicted statements of one question, passage or judge."""
 
     key: str
     """The group's value in a query: the question, the judge, or the digest of a passage."""
@@ -127,21 +129,21 @@ class HallucinationGroup:
     passage_id: str
     """Empty if the group is not a passage, or its text has several ids."""
     statements: int
-    """Number of unsupported statements; for a passage, in answers for which it was retrieved."""
+    """Number of unsupported and contradicted statements; for a passage, in answers for which it was retrieved."""
     contradicted: int
-    """Number of those that are contradicted; for a passage, by that passage."""
+    """Number of contradicted statements; for a passage, of statements that this passage contradicts."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class HallucinationGroups:
-    """The groups of a query (up to its limit), most statements first, and their total number."""
+    """The groups that a query selects (up to its limit), most statements first, and their total number."""
 
     groups: tuple[HallucinationGroup, ...]
     total: int
 
 
 def hallucinations(store: Store, query: HallucinationQuery) -> HallucinationPage:
-    """Return a page of statements: contradicted before unsupported; of each, those with numbers or names first."""
+    """Return a page of statements: contradicted before unsupported, and among these, with numbers or names first."""
     with store.database.read() as connection:
         shown = _shown(connection, query)
         create_matches(connection, query, list(shown))
@@ -185,30 +187,33 @@ def hallucinations(store: Store, query: HallucinationQuery) -> HallucinationPage
 
 
 def _variants(connection: Connection, run_id: str, positions: Collection[int]) -> dict[int, str]:
-    """Return what tells the answers at these positions from the run's other answers to their questions, by position."""
+    """Return, by position, what distinguishes each answer from the run's other answers to its question."""
     found = answers_to_the_same_questions(connection, run_id, positions)
     column = column_of_answers([question for _, question, _ in found], [cells for *_, cells in found])
     return {position: str(cells[column]) for position, _, cells in found} if column else {}
 
 
 def hallucinations_sql(store: Store, query: HallucinationQuery) -> str:
-    """Return the SQL behind a page of statements."""
+    """Return the SQL query that selects a page of statements."""
     with store.database.read() as connection:
         shown = list(_shown(connection, query))
         return str(statements_query(query, shown, separately_judged(connection, shown)))
 
 
 def hallucination_groups(store: Store, query: HallucinationQuery, by: Grouping) -> HallucinationGroups:
-    """Group the statements of a query by question, passage or judge; by judge, a run counts once for each judge."""
+    """Group the statements that a query selects by question, passage or judge.
+
+    Grouped by judge, the newest evaluation of a run by each judge counts; otherwise, only the run's shown evaluation.
+    """
     with matching(store, query, each_judge=by == "judge") as connection:
         return statement_groups(connection, query, by)
 
 
 @contextmanager
 def matching(store: Store, query: HallucinationQuery, *, each_judge: bool = False) -> Generator[Connection]:
-    """Open the database with a table `found`: the judged statements of a query, whatever their verdict.
+    """Open the database with the table `found`: the judged statements that match a query, with any verdict.
 
-    `each_judge`: one evaluation of a run per judge instead of only the newest.
+    `each_judge`: whether to use one evaluation per run and judge, instead of one evaluation per run.
     """
     with store.database.read() as connection:
         create_matches(connection, query, list(_shown(connection, query, each_judge=each_judge)))
@@ -216,7 +221,7 @@ def matching(store: Store, query: HallucinationQuery, *, each_judge: bool = Fals
 
 
 def statement_groups(connection: Connection, query: HallucinationQuery, by: Grouping) -> HallucinationGroups:
-    """Group the statements of the table `found` whose verdict matches the query."""
+    """Group the statements in the table `found` whose verdict matches the query."""
     rows = grouped_statements(connection, query, by)
     groups = tuple(
         HallucinationGroup(
@@ -232,11 +237,10 @@ def statement_groups(connection: Connection, query: HallucinationQuery, by: Grou
 
 
 def hallucination_table(store: Store, query: HallucinationQuery) -> pd.DataFrame:
-    """Return all statements of a query (ignoring its limit), one row each, for export.
+    """Return all statements that a query selects (ignoring its limit), one row each, for export.
 
-    Columns: run, evaluation, judge, sample_id, question, number (from 1), statement, verdict, together (whether
-    the passages were judged together), score in [0, 1] or null, reason; human, annotator, note: the latest label, or
-    null.
+    Columns: run, evaluation, judge, sample_id, question, number (from 1), statement, verdict, together (whether it is
+    the joint verdict), score in [0, 1] or null, reason; human, annotator, note (of the latest human label, or null).
     """
     with matching(store, query) as connection:
         return matched_frame(connection, query)
@@ -251,7 +255,7 @@ def judges_of(store: Store) -> tuple[str, ...]:
 def _shown(
     connection: Connection, query: HallucinationQuery, *, each_judge: bool = False
 ) -> dict[str, tuple[str, JudgedBy, str]]:
-    """Return the evaluations that a query covers, by id, each with its run's name for commands, judge and run id."""
+    """Return the evaluations that a query covers: {id: (name of the run in commands, judge, id of the run)}."""
     chosen = {ref.evaluation_id for ref in query.runs} if not query.judge and not each_judge else set[str | None]()
     runs = {ref.run_id for ref in query.runs}
     shown: dict[tuple[str, str], tuple[str, tuple[str, JudgedBy, str]]] = {}

@@ -39,7 +39,7 @@ POLICIES: dict[UnscoredPolicy, str] = {
     "zero": "count as zero, or as the worst value where lower is better",
     "bounds": "count as anything from the worst to the best value",
 }
-"""Ends of sentences that begin with `unscored samples`."""
+"""The policies in words; each text continues `unscored samples`."""
 
 ImputedRange = tuple[float, float]
 """The values that unscored samples count as, for the lowest and for the highest possible mean."""
@@ -61,7 +61,7 @@ class Mean:
 
 @dataclass(frozen=True, kw_only=True)
 class MetricSummary:
-    """The mean of one metric over one run, the number of scored samples, and how the others count."""
+    """The mean of one metric over one run, the number of scored samples, and how unscored samples count."""
 
     metric: str
     scored: int
@@ -82,13 +82,13 @@ class MetricSummary:
     note: str = ""
     """How unscored samples count; empty if there are none or the policy is `excluded`."""
     threshold: Threshold | None = None
-    """None if none is set."""
+    """The metric's threshold; None if it has none."""
     threshold_status: ThresholdStatus | None = None
     """Whether the mean meets the threshold; None without a threshold."""
     judged: JudgedBy | None = None
     """The evaluation that computed the scores."""
     caution: str = ""
-    """Why the mean says nothing about the run: its answers are the references; else empty."""
+    """Why the mean says nothing about the run, which is the case if its answers are the references; else empty."""
 
     @property
     def unscored_text(self) -> str:
@@ -157,9 +157,9 @@ def metric_summaries(
 
 
 def fill_of(metric: MetricDescription | None, policy: UnscoredPolicy) -> ImputedRange | str | None:
-    """Return the lowest and the highest value that unscored samples count as under a policy.
+    """Return the lowest and the highest value that an unscored sample counts as under a policy.
 
-    Returns None if they are excluded, and a reason in words if the metric has no such values.
+    Return None if unscored samples are excluded, and a reason in words if the metric has no such values.
     """
     if policy == "excluded":
         return None
@@ -238,12 +238,12 @@ MIN_METRICS = 2
 
 
 def ragas_score(metrics: Mapping[str, MetricSummary]) -> Outcome:
-    """Compute the harmonic mean of the means of a run's ragas metrics, in [0, 1], higher is better.
+    """Compute the harmonic mean of the means of a run's ragas metrics, in [0, 1]; higher is better.
 
-    `k / sum(1 / mean)` over the `k` metrics of source `ragas` with higher values better, without aspect critiques
-    (ragas library 0.0.x). A metric evaluated with several settings counts with the default ones. 0 if a mean is 0.
-    Undefined with fewer than two metrics, if a mean is missing or below 0, and if a metric was evaluated with several
-    settings, none of which is the default.
+    The formula is `k / sum(1 / mean)`, as in the ragas library 0.0.x. It is over the `k` metrics of the source `ragas`
+    for which higher is better, except aspect critiques. If a metric was evaluated with several settings, the default
+    settings count. The score is 0 if a mean is 0. It is undefined with fewer than two metrics, if a mean is missing or
+    negative, and if a metric was evaluated with several settings but not with the default settings.
     """
     settings: defaultdict[str, list[str]] = defaultdict(list)
     for spec in metrics:
@@ -251,7 +251,7 @@ def ragas_score(metrics: Mapping[str, MetricSummary]) -> Outcome:
             settings[name].append(spec)
     unclear = [spec for name, specs in settings.items() if len(specs) > 1 and name not in specs for spec in specs]
     if unclear:
-        return Unscored(reason="undefined", detail=f"several settings, none of them the default: {', '.join(unclear)}")
+        return Unscored(reason="undefined", detail=f"several settings, but not the default: {', '.join(unclear)}")
     chosen = (name if name in specs else specs[0] for name, specs in settings.items())
     means = {spec: metrics[spec].mean for spec in chosen}
     if len(means) < MIN_METRICS:

@@ -1,4 +1,4 @@
-"""Descriptions of the metrics that a store has scores of; their code need not be installed."""
+"""Descriptions of installed metrics, and of metrics with scores in a store whose code may not be installed."""
 
 from __future__ import annotations
 
@@ -40,33 +40,33 @@ MORE_PASSAGES = {"falls": "usually falls with more passages", "rises": "usually 
 
 
 def metric_descriptions(store: Store, known: Mapping[str, Metric] = METRICS) -> Mapping[str, MetricDescription]:
-    """Return descriptions by metric name: of the installed metrics, then of those that only the store has."""
+    """Return descriptions by metric name: installed metrics first, then metrics that only the store has."""
     with store.database.read() as connection:
         return read_descriptions(connection, known)
 
 
 def read_descriptions(connection: Connection, known: Mapping[str, Metric] = METRICS) -> dict[str, MetricDescription]:
-    """Return descriptions by metric name, as `metric_descriptions`; of a stored metric, the latest description."""
+    """Return the same as `metric_descriptions`, over an open connection."""
     installed = {spec: describe(metric) for spec, metric in known.items()}
     stored = stored_descriptions(connection)
     return installed | {spec: description for spec, description in stored.items() if spec not in installed}
 
 
 def in_order(specs: Iterable[str]) -> tuple[str, ...]:
-    """Sort metrics as in `METRICS`, ignoring settings, then all others by name."""
+    """Sort metrics in the order of `METRICS` (settings are ignored); other metrics follow by name."""
     order = {spec: index for index, spec in enumerate(METRICS)}
     return tuple(sorted(set(specs), key=lambda spec: (order.get(spec.partition("(")[0], len(order)), spec)))
 
 
 def headline(specs: Sequence[str]) -> tuple[str, ...]:
-    """Choose up to 4 metrics of an evaluation where there is little space: default metrics, then the first others.
+    """Choose up to 4 metrics to show where space is short: default metrics first, metrics with `compat=True` last.
 
-    Those with `compat` come last. If the evaluation has only 5 metrics, all 5 are returned.
+    If there are only 5 metrics, all 5 are returned.
     """
     if len(specs) <= MAX_HEADLINE + 1:
         return tuple(specs)
-    usual = {metric.spec for metric in (*DEFAULT_METRICS, *DEFAULT_METRICS_BY_RULES)}
-    chosen = sorted(specs, key=lambda spec: (spec not in usual, "compat=True" in spec))[:MAX_HEADLINE]
+    defaults = {metric.spec for metric in (*DEFAULT_METRICS, *DEFAULT_METRICS_BY_RULES)}
+    chosen = sorted(specs, key=lambda spec: (spec not in defaults, "compat=True" in spec))[:MAX_HEADLINE]
     return tuple(spec for spec in specs if spec in chosen)
 
 
@@ -78,7 +78,10 @@ NEEDED = {"contexts": "passages", "reference_contexts": "gold passages"}
 def metric_groups(
     metrics: Iterable[MetricDescription], search: str = "", known: Mapping[str, Metric] = METRICS
 ) -> dict[str, tuple[MetricDescription, ...]]:
-    """Group the metrics that match every word of the search by category; of several settings of a metric, the first."""
+    """Group the metrics that match every word of the search by category.
+
+    A metric with several settings is listed once, with the first of them.
+    """
     words = search.casefold().split()
     first: dict[tuple[str, str], MetricDescription] = {}
     for metric in metrics:
@@ -121,7 +124,7 @@ def metric_needs(metric: MetricDescription, known: Mapping[str, Metric] = METRIC
 
 
 def metric_judge(metric: MetricDescription, known: Mapping[str, Metric] = METRICS) -> str:
-    """Return the judge that it needs: `a chat model`, `any judge`, `no judge`; empty if its code is not installed."""
+    """Return which judge a metric needs: `a chat model`, `any judge` or `no judge`; empty if it is not installed."""
     definition = metric_of(metric.spec, known)
     if definition is None:
         return ""
@@ -132,11 +135,11 @@ def metric_judge(metric: MetricDescription, known: Mapping[str, Metric] = METRIC
 
 
 def metric_range(metric: MetricDescription) -> str:
-    """Its range in words: `0 to 1`, `0 to no bound`."""
+    """Return a metric's range in words: `0 to 1`, `0 to no bound`."""
     low, high = ("no bound" if bound is None else f"{bound:g}" for bound in (metric.low, metric.high))
     return f"{low} to {high}"
 
 
 def metric_settings(metric: MetricDescription) -> str:
-    """Its settings in words: `k = not set (a whole number)`; empty if it has none."""
+    """Return a metric's settings in words: `k = not set (a whole number)`; empty if it has no settings."""
     return "; ".join(f"{setting.name} = {setting.default} ({setting.allowed})" for setting in metric.settings)

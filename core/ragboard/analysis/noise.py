@@ -22,7 +22,7 @@ __all__ = ["JudgeNoise", "judge_noise"]
 class JudgeNoise:
     """The difference of one metric between two evaluations of a run by the same judge.
 
-    The first is the evaluation that pages show, the other is the newest one with other settings.
+    The first is the evaluation that pages show, the other is the newest evaluation with other settings.
     """
 
     run: str
@@ -49,7 +49,7 @@ class JudgeNoise:
 def judge_noise(store: Store, run: RunRef) -> tuple[JudgeNoise, ...]:
     """Compare each metric shown for a run with the newest other evaluation by the same judge that has the metric.
 
-    Metrics that this judge evaluated only once are left out. A judge with unchanged settings continues its
+    Metrics that the judge evaluated only once are left out. Evaluating again with unchanged settings continues the same
     evaluation; a second evaluation needs another seed, other parameters, other prompts or another version.
     """
     with store.database.read() as connection:
@@ -101,7 +101,7 @@ def _bounds(metric: MetricDescription | None) -> tuple[float, float] | None:
 
 
 def _differences_in_words(shown: ScoredEvaluation, other: ScoredEvaluation) -> str:
-    """Return the parameters in which two evaluations differ; without any, the tasks that were judged differently."""
+    """Return the parameters that differ between two evaluations; if there are none, the tasks whose judges differ."""
     parameters = list(_parameter_changes(shown.parameters, other.parameters))
     if parameters:
         return "; ".join(parameters)

@@ -1,7 +1,7 @@
-"""Scores recomputed with annotators' labels in place of the judge's verdicts.
+"""Recompute scores with annotators' labels in place of the judge's verdicts.
 
-Annotators judge a statement against all passages together. So only metrics that use joint verdicts, such as
-`ragas.faithfulness`, are recomputed. Metrics that use verdicts on single passages or on the reference are not.
+Annotators judge a statement against all passages together. Therefore only metrics that use joint verdicts, such as
+`ragas.faithfulness`, are recomputed. Metrics that use verdicts against single passages or the reference are not.
 """
 
 from __future__ import annotations
@@ -27,17 +27,20 @@ from ragboard.store.queries.query import Connection
 from ragboard.store.queries.scores import Positions, scores_except
 from ragboard.store.queries.statements import JudgedStatement, answer_statements, judged_labels
 
-__all__ = ["OverruledVerdicts", "is_verdict_based", "overruled_verdicts", "recomputed"]
+__all__ = ["OverruledVerdicts", "is_verdict_based", "overruled_verdicts", "recompute_outcomes"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class OverruledVerdicts:
-    """How many of a run's verdicts annotators overruled, and the metrics recomputed with their labels."""
+    """How many of a run's verdicts annotators overruled, and the metrics recomputed with their labels.
+
+    A verdict is overruled if the latest label of its statement differs from it.
+    """
 
     labelled: int
     """Number of statements that have a label and a verdict."""
     overruled: int
-    """Number of labelled statements whose latest label differs from the verdict."""
+    """Number of these statements whose latest label differs from the verdict."""
     metrics: Mapping[str, MetricSummary]
     """The recomputed metrics; empty if no verdict was overruled."""
 
@@ -47,12 +50,12 @@ class OverruledVerdicts:
         return f"{self.overruled:,} overruled verdict{'' if self.overruled == 1 else 's'}"
 
 
-def recomputed(
+def recompute_outcomes(
     sample: Sample, statements: Sequence[JudgedStatement], *, refuses: bool | None, specs: Sequence[str]
 ) -> Mapping[str, Outcome]:
-    """Recompute the metrics of a sample that use joint verdicts, with its labels in place of overruled verdicts.
+    """Recompute the metrics `specs` that use only joint verdicts, with a sample's labels in place of its verdicts.
 
-    Empty if no verdict was overruled, or if a statement has neither a verdict nor a label.
+    Return the outcomes by metric. Empty if no verdict was overruled, or if a statement has neither verdict nor label.
     """
     if not any(statement.is_overruled for statement in statements):
         return {}
@@ -72,7 +75,7 @@ def recomputed(
 
 
 def overruled_verdicts(store: Store, run: RunSummary) -> OverruledVerdicts:
-    """Compare the labels of a run with its verdicts, and recompute its means where they differ."""
+    """Compare the labels of a run with the judge's verdicts, and recompute the means of the metrics that change."""
     judged = run.judged
     if judged is None:
         return OverruledVerdicts(labelled=0, overruled=0, metrics={})
@@ -162,7 +165,7 @@ def _recompute_sample(
 ) -> Mapping[str, Outcome]:
     ((_, sample),) = read_samples(connection, ref.run_id, position, position + 1)
     statements, refuses = answer_statements(connection, ref.evaluation_id, position)
-    return recomputed(sample, statements, refuses=refuses, specs=specs)
+    return recompute_outcomes(sample, statements, refuses=refuses, specs=specs)
 
 
 def is_verdict_based(spec: str) -> bool:

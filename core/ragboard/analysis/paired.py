@@ -1,4 +1,4 @@
-"""Pairs of samples of two runs: their values of each metric, and the difference over all pairs."""
+"""Pairs of samples of two runs: their values on each metric, and the difference over all pairs."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ __all__ = [
 _COST = re.compile("costs?|price|usd|tokens?|latency|duration|elapsed|(run)?time|secs?|seconds|millis(econds)?|ms")
 """Matches words in the names of columns that contain the cost, time or tokens of an answer."""
 _NOT_COST = re.compile("start(ed)?|end(ed)?|created|updated|date|max|min|limit|budget|id|per")
-"""Matches words in the names of columns that contain a date, a limit, an id or a rate instead."""
+"""Matches words in the names of columns that contain a date, a limit, an id or a rate; such a column is no cost."""
 
 Flags: TypeAlias = NDArray[np.bool_]
 
@@ -82,7 +82,10 @@ class Difference:
 
 
 def pair_runs(store: Store, a: RunRef, b: RunRef) -> PairedRuns:
-    """Pair the samples of two runs with equal id and question; the others by question and history, if unique."""
+    """Pair the samples of two runs that have the same id and question, then the others by question and history.
+
+    A question with its history must occur only once in each run.
+    """
     with store.database.read() as connection:
         return paired_runs(connection, a.run_id, b.run_id)
 
@@ -121,7 +124,7 @@ def cost_columns(connection: Connection, a: RunRef, b: RunRef, paired: PairedRun
 
 
 def grade_columns(connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns) -> dict[str, MetricColumn]:
-    """Return the grades that annotators gave in both run files, by dimension; several annotators count as their mean.
+    """Return annotators' grades that are in both run files, by dimension; several grades of an answer are averaged.
 
     Higher is better.
     """
@@ -134,7 +137,7 @@ def grade_columns(connection: Connection, a: RunRef, b: RunRef, paired: PairedRu
 
 
 def same_scores(columns: Mapping[str, MetricColumn]) -> dict[str, str]:
-    """Return the first metric with the same scores in every pair, which may be the metric itself, by metric."""
+    """Return, for each metric, the first metric with the same scores in every pair; it may be the metric itself."""
     first: dict[tuple[bytes, ...], str] = {}
     first_equal: dict[str, str] = {}
     for spec, column in columns.items():
@@ -181,7 +184,7 @@ def paired_refusals(
 
 
 def answers_with_statements(connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns) -> tuple[Flags, Flags]:
-    """Return which answers of A and of B contain a statement; a refusal that contains one refuses only in part."""
+    """Return which answers of A and of B contain a statement. A refusal with a statement refuses only in part."""
     stating_a, stating_b = (answer_sizes(connection, run.evaluation_id) for run in (a, b))
     return _at(stating_a, paired.a)[1], _at(stating_b, paired.b)[1]
 
@@ -189,7 +192,10 @@ def answers_with_statements(connection: Connection, a: RunRef, b: RunRef, paired
 def mean_statement_counts(
     connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns
 ) -> tuple[float, float] | tuple[None, None]:
-    """Return the mean number of statements per answer in A and in B, over pairs where both are known, else None."""
+    """Return the mean number of statements per answer in A and in B, over pairs where both numbers are known.
+
+    (None, None) if there are no such pairs.
+    """
     sizes_a, sizes_b = (answer_sizes(connection, run.evaluation_id) for run in (a, b))
     in_a, in_b, _ = _both(sizes_a, sizes_b, paired)
     return (float(in_a.mean()), float(in_b.mean())) if in_a.size else (None, None)
@@ -198,7 +204,10 @@ def mean_statement_counts(
 def passages_per_question(
     connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns
 ) -> tuple[float, float] | tuple[None, None]:
-    """Return the mean number of passages per question in A and in B, over pairs where both are known, else None."""
+    """Return the mean number of passages per question in A and in B, over pairs where both numbers are known.
+
+    (None, None) if there are no such pairs.
+    """
     in_a, in_b, _ = _both(passage_counts(connection, a.run_id), passage_counts(connection, b.run_id), paired)
     return (float(in_a.mean()), float(in_b.mean())) if in_a.size else (None, None)
 
@@ -218,7 +227,10 @@ def _at(scored: Scored, positions: Positions) -> tuple[FloatArray, Flags]:
 
 
 def pair_clusters(connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns) -> SampleClusters | None:
-    """Return the clusters of pairs whose samples depend on each other in either run; None if all are independent."""
+    """Return the cluster of each pair; None if all pairs are independent.
+
+    Two pairs are in one cluster if their samples are in one cluster in A or in B.
+    """
     sides = ((sample_clusters(connection, run.run_id), positions) for run, positions in ((a, paired.a), (b, paired.b)))
     clustered = [(clusters, positions) for clusters, positions in sides if clusters]
     connected = _connected_clusters([clusters.of[positions] for clusters, positions in clustered], paired.a.size)
@@ -282,6 +294,6 @@ def difference_of(
 
 
 def _with(column: MetricColumn, side: str, fill: float) -> FloatArray:
-    """Return one side's values over all judged pairs, with `fill` for the unscored."""
+    """Return one side's values over all pairs that were evaluated in both runs; `fill` replaces missing scores."""
     values = column.a if side == "a" else column.b
     return np.nan_to_num(values[column.judged], nan=fill)

@@ -1,4 +1,4 @@
-"""The paired samples of two runs, worst regressions first, and the report of one pair."""
+"""The paired samples of two runs, worst regressions first, and a report on one pair."""
 
 from __future__ import annotations
 
@@ -50,18 +50,18 @@ __all__ = [
 ChangeKind = Literal["broken", "still wrong", "added", "fixed", "dropped", "not judged", "kept"]
 
 SAME_CLAIM = 0.7
-"""Minimum Dice similarity, in [0, 1], of the content words of two statements with different verdicts to count as the
-same claim."""
+"""Two statements with different verdicts count as the same claim if the Dice similarity of their content words, in
+[0, 1], is at least this."""
 RECHUNKED = 0.5
-"""Minimum share, in [0, 1], of the shorter of two passages that the longer contains to count as the same text, chunked
-differently."""
+"""Two passages count as the same text, chunked differently, if the longer one contains at least this share of the
+shorter one."""
 
 _KINDS: tuple[ChangeKind, ...] = ("broken", "still wrong", "added", "fixed", "dropped", "not judged", "kept")
 
 
 @dataclass(frozen=True, kw_only=True)
 class PairRow:
-    """One question in both runs, with its scores on one metric."""
+    """One question in both runs, with its outcomes on one metric."""
 
     sample_a: str
     sample_b: str
@@ -73,7 +73,7 @@ class PairRow:
     change: Literal["better", "worse", "same", "differs", "unscored"]
     """differs: the metric has no better direction."""
     statements_a: int
-    """Number of statements in A's answer; 0 if none were extracted."""
+    """Number of statements in A's answer; 0 if it was not split into statements."""
     statements_b: int
 
 
@@ -85,7 +85,7 @@ class PairsPage:
     total: int
     """Number of pairs that the query selects, without its limit."""
     counts: dict[Which, int]
-    """Number of pairs for each filter: `worse`, `better` and so on."""
+    """Number of pairs that each value of `PairQuery.which` selects."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,9 +107,9 @@ class StatementChange:
     """A statement of one or both answers, and what changed."""
 
     kind: ChangeKind
-    """kept: supported in A and B; fixed: supported in B, not in A; broken: supported in A, not in B; still wrong:
-    supported in neither; not judged: a verdict is missing; dropped: the statement is only in A's answer; added: only in
-    B's."""
+    """kept: supported in A and B; fixed: supported only in B; broken: supported only in A; still wrong: supported in
+    neither; not judged: a verdict is missing; dropped: only A's answer has the statement; added: only B's answer has
+    it."""
     a: JudgedStatement | None
     b: JudgedStatement | None
     number_a: int | None
@@ -143,15 +143,16 @@ class PairReport:
     """Passages whose text only B retrieved."""
     lost: tuple[Passage, ...]
     rechunked_a: tuple[Passage, ...]
-    """Passages of A of which B retrieved at least half of the text, chunked differently."""
+    """Passages of A that B retrieved in different chunks: at least half of the text is the same."""
     rechunked_b: tuple[Passage, ...]
+    """Passages of B that A retrieved in different chunks."""
 
 
 def pair_rows(store: Store, a: RunRef, b: RunRef, paired: PairedRuns, query: PairQuery) -> PairsPage:
     """Return a page of pairs: largest losses first, then unchanged pairs, gains, and unscored pairs last.
 
-    Gains alone are sorted with the largest first. For a metric without a better direction, the largest changes are
-    first. Raises NotFoundError if the two evaluations do not share the metric.
+    If the query selects only gains, the largest gains are first. For a metric without a better direction, the largest
+    changes are first. Raises NotFoundError if the two evaluations do not share the metric.
     """
     a, b = comparable_refs(store, a, b)
     with store.database.read() as connection:
@@ -180,7 +181,7 @@ def pair_rows(store: Store, a: RunRef, b: RunRef, paired: PairedRuns, query: Pai
 
 
 def pairs_sql(store: Store, a: RunRef, b: RunRef, query: PairQuery) -> str:
-    """Return the SQL behind a page of pairs. Raises NotFoundError if the two evaluations do not share the metric."""
+    """Return the SQL query that selects a page of pairs. Raises NotFoundError if A and B do not share the metric."""
     a, b = comparable_refs(store, a, b)
     with store.database.read() as connection:
         return str(pairs_query(a, b, query, _direction(connection, a, b, query.metric)))
@@ -189,7 +190,7 @@ def pairs_sql(store: Store, a: RunRef, b: RunRef, query: PairQuery) -> str:
 def pair_position(
     store: Store, a: RunRef, b: RunRef, paired: PairedRuns, query: PairQuery, sample_id: str
 ) -> PairPosition:
-    """Find a sample of A in a query's result (ignoring its limit), and the samples before and after it.
+    """Find the position of A's sample in a query's result (ignoring its limit), and the samples before and after it.
 
     For a sample that the query filters out, the position is 0 and the next sample is the first. Raises NotFoundError if
     the two evaluations do not share the metric.
@@ -257,9 +258,10 @@ def pair_report(store: Store, a: RunRef, b: RunRef, paired: PairedRuns, sample_i
 
 
 def statement_changes(a: Sequence[JudgedStatement], b: Sequence[JudgedStatement]) -> tuple[StatementChange, ...]:
-    """Match the statements of two answers; return each match and each unmatched statement, regressions first.
+    """Match the statements of two answers, and return matched and unmatched statements, regressions first.
 
-    Statements with similar words match. If their verdicts differ, their content words must be similar, too.
+    Statements with similar words match. If one is supported and the other is not, their content words must be similar,
+    too.
     """
     alignment = align([statement.statement.text for statement in a], [statement.statement.text for statement in b])
     aligned = [pair for pair in alignment.aligned if _is_one_claim(pair, a[pair.a], b[pair.b])]
@@ -308,7 +310,7 @@ def _kind(a: JudgedStatement, b: JudgedStatement) -> ChangeKind:
 def _rechunked(
     passages: Sequence[Passage], others: Sequence[Passage]
 ) -> tuple[tuple[Passage, ...], tuple[Passage, ...]]:
-    """Split passages into those that are one of `others` chunked differently, and the rest."""
+    """Split passages into those with the same text as one of `others`, chunked differently, and the rest."""
     texts = [" ".join(passage.text.split()) for passage in others]
     rechunked, rest = list[Passage](), list[Passage]()
     for passage in passages:
@@ -321,7 +323,7 @@ def _rechunked(
 
 
 def _overlap(first: str, second: str) -> bool:
-    """Return whether `second` contains `first`, or begins with the end of `first`, at least half of the shorter one."""
+    """Return whether `second` contains `first`, or begins with its end: at least half of the shorter text."""
     if first in second:
         return bool(first)
     least = max(1, ceil(RECHUNKED * min(len(first), len(second))))

@@ -1,4 +1,4 @@
-"""Runs whose answers are the references: metrics that compare the answer with the reference say nothing of them."""
+"""Runs whose answers are the references. Metrics that compare answers with references say nothing about them."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ ANSWERS_ARE_REFERENCES: Final = "answers are references"
 """Shown in place of better or worse for metrics that compare the references of a run with themselves."""
 
 MIN_LENGTH = 40
-"""Minimum number of characters of an answer that is a copy if it equals its reference: short answers such as a name or
-a year can be equal because they are right."""
+"""An answer that equals its reference counts as a copy if it has at least this many characters. A shorter answer, such
+as a name or a year, can equal its reference because it is right."""
 MAX_SAMPLES = 200
-"""Number of samples of a run that are looked at: a page must not read all answers of a large run for this."""
+"""Maximum number of samples of a run to check: a page must not read all answers of a large run for this."""
 MIN_SHARE = 0.5
 """The answers of a run are the references if more than this share of its answers with a reference are copies."""
 
@@ -39,7 +39,7 @@ def runs_of_references(connection: Connection, run_ids: Sequence[str]) -> frozen
 
 
 def answer_is_reference(sample: Sample) -> bool:
-    """Return whether the answer is a copy of the reference: the same but for case and outer spaces, and long enough."""
+    """Return whether the answer is a copy of the reference, ignoring case and outer spaces; see `MIN_LENGTH`."""
     answer = (sample.answer or "").strip().lower()
     return len(answer) >= MIN_LENGTH and answer == (sample.reference or "").strip().lower()
 
@@ -50,5 +50,5 @@ def compares_with_reference(metric: MetricDescription | None) -> bool:
 
 
 def self_compared(whose: str) -> str:
-    """`B's answers are the references: the metric compares them with themselves`."""
+    """Return `B's answers are the references: the metric compares them with themselves`, for `whose` = `B's`."""
     return f"{whose} answers are the references: the metric compares them with themselves"

@@ -1,4 +1,4 @@
-"""Answered and refused questions, compared with whether the questions are answerable."""
+"""Compare which questions were answered or refused with which questions are answerable."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ __all__ = [
 
 Behaviour: TypeAlias = Literal["answered", "refused in part", "refused"]
 BEHAVIOURS: tuple[Behaviour, ...] = get_args(Behaviour)
-"""What an answer does. A partial refusal counts as answered, because it states something (as in MTRAG)."""
+"""What an answer does. `refused in part` counts as answered, because the answer states something (as in MTRAG)."""
 
 Source = Literal["labels", "file", "judge"]
-"""Who decides whether a question is answerable: human labels, the run file, or the judge, which looked for helpful
-sentences."""
+"""What decides whether a question is answerable: human labels, the run file, or a judge that looked for helpful
+sentences in the passages."""
 
 ANSWERABLE: tuple[Answerability, ...] = ("answerable", "partial")
-"""Questions that should be answered. Unanswerable ones should be refused; all others are left out of every rate."""
+"""Questions that should be answered. Unanswerable questions should be refused; other questions are in no rate."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,29 +87,29 @@ class RefusalReport:
 
     run: str
     judge: str
-    """The judge that says which answers refuse: `embedded (rule-based)`."""
+    """The judge that decided which answers refuse: `embedded (rule-based)`."""
     sources: Mapping[Source, int]
-    """Who says which questions can be answered: number of samples by source."""
+    """Number of samples by the source that decided whether their question is answerable."""
     counts: Mapping[Answerability, Mapping[Behaviour, int]]
-    """The table: number of samples by answerability and behaviour."""
+    """Number of samples by answerability and behaviour."""
     unknown: int
-    """Number of judged samples not known to be answerable or not; `counts` and `rates` leave them out."""
+    """Number of samples whose answer was judged but whose answerability is unknown; not in `counts` and `rates`."""
     rates: tuple[RefusalRate, ...]
     scores: Mapping[str, float | None]
-    """The grounded refusal scores of Trust-Score, by name; None where a denominator is 0."""
+    """The grounded refusal scores of Trust-Score, by name; a score is None if its denominator is 0."""
     wrong: tuple[RefusalSample, ...]
-    """The unanswerable questions that were answered, then the answerable ones that were refused."""
+    """The unanswerable questions that were answered, then the answerable questions that were refused."""
 
     @property
     def wrong_in_words(self) -> str:
-        """`6 answers are wrong about refusing: 4 answer an unanswerable question, 2 refuse an answerable one`."""
+        """`6 answers are wrong about refusing: 4 answer an unanswerable question, 2 refuse an answerable question`."""
         if not self.wrong:
-            return "Refusals: every unanswerable question refused, every answerable one answered"
+            return "Refusals: every unanswerable question was refused, every answerable question was answered"
         answered = sum(sample.answerability == "unanswerable" for sample in self.wrong)
         refused = len(self.wrong) - answered
         parts = [
             f"{answered:,} answer{'s' if answered == 1 else ''} an unanswerable question" if answered else "",
-            f"{refused:,} refuse{'s' if refused == 1 else ''} an answerable one" if refused else "",
+            f"{refused:,} refuse{'s' if refused == 1 else ''} an answerable question" if refused else "",
         ]
         questions = len({sample.question for sample in self.wrong})
         which = f" (to {questions:,} question{'' if questions == 1 else 's'})" if questions < len(self.wrong) else ""
@@ -118,7 +118,7 @@ class RefusalReport:
 
     @property
     def counted_as_answerable(self) -> str:
-        """Which other questions count as answerable: `Partial questions count as answerable.`; empty if none do."""
+        """Other kinds of questions that count as answerable: `Partial questions count as answerable.`; else empty."""
         others = [name for name in self.counts if name in ANSWERABLE and name != "answerable"]
         return f"{' and '.join(others).capitalize()} questions count as answerable." if others else ""
 
@@ -126,9 +126,9 @@ class RefusalReport:
 def refusal_report(store: Store, run: RunRef, *, source: Source | None = None, compat: bool = False) -> RefusalReport:
     """Count the answered and refused questions of a run's evaluation by whether they are answerable.
 
-    `source` decides whether a question is answerable; None: the human label of it, else the run file, and if neither
-    has this for any sample, the judge. `compat`: as in `refusal_scores`. Raises NotFoundError if no source knows it or
-    refusals were not judged, and SettingError for a value in the file that `answerability_of` cannot read.
+    `source`: what decides whether a question is answerable. None: its human label, else the run file; if no question of
+    the run has either, the judge. `compat`: as in `refusal_scores`. Raises NotFoundError if the source knows this of no
+    question or if refusals were not judged, SettingError if `answerability_of` cannot read a value in the file.
     """
     with store.database.read() as connection:
         rows = refusal_rows(connection, run.run_id, run.evaluation_id)
@@ -151,9 +151,9 @@ def refusal_report(store: Store, run: RunRef, *, source: Source | None = None, c
     }
     if not answerability:
         raise NotFoundError(
-            f"it is unknown which questions of {run.name} can be answered; label them (ragboard labels question"
+            f"it is unknown which questions of {run.name} can be answered. Label them (ragboard labels question"
             f" {run.name} SAMPLE unanswerable), add a column answerable (true or false) or answerability to the run"
-            f" file, or let the judge look for an answer in the passages: ragboard evaluate {run.name} --metrics"
+            f" file, or let a judge look for the answer in the passages: ragboard evaluate {run.name} --metrics"
             f" context_relevance"
         )
     covered = [row for row in rows if row.position in answerability]
@@ -198,10 +198,10 @@ def refusal_scores(
 ) -> dict[str, float | None]:
     """Compute the grounded refusal scores of Trust-Score from samples, in [0, 1]; higher is better.
 
-    The scores are precision, recall and F1 of refusing unanswerable questions, the same of answering answerable ones,
-    and the mean of the two F1 scores (`macro_f1`). A score is None if its denominator is 0; with `compat` it is 0, as
-    in the source, where a set without unanswerable questions reaches at most 0.5. Raises ValueError if the lengths of
-    `answerable` and `refused` differ.
+    The scores are precision, recall and F1 of refusing unanswerable questions, precision, recall and F1 of answering
+    answerable questions, and the mean of the two F1 scores (`macro_f1`). A score is None if its denominator is 0. With
+    `compat` it is 0, as in the source; then `macro_f1` is at most 0.5 for a set without unanswerable questions. Raises
+    ValueError if the lengths of `answerable` and `refused` differ.
 
     Source: Song et al. 2024 (Trust-Align), arXiv 2409.11242; declare-lab/trust-align, `metrics.py`.
     """
@@ -224,9 +224,9 @@ def refusal_scores(
 
 
 def stated_answerability(connection: Connection, run_id: str) -> dict[int, Answerability]:
-    """Return whether each question can be answered by human labels, else by the run file, by position.
+    """Return whether each question can be answered, by position: from its human label, else from the run file.
 
-    Empty if neither says so, or if the file has a value that `answerability_of` cannot read.
+    Empty if neither says anything, or if the file has a value that `answerability_of` cannot read.
     """
     stated: dict[int, Answerability] = {}
     for position, label, *columns in answerability_columns(connection, run_id):
@@ -242,9 +242,9 @@ def stated_answerability(connection: Connection, run_id: str) -> dict[int, Answe
 def answered_unanswerable(
     connection: Connection, run_id: str, evaluation_id: str | None, stated: Mapping[int, Answerability]
 ) -> dict[int, bool] | None:
-    """Return whether each question that `stated` calls unanswerable was answered instead of refused, by position.
+    """Return, by position, whether each question that is unanswerable by `stated` was answered instead of refused.
 
-    None if it was not judged which answers refuse.
+    None if refusals were not judged.
     """
     rows = refusal_rows(connection, run_id, evaluation_id)
     if not rows:
@@ -264,7 +264,7 @@ def _from_file(rows: Iterable[RefusalRow]) -> dict[int, Answerability]:
         try:
             value = _read(tuple(row.columns))
         except ValueError as error:
-            raise SettingError(f"sample {row.sample_id}: {error}; mend the run file and import it again") from None
+            raise SettingError(f"sample {row.sample_id}: {error}; fix the run file and import it again") from None
         if value is not None:
             answerability[row.position] = value
     return answerability

@@ -1,4 +1,4 @@
-"""Runs: the leaderboard, one run's summary, the cost of its evaluations and their failures."""
+"""Runs: the leaderboard, the summary of a run, and the cost and failures of its evaluations."""
 
 from __future__ import annotations
 
@@ -98,11 +98,11 @@ class TotalUsage:
 
 
 _UNNAMED = re.compile(r"([\d,]+ questions?) \([0-9a-f]{4}\)")
-"""Matches the name of a dataset that the user did not name, which ends with a part of its digest."""
+"""Matches the generated name of a dataset that the user did not name: `98 questions (a1b2)`."""
 
 
 def dataset_label(name: str, others: Iterable[str] = ()) -> str:
-    """Return the name of a dataset for pages: without the digest (`98 questions`), unless another one shares the rest.
+    """Return the name of a dataset for pages. A generated name is shortened to `98 questions` if that is unambiguous.
 
     `others`: the names of all datasets on the page.
     """
@@ -131,11 +131,11 @@ class RunSummary:
     file_scores: Mapping[str, MetricSummary]
     """Scores of another tool that the run file contains (`ragas-file.faithfulness`), not computed by ragboard."""
     labels: Mapping[Label, int]
-    """Number of answer statements by verdict against all passages together."""
+    """Number of statements in answers, by verdict against all passages together."""
     origins: Mapping[ClaimClass, int]
-    """Number of answer statements in each class of RAGChecker's six-way partition; empty if not all were judged."""
+    """Number of statements in answers, by class of RAGChecker's six-way partition; empty if a verdict is missing."""
     refusals: int | None
-    """Number of answers that refuse, completely or in part; None if that was not judged."""
+    """Number of answers that refuse, completely or in part; None if refusals were not judged."""
     usage: TotalUsage | None = None
     """Calls, tokens and cost of its evaluations; None if no model was called."""
     notes: str = ""
@@ -144,7 +144,7 @@ class RunSummary:
     """The clusters that intervals are computed with: `12 conversations`. Empty if samples are independent."""
 
     def other_judge_note(self, metric: str) -> str:
-        """Say who judged a metric that is from another evaluation than `judged`; empty if it is from that one."""
+        """Return the judge of a metric if it is not from the main evaluation `judged`; empty if it is."""
         summary = self.metrics.get(metric)
         judged = summary.judged if summary else None
         if judged is None or (self.judged and judged.evaluation_id == self.judged.evaluation_id):
@@ -183,10 +183,10 @@ class FailureKind:
 
 
 def leaderboard(store: Store, *, unscored: UnscoredPolicy = "excluded") -> tuple[RunSummary, ...]:
-    """Return every run with each of its metrics, newest run first.
+    """Return every run with all its metrics, newest run first.
 
-    A metric is taken from the newest complete evaluation that has it, else from the newest partial one. Scores from run
-    files are in `file_scores`. `unscored` says how samples without a score count in the means.
+    A metric is taken from the newest evaluation of all samples that has it, else from the newest evaluation of some
+    samples. Scores in run files are in `file_scores`. `unscored`: how samples without a score count in the means.
     """
     with store.database.read() as connection:
         return _summaries(connection, all_runs(connection), other_evaluations_by_run(connection), unscored)
@@ -198,9 +198,9 @@ def own_first(runs: Sequence[RunSummary]) -> tuple[RunSummary, ...]:
 
 
 def board_metrics(runs: Sequence[RunSummary]) -> tuple[str, ...]:
-    """Return the metrics that any of the runs was evaluated with, then the scores that their files brought.
+    """Return the metrics that at least one of the runs was evaluated with, then the scores in their files.
 
-    The order does not depend on which run has which metrics.
+    Sorted as by `in_order`.
     """
     ours = in_order(spec for run in runs for spec in run.metrics)
     from_files = in_order(spec for run in runs for spec in run.file_scores)
@@ -208,7 +208,7 @@ def board_metrics(runs: Sequence[RunSummary]) -> tuple[str, ...]:
 
 
 def different_judges_note(runs: Sequence[RunSummary]) -> str:
-    """Name the runs over the same questions that different judges evaluated; empty if there are none."""
+    """Warn about runs over the same questions that different judges evaluated; empty if there are none."""
     by_dataset: dict[str, dict[str, list[str]]] = {}
     for run in runs:
         if run.judged:
@@ -245,7 +245,7 @@ def store_tables(store: Store) -> tuple[StoreTable, ...]:
 
 
 def run_summary(store: Store, run: RunRef, *, unscored: UnscoredPolicy = "excluded") -> RunSummary:
-    """Return the summary of one run, from the evaluations in `run`. Raises NotFoundError if the run was deleted."""
+    """Return the summary of one run, with the evaluations of `run`. Raises NotFoundError if the run was deleted."""
     with store.database.read() as connection:
         summaries = _summaries(
             connection, run_row(connection, run), {run.run_id: dict(run.other_evaluations)}, unscored
@@ -256,14 +256,14 @@ def run_summary(store: Store, run: RunRef, *, unscored: UnscoredPolicy = "exclud
 
 
 def judge_identity(store: Store, run: RunRef) -> Mapping[str, str]:
-    """Return the identity of the judge (name, model, prompts, version) by type of task; empty if not evaluated."""
+    """Return the identity of the judge (name, model, prompts, version) by task type; empty if not evaluated."""
     with store.database.read() as connection:
         evaluations = read_evaluations(connection, "evaluation_id = ?", run.evaluation_id or "")
     return {task: str(judge) for evaluation in evaluations for task, judge in evaluation.identity.items()}
 
 
 def run_evaluations(store: Store, run_id: str) -> tuple[ListedEvaluation, ...]:
-    """Return the evaluations of a run, newest first, without those imported from its file."""
+    """Return the evaluations of a run, newest first, without the scores in its file."""
     with store.database.read() as connection:
         evaluations = read_evaluations(connection, "run_id = ? AND NOT imported", run_id)
         judged = judged_by(connection, [evaluation.id for evaluation in evaluations])
@@ -330,7 +330,7 @@ def _summaries(
     other_evaluations: Mapping[str, Mapping[str, str]],
     unscored: UnscoredPolicy,
 ) -> tuple[RunSummary, ...]:
-    """Summarise runs; `other_evaluations` has, by run id, the evaluation of each metric that the main one lacks."""
+    """Summarise runs. `other_evaluations`: {run id: {metric: evaluation}} for metrics not from the main evaluation."""
     others = {row.run_id: other_evaluations.get(row.run_id, {}) for row in rows}
     evaluations = [row.evaluation_id for row in rows if row.evaluation_id]
     other_ids = (evaluation for by_metric in others.values() for evaluation in by_metric.values())

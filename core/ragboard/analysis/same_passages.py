@@ -1,4 +1,4 @@
-"""Evidence from other runs: the same questions with the same passages, and more faithful answers."""
+"""Find a run that gave more faithful answers to the same questions from the same passages."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ FAITHFULNESS = "ragas.faithfulness"
 MAX_RUNS = 10
 """Maximum number of other runs compared, newest first."""
 MIN_SHARE = 0.5
-"""Minimum share of the run's samples that have the same passages in the other run, and a score in both."""
+"""Minimum share of the run's samples that have the same passages in both runs, and a score in both."""
 MIN_DIFFERENCE = 0.1
-"""Minimum difference in faithfulness that says something about the generator."""
+"""Minimum difference in faithfulness that counts as evidence about the generator."""
 ALPHA = 0.05
 """Significance level, after Holm's correction for the runs compared."""
 
@@ -35,24 +35,24 @@ class MoreFaithfulRun:
     samples: int
     """Number of samples of the diagnosed run."""
     pairs: PairedDifference
-    """Faithfulness of the other run minus that of this one, over the samples with the same passages."""
+    """Faithfulness of the other run minus faithfulness of the diagnosed run, over samples with the same passages."""
 
     def __str__(self) -> str:
         """`The generator is probably at fault: over all 60 answers, b reaches 0.91, this run 0.62 ...`."""
         pairs = self.pairs
         which = f"{pairs.n:,} of {self.samples:,} answers" if pairs.n < self.samples else f"all {pairs.n:,} answers"
         return (
-            f"The generator is probably at fault: over {which} (same passages, both scored), {self.run} reaches a"
-            f" faithfulness of {pairs.second:.2f}, this run {pairs.first:.2f} (difference {pairs.difference:+.2f},"
-            f" {ci_text(pairs.interval, '+.2f')})."
+            f"The generator is probably at fault: over {which} (scored in both runs, with the same passages),"
+            f" {self.run} reaches a faithfulness of {pairs.second:.2f}, this run {pairs.first:.2f}"
+            f" (difference {pairs.difference:+.2f}, {ci_text(pairs.interval, '+.2f')})."
         )
 
 
 def more_faithful_run(store: Store, run: RunRef, summary: RunSummary) -> MoreFaithfulRun | None:
-    """Return the run of the same dataset whose faithfulness exceeds this run's most, from the same passages.
+    """Return the most faithful run over the same questions, if it is significantly and much more faithful than `run`.
 
-    Only runs judged by the same judge count, and only samples with the same passages in both. None if no difference is
-    significant and large.
+    Only runs with the same judge are compared, and only over samples with the same passages in both runs. None if no
+    run is more faithful by at least `MIN_DIFFERENCE`.
     """
     others = [
         other
@@ -77,7 +77,7 @@ def more_faithful_run(store: Store, run: RunRef, summary: RunSummary) -> MoreFai
 
 
 def _difference(store: Store, run: RunRef, other: RunRef, samples: int) -> PairedDifference | None:
-    """Compare the faithfulness of two runs where the passages are the same; None if there are too few such samples."""
+    """Compare the faithfulness of two runs over samples with the same passages; None if these are too few."""
     first, second = comparable_refs(store, run, other)
     if first.evaluation_of(FAITHFULNESS) != run.evaluation_of(FAITHFULNESS):
         return None

@@ -1,4 +1,4 @@
-"""The samples of a run: pages, tables, the worst statements, and the report of one sample."""
+"""The samples of a run: pages of samples, tables for export, the worst statements, and a report on one sample."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from ragboard.analysis.metrics import in_order, read_descriptions
-from ragboard.analysis.overruled_verdicts import recomputed
+from ragboard.analysis.overruled_verdicts import recompute_outcomes
 from ragboard.analysis.runs import RunSummary
 from ragboard.analysis.thresholds import read_thresholds
 from ragboard.analysis.verdict_style import verdict_words
@@ -52,10 +52,10 @@ __all__ = [
 ]
 
 REWRITTEN_COLUMNS = ("rewritten_question", "standalone_question", "rewritten_query", "standalone_query")
-"""Columns of a run file with the question of a conversation, rewritten to be understood alone."""
+"""Columns of a run file that contain a rewritten question, which can be understood without the earlier turns."""
 
 RUN_FILE = "run file"
-"""The author of a rewritten question in the run file."""
+"""Named as the author of a rewritten question that the run file contains."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,9 +69,11 @@ class SampleRow:
     file_scores: Mapping[str, Outcome]
     """Scores of another tool, from the run file."""
     labels: Mapping[Label, int]
+    """Number of statements of the answer by the judge's joint verdict."""
     refuses: bool
+    """Whether the answer declines to answer, at least in part."""
     flips: tuple[int, int] | None = None
-    """Number of judgements whose draws differ, and of judgements drawn several times; None if none was."""
+    """(judgements whose draws differ, judgements drawn several times); None if every judgement was drawn once."""
 
     @property
     def flips_in_words(self) -> str:
@@ -89,7 +91,7 @@ class SamplePage:
 
 @dataclass(frozen=True, kw_only=True)
 class UnsupportedStatement:
-    """A statement that the passages do not support, and its sample."""
+    """An unsupported or contradicted statement, and its sample."""
 
     run: str
     sample_id: str
@@ -99,7 +101,7 @@ class UnsupportedStatement:
     text: str
     verdict: Verdict
     words: str
-    """The verdict in words; from a rule-based judge, with its certainty."""
+    """The verdict in words: `contradicted`, or `likely unsupported` from a rule-based judge."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,7 +118,7 @@ class SampleReport:
     file_scores: Mapping[str, Outcome]
     """Scores of another tool, from the run file."""
     statements: tuple[JudgedStatement, ...]
-    recounted: Mapping[str, Outcome]
+    recomputed: Mapping[str, Outcome]
     """The metrics recomputed with labels in place of overruled verdicts; empty if no verdict was overruled."""
     refuses: bool | None
     questions: tuple[GeneratedQuestion, ...]
@@ -127,11 +129,12 @@ class SampleReport:
     citations: tuple[SampleCitation, ...]
     """The citations of the answer; empty if they were not judged."""
     nuggets: tuple[SampleNugget, ...]
-    """The nuggets of the question, and whether the answer states them; empty if that was not judged."""
+    """The nuggets of the question, and whether the answer states them; empty if they were not judged."""
     rewritten: RewrittenQuestion | None
-    """The question rewritten to be understood without the earlier turns: in the run file, else by a judge."""
+    """The question, rewritten to be understood without the earlier turns, from the run file or a judge; None if it was
+    not rewritten."""
     judgements: tuple[Judgement, ...]
-    """Judgements other than verdicts on statements: useful passages, aspects, ratings, draws, entities."""
+    """Judgements other than verdicts on statements: useful passages, aspects, ratings, repeated replies, entities."""
     previous: str | None
     """Id of the previous sample of the run, or None."""
     following: str | None
@@ -145,7 +148,7 @@ class SampleReport:
             for judgement in self.judgements
             if judgement.about.startswith(PASSAGE_GRADE) and judgement.value is not None
         ]
-        first = min((judgement.about for judgement in graded), key=len, default="")  # of several draws
+        first = min((judgement.about for judgement in graded), key=len, default="")  # the first of several draws
         return {
             judgement.number: judgement.value
             for judgement in graded
@@ -183,7 +186,7 @@ def sample_rows(store: Store, run: RunRef, query: SampleQuery) -> SamplePage:
 
 
 def samples_sql(store: Store, run: RunRef, query: SampleQuery) -> str:
-    """Return the SQL behind a page of samples."""
+    """Return the SQL query that selects a page of samples."""
     with store.database.read() as connection:
         return str(_page(connection, run, query))
 
@@ -203,7 +206,7 @@ def _page(connection: Connection, run: RunRef, query: SampleQuery) -> Query:
 
 
 def _threshold(connection: Connection, query: SampleQuery) -> tuple[Literal["below", "above"], float] | None:
-    """Return the side that fails and the threshold of the query's column; None unless it filters by the threshold."""
+    """Return (side that fails, threshold) of the query's column; None if the query does not filter by threshold."""
     if query.only != "beyond":
         return None
     threshold = read_thresholds(connection, read_descriptions(connection)).get(query.column)
@@ -215,7 +218,7 @@ def _ordered(outcomes: Mapping[str, Outcome]) -> dict[str, Outcome]:
 
 
 def unsupported_statements(store: Store, runs: Sequence[RunSummary], *, limit: int) -> tuple[UnsupportedStatement, ...]:
-    """List the worst unsupported statements of these runs, one per question, in the order of `hallucinations`."""
+    """List the worst statements of these runs: one per question, in the order of `hallucinations`."""
     judged = {run.judged.evaluation_id: (run.name, run.judged.heuristic) for run in runs if run.judged}
     with store.database.read() as connection:
         worst = worst_statements(connection, list(judged), limit)
@@ -238,7 +241,7 @@ def unsupported_statements(store: Store, runs: Sequence[RunSummary], *, limit: i
 
 
 def _rewritten(connection: Connection, sample: Sample) -> RewrittenQuestion | None:
-    """Return the rewritten question from the run file, else from a judge; None if there is neither."""
+    """Return the rewritten question from the run file or, if it has none, from a judge; None if neither has one."""
     values = (sample.metadata.get(column) for column in REWRITTEN_COLUMNS)
     text = next((value.strip() for value in values if isinstance(value, str) and value.strip()), "")
     if text:
@@ -265,7 +268,7 @@ def sample_report(store: Store, run: RunRef, sample_id: str) -> SampleReport:
             scores=scores,
             file_scores=file_scores,
             statements=statements,
-            recounted=recomputed(sample, statements, refuses=refuses, specs=specs),
+            recomputed=recompute_outcomes(sample, statements, refuses=refuses, specs=specs),
             refuses=refuses,
             questions=generated_questions(connection, run.evaluation_of("ragas.answer_relevance"), position),
             chosen_sentences=tuple(

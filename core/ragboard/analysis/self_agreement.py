@@ -35,13 +35,13 @@ class DrawnMetric:
     """The name of the metric on pages."""
     draws: int
     samples: int
-    """Number of samples with a score in every draw; the figures below are over these."""
+    """Number of samples with a score in every draw; only these count in the next fields."""
     means: tuple[float, ...]
     """The mean of each draw; the first draw gives the scores that pages show."""
     changed: float | None
     """Share of samples whose draws do not all have the same score; None without samples."""
     spread: float | None
-    """Standard deviation between the draws of a sample's score: the root of the mean variance. None without samples."""
+    """Standard deviation between the draws of one sample (root of the mean variance). None without samples."""
 
     def __str__(self) -> str:
         """`Faithfulness, 3 draws: means 0.81, 0.80, 0.82; scores of 12% of 60 samples differ, SD 0.041`."""
@@ -63,7 +63,7 @@ class ReplyAgreement:
     items: int
     """Number of items (statements, nuggets, sentences, ...) judged in at least two draws."""
     flips: int
-    """Number of items whose replies are not all the same."""
+    """Number of items whose replies differ between draws."""
     agreement: float
     """The share of pairs of draws with the same reply, as a mean over items, in [0, 1]."""
     interval: Interval | NoInterval

@@ -1,4 +1,4 @@
-"""Thresholds: the minimum that a metric should reach, or the maximum if lower is better."""
+"""Thresholds: the minimum that a metric should reach, or the maximum that it should not exceed if lower is better."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ __all__ = [
 ]
 
 ThresholdStatus = Literal["met", "missed", "inconclusive"]
-"""met, missed: the whole 95% CI of the mean is on that side of the threshold; inconclusive: it contains the threshold,
-or there is none."""
+"""met: the whole 95% CI of the mean meets the threshold; missed: the whole CI misses it; inconclusive: the CI contains
+the threshold, or there is no CI."""
 
 STATUS_LABELS: dict[ThresholdStatus, str] = {"met": "✓ met", "missed": "✗ missed", "inconclusive": "≈ inconclusive"}
-"""Icon and word for each status."""
+"""The text for each status, with an icon."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Threshold:
-    """A threshold of a metric; a value equal to it meets it."""
+    """A threshold for a metric. A value equal to the threshold meets it."""
 
     metric: str
     value: float
     fail: Literal["below", "above"]
-    """The side that misses the threshold: below if higher is better, above if lower is."""
+    """The side that misses the threshold: below if higher is better, above if lower is better."""
 
     def __str__(self) -> str:
         """`at least 0.8`."""
@@ -49,15 +49,15 @@ class Threshold:
 
 @dataclass(frozen=True, kw_only=True)
 class ShareMeetingThreshold:
-    """The samples that meet a threshold."""
+    """How many samples meet a threshold."""
 
     threshold: Threshold
     good: int
-    """Number of samples that meet it."""
+    """Number of samples that meet the threshold."""
     n: int
-    """Number of scored samples; of all samples if the policy counts unscored ones."""
+    """Number of scored samples; of all evaluated samples if unscored samples count."""
     interval: Interval | NoInterval
-    """The 95% CI of the share of samples that meet it, in [0, 1]."""
+    """The 95% CI of the share of samples that meet the threshold, in [0, 1]."""
 
 
 def thresholds(store: Store) -> Mapping[str, Threshold]:
@@ -75,9 +75,10 @@ def read_thresholds(connection: Connection, metrics: Mapping[str, MetricDescript
 def set_threshold(
     store: Store, spec: str, value: float | None, known: Mapping[str, MetricDescription] | None = None
 ) -> Threshold | None:
-    """Set a metric's threshold, or remove it if `value` is None; `known` are the metrics, by default the store's.
+    """Set a metric's threshold and return it; the value None removes the threshold and returns None.
 
-    Raises SettingError for an unknown metric, a metric with neutral direction, and a value outside its range.
+    `known`: the descriptions of the metrics; None: installed metrics and those in the store. Raises SettingError for an
+    unknown metric, a metric without a better direction, and a value outside the metric's range.
     """
     metrics = metric_descriptions(store) if known is None else known
     if spec not in metrics:

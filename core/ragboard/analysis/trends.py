@@ -17,7 +17,7 @@ from ragboard.store import Store
 __all__ = ["MAX_TREND_RUNS", "Trend", "TrendPoint", "dataset_trend"]
 
 MAX_TREND_RUNS = 20
-"""Maximum number of runs of a trend; of more runs, only the newest are shown."""
+"""Maximum number of runs in a trend; if a dataset has more, only the newest are shown."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,10 +28,10 @@ class TrendPoint:
     summary: MetricSummary | None
     """The metric's mean with its 95% CI; None if the run was not evaluated with it."""
     previous: str
-    """The name of the last evaluated run before this one; empty for the first."""
+    """The name of the previous run that was evaluated with the metric; empty for the first such run."""
     difference: MetricComparison | None
-    """This run minus the previous one, over the questions that both answer; None for the first run, or if the two share
-    no scored question."""
+    """This run minus the previous run, over the questions that both answer; None for the first run, and if no question
+    is scored in both runs."""
 
     @property
     def mean_in_words(self) -> str:
@@ -57,11 +57,11 @@ class Trend:
 
     dataset: str
     metric: str
-    """Name of the metric; empty if no run is evaluated."""
+    """Full name of the metric; empty if no run is evaluated."""
     label: str
     """Its name on pages."""
     metrics: tuple[str, ...]
-    """The metrics that at least one run has."""
+    """The metrics that at least one run was evaluated with."""
     points: tuple[TrendPoint, ...]
     older: int
     """Number of older runs that are left out."""
@@ -70,9 +70,9 @@ class Trend:
 def dataset_trend(store: Store, dataset: str, metric: str = "") -> Trend:
     """Compute a metric's mean for each run of a dataset, and its difference from the run before.
 
-    `metric`: by default the first metric that all evaluated runs have, else the first of the newest run. Differences
-    are computed as by `compare_runs`: paired by question, and not tested if the judges differ. Raises NotFoundError if
-    no run has the metric, SettingError if its name is ambiguous.
+    `metric`: by default the first metric that all evaluated runs have or, if they share no metric, the first metric of
+    the newest run. `compare_runs` computes the differences: samples are paired by question, and metrics with different
+    judges are not tested. Raises NotFoundError if no run has the metric, SettingError if its name is ambiguous.
     """
     runs = sorted(
         (run for run in leaderboard(store) if run.dataset == dataset), key=lambda run: (run.imported, run.name)
@@ -90,7 +90,7 @@ def dataset_trend(store: Store, dataset: str, metric: str = "") -> Trend:
 
 
 def _default_metric(evaluated: Sequence[RunSummary]) -> str:
-    """Return the first metric that all runs have, else the first of the newest run; empty without runs."""
+    """Return the first metric that all runs have, else the first metric of the newest run; empty without runs."""
     if not evaluated:
         return ""
     specs = headline(tuple(evaluated[-1].metrics))

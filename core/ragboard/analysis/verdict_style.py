@@ -70,7 +70,7 @@ SINGLE_PASSAGE_STYLES: Mapping[Label, VerdictStyle] = MappingProxyType(
         "contradicted": VerdictStyle(icon="✕", word="contradicted by one passage", css="contradicted alone"),
     }
 )
-"""Styles for statements that were judged against each passage alone, but not against all passages together."""
+"""Styles for statements that were judged against each passage separately, but not against all passages together."""
 
 NOT_JUDGED = VerdictStyle(icon="\N{EN DASH}", word="not judged", css="unjudged")
 """The style of a statement without a verdict."""
@@ -92,9 +92,9 @@ LIKELY_FROM = 0.7
 
 
 def certainty(verdict: Verdict | None, *, rule_based: bool) -> Literal["", "likely", "possibly"]:
-    """Return how certain a rule-based verdict is, by its score, which is the probability of support, in [0, 1].
+    """Return how certain a rule-based verdict is, from its score: the probability, in [0, 1], of `supported`.
 
-    Contradictions are always likely. Empty for verdicts without a score and for judges that are not rule-based.
+    `contradicted` is always likely. Empty for verdicts without a score and for judges that are not rule-based.
     """
     if not rule_based or verdict is None or verdict.score is None:
         return ""
@@ -105,10 +105,7 @@ def certainty(verdict: Verdict | None, *, rule_based: bool) -> Literal["", "like
 
 
 def verdict_words(judged: JudgedStatement | Verdict, *, rule_based: bool) -> str:
-    """Return the verdict in words: `unsupported`.
-
-    From a rule-based judge, `likely unsupported` or `possibly unsupported`.
-    """
+    """Return the verdict in words: `unsupported`; from a rule-based judge, `likely` or `possibly unsupported`."""
     verdict = judged if isinstance(judged, Verdict) else judged.verdict
     word = style_of(judged).word if isinstance(judged, Verdict) else statement_style(judged).word
     return f"{certainty(verdict, rule_based=rule_based)} {word}".strip()
@@ -195,11 +192,14 @@ CSS_CLASSES_WORST_FIRST = (
 )
 """CSS classes of verdicts, worst first. Where statements overlap in a text, the worst class is drawn."""
 
-_JUDGED_SEPARATELY = "Judged against each passage on its own, not against all together."
+_JUDGED_SEPARATELY = "Judged against each passage separately, not against all together."
 
 
 def support_sentence(judged: JudgedStatement, ranks: Collection[int]) -> str:
-    """Say which passages support or contradict a statement; only passages in `ranks` are named."""
+    """Say which passages support or contradict a statement.
+
+    `ranks`: the passages of which evidence for a joint verdict may be named.
+    """
     if judged.verdict is None and judged.single:
         return _single_sentence(judged)
     verdict = judged.verdict
@@ -207,9 +207,9 @@ def support_sentence(judged: JudgedStatement, ranks: Collection[int]) -> str:
 
 
 def origin_words(judged: JudgedStatement) -> str:
-    """Say whether the reference has a statement too, if that was judged, and if only all passages together support it.
+    """Say whether the reference contains a statement, and whether the passages support it only together.
 
-    A claim that the passages support together can be supported by none of them alone.
+    Empty if this was not judged.
     """
     if judged.origin is None:
         return ""
@@ -219,16 +219,16 @@ def origin_words(judged: JudgedStatement) -> str:
     if judged.verdict is not None and judged.verdict.label == "supported":
         together = "The passages support it together, but none does alone."
         return f"{'Also in' if right else 'Not in'} the reference. {together}"
-    return "In the reference, though in no passage." if right else "Not in the reference either."
+    return "In the reference, but in no passage." if right else "Not in the reference either."
 
 
 _QUOTED = re.compile(r"'([^']+)'")
 
 
 def words_asked(reason: str, asked: Sequence[str]) -> str:
-    """Say which words of a reason that no passage has are in the question or earlier turns; empty if none is.
+    """Say which words of a judge's reason `... in no passage.` are in the question or in earlier turns.
 
-    `asked`: the question, then the texts of earlier turns.
+    `asked`: the question, then the texts of earlier turns. Empty if no word is, or if the reason is of another kind.
     """
     if not reason.endswith("in no passage."):
         return ""
@@ -244,7 +244,7 @@ def words_asked(reason: str, asked: Sequence[str]) -> str:
 
 
 def evidence_style(verdict: Verdict, mark: Evidence) -> VerdictStyle:
-    """Return the style of a piece of evidence: by its stance, or unsupported if it is only the nearest text."""
+    """Return the style of a piece of evidence: by its stance; for an unsupported statement, unsupported."""
     if verdict.label == "unsupported":
         return VERDICT_STYLES["unsupported"]
     return VERDICT_STYLES["supported" if mark.stance == "for" else "contradicted"]

@@ -13,10 +13,10 @@ __all__ = ["Change", "diff_note", "shared_words", "side_of", "word_diff"]
 ChangeKind = Literal["same", "gone", "new"]
 
 MIN_SHARED = 0.5
-"""Texts that share less than this share of their words are shown without marks, because most words would be marked."""
+"""Texts are shown without marks if they have less than this share of their words in common: most would be marked."""
 
 MAX_WORDS = 4000
-"""Longer texts are compared sentence by sentence, because comparing words would take too long."""
+"""Longer texts are compared by sentences, because a comparison by words would take too long."""
 
 _WORDS = re.compile(r"\S+\s*|\s+")
 _SENTENCES = re.compile(r"[^.!?\n]*[.!?\n]+\s*|[^.!?\n]+")
@@ -24,7 +24,7 @@ _SENTENCES = re.compile(r"[^.!?\n]*[.!?\n]+\s*|[^.!?\n]+")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Change:
-    """A run of words that are in both texts (`same`), only in the first (`gone`), or only in the second (`new`)."""
+    """Consecutive words that are in both texts (`same`), only in the first (`gone`), or only in the second (`new`)."""
 
     kind: ChangeKind
     text: str
@@ -57,7 +57,7 @@ def shared_words(changes: Iterable[Change]) -> float:
 
 
 def side_of(changes: Sequence[Change], side: Literal["A", "B"]) -> tuple[Change, ...]:
-    """Return the text of one side in pieces; a single piece `same` if the texts share less than half of their words."""
+    """Return the text of one side in pieces; as one `same` piece if the texts share less than half of their words."""
     other: ChangeKind = "new" if side == "A" else "gone"
     pieces = tuple(change for change in changes if change.kind != other)
     if not pieces or shared_words(changes) >= MIN_SHARED:
@@ -66,7 +66,7 @@ def side_of(changes: Sequence[Change], side: Literal["A", "B"]) -> tuple[Change,
 
 
 def diff_note(changes: Sequence[Change]) -> str:
-    """Explain the marks of `side_of`, or why there are none."""
+    """Explain the marks in `side_of`, or say why the text has none."""
     shared = shared_words(changes)
     if shared < MIN_SHARED:
         return f"The two texts share only {shared:.0%} of their words, so the differences are not marked."

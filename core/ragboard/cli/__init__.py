@@ -20,7 +20,7 @@ class CommandEntry(NamedTuple):
     """The module and summary of a command."""
 
     module: str
-    """Module of `ragboard.cli`, imported only when the command runs: `--help` does not wait for pandas."""
+    """Module in `ragboard.cli`. It is imported only when the command runs, so `--help` does not wait for pandas."""
     summary: str
 
 
@@ -43,7 +43,8 @@ SECTIONS: dict[str, dict[str, CommandEntry]] = {
         "show": CommandEntry("runs", "Show a run, or one sample with the verdict on every statement."),
         "hallucinations": CommandEntry("results", "List the statements that no passage supports, worst first."),
         "refusals": CommandEntry(
-            "results", "Count right and wrong refusals in a run, by whether the question can be answered."
+            "results",
+            "Count right and wrong refusals in a run: which questions can be answered, and which answers refuse.",
         ),
         "diagnose": CommandEntry(
             "results", "Find out whether the retriever or the generator is at fault, and what to try."
@@ -64,15 +65,15 @@ SECTIONS: dict[str, dict[str, CommandEntry]] = {
     },
     "Human labels": {
         "label": CommandEntry("labels", "Overrule or confirm the verdict on a statement."),
-        "labels": CommandEntry("labels", "Draw samples for annotation; export and import labels."),
+        "labels": CommandEntry("labels", "Choose random samples to label; export and import labels."),
         "nuggets": CommandEntry("datasets", "Write, approve and show nuggets: the facts that a good answer states."),
         "agree": CommandEntry("agreement", "Measure how well metrics and judges agree with human labels."),
         "judge-bench": CommandEntry(
-            "judge_bench", "Compare judges on labelled sets, with word overlap and length as baselines."
+            "judge_bench", "Compare judges on labelled data, with word overlap and length as baselines."
         ),
         "judge-report": CommandEntry("judge_report", "Replaced by `agree`."),
         "estimate": CommandEntry(
-            "estimates", "Estimate a run's mean from a few human labels and judge scores for every sample (PPI)."
+            "estimates", "Estimate a run's mean from a few human labels and a judge's scores of all samples (PPI)."
         ),
         "rank": CommandEntry("estimates", "Replaced by `estimate --from FILE`."),
         "simulate": CommandEntry("estimates", "Check a statistical method on simulated data with known truth."),
@@ -93,7 +94,7 @@ SECTIONS: dict[str, dict[str, CommandEntry]] = {
         ),
     },
 }
-"""The commands as the help lists them."""
+"""The commands by section, in the order of the help."""
 
 _COMMANDS = {name: entry for commands in SECTIONS.values() for name, entry in commands.items()}
 

@@ -42,7 +42,10 @@ __all__ = ["agree_with_people"]
     help="How ties count: broken at random, as 0.5, as wrong, or excluded.",
 )
 @click.option(
-    "--against", default="", metavar="NAME", help="Scorer that the others are tested against.  [default: the first]"
+    "--against",
+    default="",
+    metavar="NAME",
+    help="Scorer to compare the others with (McNemar test).  [default: the first]",
 )
 @click.option("--dimension", default="", help="Dimension of graded answers.  [default: the first]")
 @click.option("--at-least", type=Finite(), help="Lowest grade of a good answer.  [default: the middle of the scale]")
@@ -71,9 +74,9 @@ def agree_with_people(
 ) -> None:
     """Compare metrics and judges with the labels in FILE: pairs, graded answers or passages, or labelled statements.
 
-    The columns show which labels FILE has; `hf:OWNER/NAME` reads a dataset from the Hugging Face Hub. The tables
-    include trivial baselines (length, word overlap, a coin) and inter-annotator agreement. The result is saved; the
-    Agreement page of the dashboard shows it too.
+    The columns of FILE determine which labels are read; `hf:OWNER/NAME` reads a dataset from the Hugging Face Hub. The
+    tables include trivial baselines (length, word overlap, a coin) and inter-annotator agreement. The result is saved,
+    and the Agreement page of the dashboard shows it too.
 
     \b
     ragboard agree wikieval.jsonl
@@ -163,8 +166,8 @@ def _ties(found: PreferenceReport) -> str:
         "exclude": "excluded",
     }[found.policy]
     undecided = ", ".join(f"{one.undecided} {name}" for name, one in found.annotators.items() if one.undecided)
-    left = f"; excluded because annotators prefer neither: {undecided}" if undecided else ""
-    return f"ties: {text}{seed}{left}"
+    excluded = f"; excluded because annotators prefer neither: {undecided}" if undecided else ""
+    return f"ties: {text}{seed}{excluded}"
 
 
 def _cell(cell: PairCell | None) -> str:
@@ -228,11 +231,11 @@ def _correlations(found: Correlations | None) -> str:
 
 
 def _print_grades(found: GradeReport) -> None:
-    kept = found.stored
+    agreement = found.stored.agreement
     click.echo(
         plain(
             f"{found.graded:,} items in {found.clusters:,} clusters, {found.dimension} judged by"
-            f" {kept.agreement.judge}; annotators rated {found.good:,} of {found.graded:,} at least {found.at_least:g}"
+            f" {agreement.judge}; annotators rated {found.good:,} of {found.graded:,} at least {found.at_least:g}"
         )
     )
     rows = [_grade_row(line) for line in found.lines]

@@ -1,4 +1,4 @@
-"""Commands to compare two runs, check a run against thresholds, set thresholds, and judge two runs pair by pair."""
+"""Commands to compare two runs, check and set thresholds, and let a judge choose between two runs."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ EXIT_CODES: dict[GateVerdict, ExitCode] = {
 @click.option(
     "--metrics",
     "names",
-    help="Comma-separated metrics to print, and to evaluate files with; p values are adjusted for all metrics.",
+    help="Comma-separated metrics to print. Run files are evaluated with them. p values are adjusted for all metrics.",
 )
 @click.option(
     "--fail-if",
@@ -103,13 +103,13 @@ def compare(
 ) -> None:
     """Compare RUN_B with RUN_A, question by question; differences are B minus A.
 
-    A run can be a run file: it is evaluated with the given judge for this command only, and nothing is stored.
+    RUN_A and RUN_B can be run files: they are evaluated for this command only, and nothing is stored.
 
     With --fail-if, the exit code is 0 (pass) if the 95% CIs exclude all conditions, 1 (fail) if a 95% CI is entirely
     within a condition, and 4 (inconclusive) otherwise.
 
-    Each metric is compared with the newest judge setup that evaluated both runs. If there is none, the metric is not
-    compared and the exit code is 2.
+    For each metric, the newest judge setup that evaluated both runs is used. If no judge setup evaluated both runs, the
+    metric is not compared, and the exit code is 2.
 
     \b
     ragboard compare baseline rerank
@@ -150,7 +150,7 @@ def compare(
 @click.option("--max", "most", multiple=True, metavar="METRIC=NUMBER", help="Highest allowed mean; repeatable.")
 @click.option("--metrics", "names", help="Metrics to evaluate a file with.  [default: those of --min and --max]")
 @click.option(
-    "--junit", type=click.Path(path_type=Path, dir_okay=False), help="Also write a JUnit XML file, for a CI server."
+    "--junit", type=click.Path(path_type=Path, dir_okay=False), help="Also write the result as a JUnit XML file."
 )
 @unscored_option
 @run_file_options
@@ -169,9 +169,9 @@ def check(
     as_json: bool,
     markdown: bool,
 ) -> None:
-    """Check the 95% CIs of a RUN's means against --min and --max, or else against the stored thresholds.
+    """Check the 95% CIs of a RUN's means against --min and --max; without these, against the stored thresholds.
 
-    RUN can be a run file: it is evaluated with the given judge for this command only, and nothing is stored.
+    RUN can be a run file: it is evaluated for this command only, and nothing is stored.
 
     The exit code is 0 (pass) if every CI is entirely on the good side of its threshold, 1 (fail) if one is entirely on
     the bad side, and 4 (inconclusive) otherwise.
@@ -225,7 +225,7 @@ def _conditions(pairs: tuple[str, ...], fail: Literal["below", "above"]) -> list
 
 
 def _finite(text: str) -> float:
-    """Parse a number. Raises ValueError for NaN and infinity too."""
+    """Parse a number. Raises ValueError for invalid text, NaN and infinity."""
     value = float(text)
     if not math.isfinite(value):
         raise ValueError(text)
@@ -279,24 +279,25 @@ def _print_comparison(found: Comparison, shown: Sequence[MetricComparison], poin
         )
     cautions = [f"caution: {metric.caution}" for metric in shown if metric.caution and metric.p is not None]
     notes = [f"{metric.label}: {metric.note}" for metric in shown if metric.note]
-    sizes = [f"{metric.label}: {said}" for metric in shown if (said := detectable_in_words(metric, points))]
+    sizes = [f"{metric.label}: {text}" for metric in shown if (text := detectable_in_words(metric, points))]
     for line in (*cautions, *notes, *sizes):
         click.echo(one_line(line))
 
 
 def _pairing(found: Comparison) -> str:
     by_id = found.paired - found.by_question
-    said = [f"{found.paired:,} pairs: {found.by_question:,} by question text, {by_id:,} by sample id"]
-    for side, run, left in (("A", found.a, found.unpaired_a), ("B", found.b, found.unpaired_b)):
-        if left.only or left.ambiguous:
-            said.append(f"{run.name} ({side}): {_left(left)}")
-    return "; ".join(said)
+    parts = [f"{found.paired:,} pairs: {found.by_question:,} by question text, {by_id:,} by sample id"]
+    for side, run, unpaired in (("A", found.a, found.unpaired_a), ("B", found.b, found.unpaired_b)):
+        if unpaired.only or unpaired.ambiguous:
+            parts.append(f"{run.name} ({side}): {_unpaired(unpaired)}")
+    return "; ".join(parts)
 
 
-def _left(left: Unpaired) -> str:
-    more = ", ..." if left.only + left.ambiguous > len(left.ids) else ""
-    reasons = "; ".join(f"{count:,} {reason}" for reason, count in left.reasons.items())
-    return f"{left.only + left.ambiguous:,} unpaired: {reasons} ({', '.join(left.ids)}{more})"
+def _unpaired(unpaired: Unpaired) -> str:
+    count = unpaired.only + unpaired.ambiguous
+    more = ", ..." if count > len(unpaired.ids) else ""
+    reasons = "; ".join(f"{number:,} {reason}" for reason, number in unpaired.reasons.items())
+    return f"{count:,} unpaired: {reasons} ({', '.join(unpaired.ids)}{more})"
 
 
 def _row(metric: MetricComparison) -> list[str]:
@@ -350,8 +351,8 @@ def _given(value: object) -> str:
 def threshold(metric: str | None, value: float | None, remove: bool, store: Store, as_json: bool) -> None:
     """Set the threshold of a METRIC, or list all thresholds.
 
-    VALUE is the lowest good mean, or the highest if lower is better. The dashboard marks means by their thresholds,
-    and `ragboard check RUN` checks a run against all of them.
+    VALUE is the lowest good mean, or the highest good mean if lower is better. The dashboard marks means that miss
+    their thresholds, and `ragboard check RUN` checks a run against all thresholds.
 
     \b
     ragboard threshold
@@ -390,8 +391,8 @@ def threshold(metric: str | None, value: float | None, remove: bool, store: Stor
 def prefer(run_a: str, run_b: str, quality: Quality, judge_options: JudgeOptions, store: Store, as_json: bool) -> None:
     """Let a judge decide which of two runs answers each shared question better (GPT Ranking).
 
-    Every pair is judged in both orders. If the order changes the choice, neither run wins. The output says how often
-    the judge chose the first answer.
+    Every pair is judged in both orders. If the order changes the judge's choice, neither run wins this pair. The output
+    says how often the judge chose the answer that came first.
 
     \b
     ragboard prefer baseline rerank --quality answer_relevance --judge openai:gpt-4o-mini
@@ -404,7 +405,7 @@ def prefer(run_a: str, run_b: str, quality: Quality, judge_options: JudgeOptions
 
 
 def _print(found: Preferences) -> None:
-    asked = len(found.choices)
+    judged = len(found.choices)
     print_table(
         ["", "pairs"],
         [
@@ -415,7 +416,7 @@ def _print(found: Preferences) -> None:
         ],
     )
     click.echo(
-        f"{found.quality}, {asked} pairs in both orders; {one_line(found.run_a)} won {_share(found.share_a)} of the"
+        f"{found.quality}, {judged} pairs in both orders; {one_line(found.run_a)} won {_share(found.share_a)} of the"
         f" pairs with a winner; the judge chose the first answer {_share(found.first_chosen)} of the time"
     )
     unpaired = found.only_a + found.only_b + found.ambiguous
@@ -424,7 +425,7 @@ def _print(found: Preferences) -> None:
             f"not judged: {found.only_a} only in {one_line(found.run_a)},"
             f" {found.only_b} only in {one_line(found.run_b)},"
             f" {found.ambiguous} with several possible matches, {found.without_text} without answer or passages,"
-            f" {found.identical} the same in both"
+            f" {found.identical} identical in both"
         )
 
 

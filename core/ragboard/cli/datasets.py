@@ -43,8 +43,8 @@ MARKS = {"support": "●", "partial_support": "◐", "not_support": "○", "fail
 def datasets(dataset: str | None, metric: str, store: Store, as_json: bool) -> None:
     """List the datasets: the questions that runs share, with their references, nuggets and labels.
 
-    With a DATASET (its name, or the name of a run), show the mean of a metric in each run, oldest first, and how it
-    changed.
+    With a DATASET (its name, or the name of a run), show the mean of a metric in each run, oldest first, with the
+    difference from the previous run.
 
     \b
     ragboard datasets
@@ -86,7 +86,7 @@ def print_run_trend(trend: Trend) -> None:
     if not trend.metric:
         click.echo(f"no run of {one_line(trend.dataset)} is evaluated yet")
         return
-    older = f", without the {trend.older:,} older ones" if trend.older else ""
+    older = f", without {_runs(trend.older)} before these" if trend.older else ""
     click.echo(one_line(f"{trend.dataset}: {trend.label} of {_runs(len(trend.points))}, oldest first{older}"))
     for point in trend.points:
         judge = point.summary.judged if point.summary else None
@@ -117,7 +117,7 @@ def rewrite(
     store: Store,
     as_json: bool,
 ) -> None:
-    """Rewrite the follow-up questions of a DATASET with a chat model, to be clear without the earlier turns.
+    """Rewrite the follow-up questions of a DATASET with a chat model, so that they are clear without the earlier turns.
 
     DATASET is the name of a dataset or of one of its runs. The Sample page and `ragboard show RUN SAMPLE` show the
     rewritten question below the original. Judges and metrics do not use it: they read the conversation. If the command
@@ -131,9 +131,9 @@ def rewrite(
     if as_json:
         print_json(done)
     else:
-        kept = f"; {done.kept:,} already rewritten" if done.kept else ""
+        earlier = f"; {done.kept:,} already rewritten" if done.kept else ""
         alone = f"; {done.alone:,} without earlier turns" if done.alone else ""
-        click.echo(f"{_questions(done.questions)} rewritten, {done.calls:,} calls{kept}{alone}")
+        click.echo(f"{_questions(done.questions)} rewritten, {done.calls:,} calls{earlier}{alone}")
         for reason, count in done.failed.items():
             click.echo(f"  {_questions(count)} without a usable reply: {one_line(reason)}", err=True)
         if done.stopped:
@@ -170,7 +170,9 @@ def nuggets(context: click.Context) -> None:
 )
 @click.option("--again", is_flag=True, help="Also replace nuggets that nobody has approved.")
 @click.option(
-    "--compat", is_flag=True, help="Make AutoNuggetizer's calls: ten passages each, then ten importances each."
+    "--compat",
+    is_flag=True,
+    help="Make AutoNuggetizer's calls: ten passages per call, then the importance of ten nuggets per call.",
 )
 @judge_options
 @budget_options
@@ -207,8 +209,8 @@ def write(
     if as_json:
         print_json(written)
     else:
-        kept = f"; {written.kept:,} already had nuggets" if written.kept else ""
-        click.echo(f"{written.nuggets:,} nuggets for {_questions(written.questions)}, {written.calls:,} calls{kept}")
+        earlier = f"; {written.kept:,} already had nuggets" if written.kept else ""
+        click.echo(f"{written.nuggets:,} nuggets for {_questions(written.questions)}, {written.calls:,} calls{earlier}")
         if written.without_texts:
             what = "passages" if source == "passages" else "a reference"
             click.echo(f"  {_questions(written.without_texts)} without {what} to write from", err=True)
@@ -227,7 +229,7 @@ def write(
 @annotator_option
 @store_option
 def approve(dataset: str, annotator: str, store: Store) -> None:
-    """Approve all nuggets of a DATASET unchanged. To read and edit them first, use the Dataset page.
+    """Approve all nuggets of a DATASET unchanged. To edit nuggets before you approve them, use the Dataset page.
 
     \b
     ragboard nuggets approve bm25-k3
@@ -241,7 +243,9 @@ def approve(dataset: str, annotator: str, store: Store) -> None:
 
 @nuggets.command()
 @click.argument("dataset")
-@click.option("--missing", is_flag=True, help="Show only nuggets that some answer misses.")
+@click.option(
+    "--missing", is_flag=True, help="Show only nuggets that at least one run's answer does not state completely."
+)
 @store_option
 @as_json
 def show(dataset: str, missing: bool, store: Store, as_json: bool) -> None:

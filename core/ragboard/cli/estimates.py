@@ -42,7 +42,7 @@ design_option = click.option(
     help="Sampling design of the labelled samples.  [default: the `design` column]",
 )
 pool_option = click.option(
-    "--pool", is_flag=True, help="Correct the judge with the labels of all runs in the file, as ARES does."
+    "--pool", is_flag=True, help="Correct every run with the labels of all runs in the file, as ARES does."
 )
 order_option = click.option("--order", metavar="RUN,RUN,...", help="Known ranking to compare with, best first.")
 
@@ -54,14 +54,14 @@ order_option = click.option("--order", metavar="RUN,RUN,...", help="Known rankin
     "metrics",
     multiple=True,
     metavar="METRIC[=QUALITY]",
-    help="Metric that has the judge's scores; with --from, QUALITY names the labels to compare it with; repeatable with"
-    " --from.  [default: ragas.faithfulness; with --from by quality]",
+    help="Metric whose judge scores to use. With --from it is repeatable, and QUALITY names the labels for it."
+    "  [default: ragas.faithfulness; with --from, one metric for each labelled quality]",
 )
 @click.option(
     "--labels",
     "measured",
     type=click.Choice(get_args(LabelledQuantity)),
-    help="Labels in the store: verdicts on every statement, or grades in a quality.  [default: verdicts]",
+    help="Labels in the store to use: verdicts on statements, or grades of a quality.  [default: verdicts]",
 )
 @click.option(
     "--from",
@@ -73,7 +73,7 @@ order_option = click.option("--order", metavar="RUN,RUN,...", help="Known rankin
 @pool_option
 @order_option
 @click.option("--width", type=Finite(0, min_open=True), help="Print how many labels a 95% CI of this width needs.")
-@click.option("--raw", is_flag=True, help="Print bounds as computed, even outside the possible range.")
+@click.option("--raw", is_flag=True, help="Do not clip intervals to the possible range.")
 @store_option
 @as_json
 @markdown_option
@@ -264,7 +264,7 @@ def _row(one: SystemEstimate, placed: Ranked | None) -> list[str]:
 
 
 def _method(one: SystemEstimate) -> str:
-    """Return the method of the estimate."""
+    """Return the name of the method that gave the best estimate; `-` without an estimate."""
     best, means = one.best, one.means
     if means is None or isinstance(best, NoInterval):
         return "-"
@@ -276,7 +276,7 @@ def _ranks(placed: Ranked) -> str:
 
 
 def _notes(table: RankedRuns) -> Iterator[str]:
-    """Cautions, warnings and notes on the figures, one line each."""
+    """Yield the cautions, warnings and notes on the figures, one line each."""
     if table.report.caution:
         yield f"caution: {table.report.caution}"
     for one in table.report.systems:
@@ -289,7 +289,7 @@ def _notes(table: RankedRuns) -> Iterator[str]:
 
 
 def _why_no_ppi(one: SystemEstimate) -> str:
-    """Return why PPI does not use the judge; empty if it does."""
+    """Return the reason why there is no PPI estimate; empty if there is one."""
     return f"no PPI: {one.means.ppi.reason}" if one.means and isinstance(one.means.ppi, NoInterval) else ""
 
 
@@ -326,7 +326,9 @@ def simulate() -> None:
 def ranking(
     sensitivity: float, specificity: float, labels: int, items: int, repeats: int, seed: int, as_json: bool
 ) -> None:
-    """Rank nine systems with known success rates (70% to 90%) by a judge, by labels and by both, as in ARES.
+    """Simulate how well nine systems with known success rates (70% to 90%) are ranked, as in the ARES paper.
+
+    Compares the judge alone, labels alone, and both (PPI, PPI++).
 
     \b
     ragboard simulate ranking --labels 300 --sensitivity 0.85
@@ -350,7 +352,7 @@ def _print_simulation(found: RankingSimulation) -> None:
         f" judged, {found.labels:,} of them labelled; {found.repeats:,} repetitions, seed {found.seed}"
     )
     print_table(
-        ["", "Kendall's tau", "middle 95%", "CIs with the true rate"],
+        ["", "Kendall's tau", "middle 95% of simulations", "CIs that contain the true rate"],
         [
             [
                 method.name,

@@ -58,10 +58,10 @@ __all__ = [
 
 
 PLAN_SAMPLES = 100
-"""Number of samples to estimate the plan from; the actual cost is compared with this plan."""
+"""Number of samples from which the plan is estimated that the actual cost is later compared with."""
 
 MAX_FAILURES = 5
-"""Maximum number of kinds of failure to print."""
+"""Maximum number of kinds of failure that are printed."""
 
 
 @click.command()
@@ -73,14 +73,20 @@ MAX_FAILURES = 5
 @click.option(
     "--workers",
     type=click.IntRange(1),
-    help="Processes for the embedded judge; by default one per core for 1,000 samples or more.",
+    help="Number of processes for the embedded judge.  [default: one per core for 1,000 samples or more]",
 )
-@click.option("--ray", metavar="ADDRESS", help="Evaluate on a Ray cluster: auto, local, or its address.")
-@click.option("--shards", type=click.IntRange(1), help="Shards on the cluster; by default four per machine or core.")
+@click.option(
+    "--ray", metavar="ADDRESS", help="Evaluate on a Ray cluster: auto, local, or the address of its head node."
+)
+@click.option(
+    "--shards",
+    type=click.IntRange(1),
+    help="Number of shards on the cluster.  [default: four times the number that run at a time]",
+)
 @click.option(
     "--shard-folder",
     metavar="ADDRESS",
-    help="Folder that all machines of the cluster can reach, such as s3://bucket/folder; by default in the store.",
+    help="Folder that all machines of the cluster can write to, such as s3://bucket/folder.  [default: in the store]",
 )
 @no_cache_option
 @prices_option
@@ -106,8 +112,8 @@ def evaluate(
 ) -> None:
     """Evaluate a RUN in the store, or import a run file and evaluate it.
 
-    Judge replies are saved: run the same command to resume a stopped evaluation. If a limit stops it, the exit code is
-    3.
+    Judge replies are saved: run the same command to resume a stopped evaluation. If a limit stops the evaluation, the
+    exit code is 3.
 
     \b
     ragboard evaluate answers.jsonl --name rerank --config k=5
@@ -141,9 +147,7 @@ def evaluate(
     refs, report = resolve_or_import(store, places, reading)
     if report is not None and not as_json:
         print_report(report)
-    done = [
-        evaluate_with_bar(store, ref, named or _missing_defaults(store, ref, panel), panel, options) for ref in refs
-    ]
+    done = [evaluate_with_bar(store, ref, named or _default_metrics(store, ref, panel), panel, options) for ref in refs]
     _report_results(store, refs, done, as_json=as_json, report=report)
 
 
@@ -165,7 +169,7 @@ def retry(
     store: Store,
     as_json: bool,
 ) -> None:
-    """Retry the failed tasks of a RUN's evaluation, or of RUN@EVALUATION.
+    """Retry the failed tasks of a RUN's newest evaluation with failures, or of RUN@EVALUATION.
 
     Uses the same judges as before. Tasks with a valid reply are not sent again.
 
@@ -190,7 +194,7 @@ def retry(
 
 
 def print_judge_note(panel: Panel, judge_options: JudgeOptions, prices: Prices | None = None) -> None:
-    """Print what each judge does, and what leaves this machine."""
+    """Print what each judge does, and which texts are sent to a server."""
     if panel.note:
         click.echo(one_line(panel.note), err=True)
     if host := destination(judge_options):
@@ -211,8 +215,8 @@ def _batch_note(panel: Panel, prices: Prices) -> str:
     return one_line(f"sent in batches{cost}: replies can take up to 24 hours for each step of the evaluation")
 
 
-def _missing_defaults(store: Store, ref: RunRef, panel: Panel) -> tuple[Metric, ...]:
-    """Return the default metrics for a run. Leaves out, and names, metrics that the verdicts in its file score."""
+def _default_metrics(store: Store, ref: RunRef, panel: Panel) -> tuple[Metric, ...]:
+    """Return the default metrics, except those that are scored from the verdicts in the run's file; print these."""
     judged = judged_in_file(store, ref.run_id)
     left_out = [metric.spec for metric in default_metrics(panel) if metric.spec in judged]
     for spec in left_out:
@@ -235,7 +239,7 @@ def _earlier_judges(store: Store, ref: RunRef) -> JudgeOptions:
 def _report_results(
     store: Store, refs: list[RunRef], done: list[FinishedEvaluation], *, as_json: bool, report: Any = None
 ) -> None:
-    """Print scores, cost and failures; exit with STOPPED, or with ERROR if tasks failed and there is no score."""
+    """Print scores, cost and failures. Exit with STOPPED if a limit stopped an evaluation, with ERROR if all failed."""
     evaluated = [
         RunRef(run_id=ref.run_id, name=ref.name, evaluation_id=finished.evaluation.id)
         for ref, finished in zip(refs, done, strict=True)
@@ -262,7 +266,7 @@ def _report_results(
 
 
 def all_failed(finished: FinishedEvaluation, summary: RunSummary) -> bool:
-    """Return whether tasks failed and there is not a single score."""
+    """Return whether tasks failed and no sample has a score."""
     return finished.failed > 0 and not any(metric.scored for metric in summary.metrics.values())
 
 
@@ -277,9 +281,9 @@ def print_failures(run: str, kinds: Sequence[FailureKind]) -> None:
 
 
 def resolve_or_import(store: Store, places: Sequence[str], reading: dict[str, Any]) -> tuple[list[RunRef], Any]:
-    """Return the run with this name in the store, or import this file and return its runs and the import report.
+    """Return the run in the store that `places` names, or import the files and return their runs and the import report.
 
-    Several places are always files.
+    Several places are always files. The report is None if nothing was imported.
     """
     file = Path(places[0])
     if len(places) == 1 and places[0] != "-" and not is_address(places[0]):
@@ -289,7 +293,7 @@ def resolve_or_import(store: Store, places: Sequence[str], reading: dict[str, An
             if not file.exists() and not file.suffix:
                 raise
     added, report = add_file(store, places, **reading)
-    return [RunRef(run_id=kept.id, name=kept.name, evaluation_id=None) for kept in added], report
+    return [RunRef(run_id=run.id, name=run.name, evaluation_id=None) for run in added], report
 
 
 def evaluate_with_bar(
@@ -340,7 +344,7 @@ def _progress_text(progress: Progress) -> str:
 def _with_plan(
     store: Store, ref: RunRef, metrics: tuple[Metric, ...], panel: Panel, options: EvaluationOptions
 ) -> EvaluationOptions:
-    """Add the planned calls, tokens and cost of models to the options, as if there were no replies yet."""
+    """Return the options with the planned calls, tokens and cost of models, planned as if no task had a reply yet."""
     if not any(isinstance(judge, ModelJudge) for judge in panel.members):
         return options
     plan = plan_run(
@@ -385,7 +389,7 @@ def _embedded_verifies(finished: FinishedEvaluation) -> bool:
 
 
 def _billing_notes(finished: FinishedEvaluation) -> Iterator[str]:
-    """Notes on requests that may still be billed, and on an exceeded cost limit."""
+    """Yield notes on requests that may still be billed, and on an exceeded cost limit."""
     if finished.unanswered:
         most = f", up to ${finished.unanswered_cost:.2g}" if finished.unanswered_cost else ""
         yield f"{finished.unanswered} requests got no reply but may still be billed{most}"
@@ -415,11 +419,13 @@ PLAN_COLUMNS = (
 @prices_option
 @plugin_option
 @draws_option
-@click.option("--statements", type=click.IntRange(1), help="Statements per answer.  [default: estimated from its text]")
+@click.option(
+    "--statements", type=click.IntRange(1), help="Statements per answer.  [default: estimated from the answer]"
+)
 @click.option(
     "--reference-statements",
     type=click.IntRange(1),
-    help="Statements per reference.  [default: estimated from its text]",
+    help="Statements per reference.  [default: estimated from the reference]",
 )
 @click.option(
     "--characters-per-token", type=float, default=4.0, show_default=True, help="Characters per token of Latin text."
@@ -429,7 +435,7 @@ PLAN_COLUMNS = (
     type=click.IntRange(1),
     default=200,
     show_default=True,
-    help="Plan on this many random samples and extrapolate.",
+    help="Plan this many random samples and extrapolate.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed for --planned-on.")
 @reading_options
@@ -471,7 +477,7 @@ def plan(
         ref.name: plan_run(
             store,
             ref.run_id,
-            named or _missing_defaults(store, ref, panel),
+            named or _default_metrics(store, ref, panel),
             panel,
             replace(assumed, expected=expected),
             known=known,

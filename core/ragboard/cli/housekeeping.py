@@ -45,7 +45,7 @@ DAY_SECONDS = 86_400
 def cache(prune: bool, older_than: float | None, judge: str | None, store: Store, as_json: bool) -> None:
     """List or delete the cached model replies that evaluations share.
 
-    Every evaluation keeps its own copy in its journal, so pruning the cache loses no results.
+    Every evaluation also has its replies in its journal, so no results are lost if you prune the cache.
 
     \b
     ragboard cache
@@ -84,7 +84,7 @@ def _day(seconds: float) -> str:
 @plugin_option
 @as_json
 def metrics(names: tuple[str, ...], plugins: tuple[Path, ...], as_json: bool) -> None:
-    """List the metrics, or explain the metrics that a NAME or family selects.
+    """List the metrics, or describe the metrics that each NAME selects: a metric or a family.
 
     \b
     ragboard metrics
@@ -127,12 +127,12 @@ def _explained(metric: MetricDescription) -> str:
         **({"passages": MORE_PASSAGES[metric.more_passages]} if metric.more_passages else {}),
         "source": metric.paper,
     }
-    said = "\n".join(f"  {what:<13} {text}" for what, text in lines.items())
-    return plain(f"{metric.spec}: {metric.label}\n\n{metric.text}\n\n{said}")
+    facts = "\n".join(f"  {what:<13} {text}" for what, text in lines.items())
+    return plain(f"{metric.spec}: {metric.label}\n\n{metric.text}\n\n{facts}")
 
 
 CHECK_SECONDS = 20.0
-"""Time limit for reading the tables; writers wait until then."""
+"""Maximum seconds for reading the tables, because writers have to wait meanwhile."""
 REMEDY = (
     "Restore ragboard.duckdb from a backup, or move it away and import the runs again: judge replies are stored"
     " separately and are not requested again, but human labels are lost"
@@ -144,9 +144,11 @@ PACKAGES = ("ragboard", "duckdb", "streamlit", "plotly", "openai", "sentencex", 
 class CheckResult:
     """The result of one check."""
 
-    what: str
+    name: str
+    """What was checked: `store`."""
     ok: bool
-    said: str
+    detail: str
+    """The result in words."""
 
 
 @click.command()
@@ -164,44 +166,44 @@ def doctor(settings: SettingsFile, store: Store, as_json: bool) -> None:
     """
     checks = [*_versions(), _settings(settings), _store(store), _tables(store), *_optional()]
     if as_json:
-        print_json(checks)
+        print_json([{"what": check.name, "ok": check.ok, "said": check.detail} for check in checks])
     else:
         for check in checks:
-            click.echo(f"{'ok' if check.ok else 'WRONG':<6}{check.what}: {check.said}")
+            click.echo(f"{'ok' if check.ok else 'WRONG':<6}{check.name}: {check.detail}")
     if not all(check.ok for check in checks):
         raise SystemExit(ExitCode.ERROR)
 
 
 def _versions() -> Iterator[CheckResult]:
     yield CheckResult(
-        what="python", ok=sys.version_info >= (3, 11), said=f"{platform.python_version()} on {sys.platform}"
+        name="python", ok=sys.version_info >= (3, 11), detail=f"{platform.python_version()} on {sys.platform}"
     )
     for package in PACKAGES:
         try:
-            yield CheckResult(what=package, ok=True, said=version(package))
+            yield CheckResult(name=package, ok=True, detail=version(package))
         except PackageNotFoundError:
-            yield CheckResult(what=package, ok=False, said="missing; install ragboard again: pip install ragboard")
+            yield CheckResult(name=package, ok=False, detail="missing; install ragboard again: pip install ragboard")
 
 
 def _settings(settings: SettingsFile) -> CheckResult:
     path = settings.path
     return CheckResult(
-        what="settings file", ok=True, said=str(path) if path else "none (no ragboard.toml in this folder)"
+        name="settings file", ok=True, detail=str(path) if path else "none (no ragboard.toml in this folder)"
     )
 
 
 def _store(store: Store) -> CheckResult:
     try:
-        said = _counted(store)
+        counts = _counted(store)
     except RagboardError as error:
-        return CheckResult(what="store", ok=False, said=_error_text(error))
+        return CheckResult(name="store", ok=False, detail=_error_text(error))
     try:
         with store.database.write():
             pass
     except RagboardError as error:
         only = "readable but not writable; use `ragboard serve --read-only`"
-        return CheckResult(what="store", ok=False, said=f"{said}, {only} ({_error_text(error)})")
-    return CheckResult(what="store", ok=True, said=f"{said}, writable")
+        return CheckResult(name="store", ok=False, detail=f"{counts}, {only} ({_error_text(error)})")
+    return CheckResult(name="store", ok=True, detail=f"{counts}, writable")
 
 
 def _counted(store: Store) -> str:
@@ -224,12 +226,12 @@ def _tables(store: Store) -> CheckResult:
             except StoreError as error:
                 damaged[name] = _reason(error)
     except RagboardError as error:
-        return CheckResult(what="tables", ok=False, said=_error_text(error))
+        return CheckResult(name="tables", ok=False, detail=_error_text(error))
     if damaged:
         which = f"{len(damaged)} of {len(names)} are damaged ({', '.join(damaged)})"
-        return CheckResult(what="tables", ok=False, said=f"{which}: {next(iter(damaged.values()))}. {REMEDY}")
+        return CheckResult(name="tables", ok=False, detail=f"{which}: {next(iter(damaged.values()))}. {REMEDY}")
     rest = "" if read == len(names) else f"; {len(names) - read} not fully read within {CHECK_SECONDS:g} s"
-    return CheckResult(what="tables", ok=True, said=f"{read} read in full, nothing damaged{rest}")
+    return CheckResult(name="tables", ok=True, detail=f"{read} read in full, nothing damaged{rest}")
 
 
 def _names(store: Store) -> list[str]:
@@ -239,7 +241,7 @@ def _names(store: Store) -> list[str]:
 
 
 def _read_whole(store: Store, name: str, seconds: float) -> bool:
-    """Read every value of a table; False if time runs out. Raises StoreError if the table is damaged."""
+    """Read every value of a table. Return False if the time runs out. Raises StoreError if the table is damaged."""
     if seconds <= 0:
         return False
     with store.database.read() as connection:
@@ -268,9 +270,9 @@ def _reason(error: RagboardError) -> str:
 def _optional() -> Iterator[CheckResult]:
     local = find_spec("sentence_transformers") is not None
     yield CheckResult(
-        what="local models",
+        name="local models",
         ok=True,
-        said="installed" if local else "not installed (pip install 'ragboard[local]')",
+        detail="installed" if local else "not installed (pip install 'ragboard[local]')",
     )
     key = "set" if os.environ.get("OPENAI_API_KEY") else "not set (only judges on a server need one)"
-    yield CheckResult(what="OPENAI_API_KEY", ok=True, said=key)
+    yield CheckResult(name="OPENAI_API_KEY", ok=True, detail=key)

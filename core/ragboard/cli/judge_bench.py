@@ -96,8 +96,8 @@ def bench_judges(
 ) -> None:
     """Compare judges with human labels on one or more labelled sets, with word overlap and length as baselines.
 
-    DATA are files with labelled statements or sentences, or with answers and --label; `hf:OWNER/NAME` reads a dataset
-    from the Hugging Face Hub. Judge replies are saved: running the command again sends nothing twice.
+    DATA are files with labelled statements or sentences, or with graded answers (pass --label); `hf:OWNER/NAME` reads a
+    dataset from the Hugging Face Hub. Judge replies are saved: running the command again sends nothing twice.
 
     \b
     ragboard judge-bench statements.jsonl sentences.jsonl
@@ -137,7 +137,7 @@ def bench_judges(
 
 
 def _has_tables_section(path: Path) -> bool:
-    """Return whether the file has a section for the tables; if so, only the section is replaced."""
+    """Return whether the file has a section for the tables, so that only this section is replaced."""
     return path.suffix == ".md" and path.is_file() and bool(TABLES_SECTION.search(path.read_text(encoding="utf-8")))
 
 
@@ -214,7 +214,7 @@ def _tables(bench: JudgeBench) -> Iterator[Table]:
 
 
 def _by_set(bench: JudgeBench, mean_name: str = "") -> Iterator[tuple[str, BenchLine, BenchFigures]]:
-    """Yield each line on each set; if there are several sets, then also its mean, named `mean_name`."""
+    """Yield each judge's figures on each set; if there are several sets, also its means, with the name `mean_name`."""
     for one in bench.sets:
         yield from ((one.name, line, line.by_set[one.name]) for line in bench.lines if one.name in line.by_set)
     if len(bench.sets) > 1:

@@ -1,4 +1,4 @@
-"""`judge-report`: one judge on one labelled file, without a store."""
+"""`judge-report`: compare one judge with the labels of one file, without a store."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["report_judge"]
 )
 @click.option("--label", help="Column with a numeric grade of the answer, such as human.faithfulness.")
 @click.option("--at-least", type=Finite(), default=1.0, show_default=True, help="Lowest grade of a faithful answer.")
-@click.option("--cluster", help="Field that groups rows.  [default: question]")
+@click.option("--cluster", help="Column that groups rows.  [default: question]")
 @click.option("--seed", type=SEED_TYPE, default=0, show_default=True, help="Seed of the bootstrap CIs.")
 @as_json
 def report_judge(
@@ -37,7 +37,7 @@ def report_judge(
 ) -> None:
     """Compare a judge with the labels in FILE and with trivial baselines; use `ragboard agree` instead.
 
-    `judge-bench` compares several judges on several sets, and `agree` any metrics; both save their results.
+    `judge-bench` compares several judges on several files, `agree` compares metrics with labels. Both save the results.
 
     \b
     ragboard judge-report statements.jsonl

@@ -36,12 +36,12 @@ def judges(as_json: bool) -> None:
         ["--judge local:PRESET", "model", "size", "languages", "licence", "published by its authors"],
         [_row(one) for one in presets().values()],
     )
-    click.echo(f"local alone means local:{DEFAULT}; the authors of ragboard have not run these weights")
+    click.echo(f"local alone means local:{DEFAULT}; the authors of ragboard have not run these models")
 
 
 def _row(preset: Preset) -> list[str]:
     weights = "" if preset.download is None else f", {preset.download:g} GB"
-    refused = f" (not run: {preset.refused})" if preset.refused else ""
+    refused = f" (cannot be used: {preset.refused})" if preset.refused else ""
     return [
         preset.name,
         preset.model,

@@ -1,4 +1,4 @@
-"""Commands to label statements, and to draw, export and import labels."""
+"""Commands to label statements and questions, to choose random samples to label, and to export and import labels."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ annotator_option = click.option(
 @annotator_option
 @store_option
 def label(run: str, sample: str, statement: int, verdict: str, note: str, annotator: str, store: Store) -> None:
-    """Label a STATEMENT (by its number) of a SAMPLE with your VERDICT; `none` removes your label.
+    """Label a STATEMENT (a number) of a SAMPLE with your VERDICT; `none` removes your label.
 
-    The judge's verdict is kept, and scores are shown with and without your labels.
+    The judge's verdict does not change. Scores are shown with and without your labels.
 
     \b
     ragboard label bm25-k3 q10 1 unsupported --note 'the passage is about ships'
@@ -71,7 +71,7 @@ def label(run: str, sample: str, statement: int, verdict: str, note: str, annota
 @click.group()
 @click.pass_context
 def labels(context: click.Context) -> None:
-    """Draw samples to label; export and import human labels.
+    """Choose random samples to label; export and import human labels.
 
     \b
     ragboard labels draw bm25-k3 --size 150 --seed 7
@@ -90,12 +90,12 @@ def labels(context: click.Context) -> None:
     type=int,
     default=0,
     show_default=True,
-    help="Random seed. Later draws from the same run need the same seed.",
+    help="Random seed. To choose more samples of the same run later, pass the same seed.",
 )
 @store_option
 @as_json
 def draw(run: str, size: int, seed: int, store: Store, as_json: bool) -> None:
-    """Draw random samples of a RUN for the Annotate page; the draw is saved.
+    """Choose random samples of a RUN to label on the Annotate page. The choice is saved.
 
     \b
     ragboard labels draw bm25-k3 --size 150 --seed 7
@@ -170,8 +170,8 @@ def export_command(run: str | None, out: Path | None, questions: bool, force: bo
 def import_command(file: Path, design: SamplingDesign | None, annotator: str, store: Store, as_json: bool) -> None:
     """Import the labels in FILE: JSON Lines or an ARES TSV. Importing a file twice changes nothing.
 
-    Pass --design: a mean can be estimated only from a random sample of a run's answers. Rows without an annotator get
-    --annotator. A file with a column answerability and without answers has labels of questions.
+    Pass --design: a mean can be estimated only from a random sample of a run's answers. --annotator applies to rows
+    without an annotator. A file with a column `answerability` and no answers contains labels of questions.
 
     \b
     ragboard labels import labels.jsonl --design random

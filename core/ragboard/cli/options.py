@@ -93,7 +93,7 @@ prices_option = click.option(
     envvar="RAGBOARD_PRICES",
     show_envvar=True,
     callback=_read_prices,
-    help="TOML file with model prices; overrides the built-in list.",
+    help="TOML file with prices of models, which override the built-in prices.",
 )
 
 unscored_option = click.option(
@@ -101,8 +101,8 @@ unscored_option = click.option(
     type=click.Choice(get_args(UnscoredPolicy)),
     default="excluded",
     show_default=True,
-    help="How unscored samples count in means: excluded: not at all; zero: as 0, or as the worst value if lower is"
-    " better; bounds: the lowest and highest possible mean.",
+    help="How unscored samples count in means. excluded: not at all. zero: as 0, or as the worst value if lower is"
+    " better. bounds: show the lowest and the highest possible mean.",
 )
 
 force_option = click.option("--force", is_flag=True, help="Overwrite an existing file.")
@@ -124,13 +124,13 @@ metrics_option = click.option(
     "--metrics",
     "names",
     help="Comma-separated metrics or families, such as ragchecker,ragas.faithfulness.  [default: the RAGAS paper's"
-    " three]",
+    " three metrics]",
 )
 
 draws_option = click.option(
     "--draws",
     type=click.IntRange(1),
-    help="Ask chat models this many times for each judgement, to see how often their replies differ.",
+    help="Request each judgement from chat models this many times, to see how often the replies differ.",
 )
 
 _BUDGET = (
@@ -225,7 +225,7 @@ _JUDGE_OPTIONS = (
     click.option(
         "--examples",
         type=click.Path(path_type=Path, dir_okay=False),
-        help="ARES TSV with few-shot examples for chat models, for ARES metrics and `synth`.",
+        help="TSV file with ARES's columns: few-shot examples in prompts of ARES metrics and of `synth`.",
     ),
     click.option(
         "--base-url",
@@ -247,7 +247,7 @@ _JUDGE_OPTIONS = (
         metavar="REGEX",
         callback=lambda _context, _option, given: _patterns(given),
         help="Hide matches in texts sent to a model server; @FILE reads one pattern per line, @@PATTERN is a pattern"
-        " that starts with @; repeatable.",
+        " that starts with a single @; repeatable.",
     ),
     click.option(
         "--concurrency",
@@ -303,13 +303,13 @@ _BATCH_OPTIONS = (
         type=click.FloatRange(0, min_open=True),
         default=60.0,
         show_default=True,
-        help="Maximum seconds between two checks of a batch.",
+        help="Maximum number of seconds between two checks of a batch.",
     ),
 )
 
 
 def _patterns(given: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the regular expressions: `@FILE` has one per line, `@@PATTERN` stands for `@PATTERN`."""
+    """Return the regular expressions: the lines of the file for `@FILE`, and `@PATTERN` for `@@PATTERN`."""
     found: list[str] = []
     for one in given:
         if not one.startswith("@") or one.startswith("@@"):
@@ -329,7 +329,7 @@ def judge_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def batch_options(command: F) -> F:
-    """Add --batch and --batch-interval, above `judge_options`; the command gets them in its `JudgeOptions`."""
+    """Add --batch and --batch-interval. Above `judge_options`, the command gets them in its `JudgeOptions`."""
     for option in reversed(_BATCH_OPTIONS):
         command = option(command)
     return command
@@ -349,7 +349,10 @@ def _with_judge_options(command: Callable[..., Any], *options: Callable[..., Any
 
 
 def several_judges_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Like `judge_options`, with a repeatable --judge: the command gets a `JudgeOptions` per judge, `judge_setups`."""
+    """Add all judge options, with a repeatable --judge.
+
+    The command gets `judge_setups`: a `JudgeOptions` for each judge.
+    """
 
     def decorated(*, judge_options: JudgeOptions, judges: tuple[str, ...], **others: Any) -> Any:
         return command(
@@ -378,7 +381,7 @@ _map_option = click.option(
 )
 _sheet_option = click.option("--sheet", metavar="NAME", help="Sheet of an Excel file.  [default: the first]")
 _skip_bad_option = click.option(
-    "--skip-bad", is_flag=True, help="Skip and list invalid rows instead of refusing the file."
+    "--skip-bad", is_flag=True, help="Skip and list invalid rows, instead of rejecting the whole file."
 )
 
 _READING = (

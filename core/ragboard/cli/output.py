@@ -33,7 +33,7 @@ MARKS = {"supported": "✓", "unsupported": "?", "contradicted": "✕"}
 
 
 def print_json(value: Any) -> None:
-    """Print as indented JSON; dataclasses as objects, times as ISO 8601 UTC."""
+    """Print a value as indented JSON; dataclasses become objects, times ISO 8601 in UTC."""
     click.echo(json.dumps(value, default=_jsonable, indent=2, ensure_ascii=False, allow_nan=False))
 
 
@@ -55,7 +55,7 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def print_across(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print the table transposed, in parts that fit the width of the terminal."""
+    """Print the table with rows and columns exchanged, in parts that fit the width of the terminal."""
     room = get_terminal_size().columns - max(map(len, head))
     part: list[Sequence[str]] = []
     for row in rows:
@@ -73,7 +73,10 @@ def _print_transposed(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Non
 
 
 def show_summary(summary: MetricSummary | None, judge: str = "") -> str:
-    """`0.74 (0.67 to 0.80) 55/60`, with notes on unscored samples and the judge; without a mean, `unscored 0/60`."""
+    """Return a mean in words, with notes on unscored samples and the judge.
+
+    `0.74 (0.67 to 0.80) 55/60`, or `unscored 0/60` if no sample has a score.
+    """
     if summary is None:
         return "not evaluated"
     counted = f"{summary.scored}/{summary.total}"
@@ -88,7 +91,7 @@ def show_summary(summary: MetricSummary | None, judge: str = "") -> str:
 
 
 def show_outcome(outcome: Outcome) -> str:
-    """`0.57 (4 of 7 statements)`, or `unscored: refusal (the answer only refuses)`."""
+    """Return an outcome in words: `0.57 (4 of 7 statements)`, or `unscored: refusal (the answer only refuses)`."""
     if isinstance(outcome, Score):
         return f"{outcome.value:.2f} ({outcome.counted})"
     return f"unscored: {outcome.reason} ({outcome.detail})"

@@ -63,7 +63,7 @@ MAX_WRONG = 10
 REFUSAL_SOURCES = {
     "labels": "human labels",
     "file": "run file",
-    "judge": "judge, by whether a sentence of the passages helps",
+    "judge": "the judge, by whether a sentence of the passages helps to answer",
 }
 
 
@@ -73,7 +73,7 @@ REFUSAL_SOURCES = {
     "--from",
     "source",
     type=click.Choice(list(REFUSAL_SOURCES)),
-    help="Source of which questions can be answered.  [default: human labels, then the run file, else the judge]",
+    help="Where to read which questions can be answered.  [default: human labels, then the run file, else the judge]",
 )
 @click.option("--compat", is_flag=True, help="Score 0 instead of undefined if a denominator is 0, as Trust-Score does.")
 @store_option
@@ -81,7 +81,7 @@ REFUSAL_SOURCES = {
 def refusals(
     run: str, source: Literal["labels", "file", "judge"] | None, compat: bool, store: Store, as_json: bool
 ) -> None:
-    """Count right and wrong refusals in a RUN: answered and refused questions, by whether they can be answered.
+    """Count right and wrong refusals in a RUN: which questions can be answered, and which answers refuse.
 
     \b
     ragboard refusals bm25-k3
@@ -94,11 +94,11 @@ def refusals(
         return
     click.echo(one_line(f"{report.run}: refusals according to {report.judge}"))
     sources = ", ".join(f"{REFUSAL_SOURCES[name]} ({count:,})" for name, count in report.sources.items())
-    click.echo(f"answerable questions according to: {sources}")
+    click.echo(f"answerability from: {sources}")
     rows = [[name, *(f"{count:,}" for count in row.values())] for name, row in report.counts.items()]
     print_table(["question", *BEHAVIOURS], rows)
     if report.unknown:
-        click.echo(f"{report.unknown:,} not counted: unknown whether the question can be answered")
+        click.echo(f"{report.unknown:,} not counted: it is unknown whether the question can be answered")
     for rate in report.rates:
         click.echo(str(rate))
     for name, value in report.scores.items():
@@ -213,7 +213,7 @@ def _print_more_hint(shown: int, total: int) -> None:
 def diagnose_run(run: str, store: Store, as_json: bool) -> None:
     """Find out whether the retriever or the generator of a RUN is at fault, where answers fail, and what to try.
 
-    A rule flags the run only if the whole 95% CI of its figure is beyond its threshold.
+    A rule applies only if the whole 95% CI of its figure is beyond its threshold.
 
     \b
     ragboard diagnose my-run
@@ -242,7 +242,7 @@ JSON_KEYS = {
     "unsupported": "loose",
     "weak_groups": "topics",
 }
-"""Keys of `diagnose --json` that differ from the names in Python: scripts read them."""
+"""Keys of `diagnose --json` that differ from the names in Python. They do not change, because scripts read them."""
 
 
 def diagnosis_json(found: Diagnosis) -> Any:
@@ -272,8 +272,8 @@ def _print_findings(found: Diagnosis) -> None:
 
 
 def _print_finding(one: Finding) -> None:
-    said = " ".join(filter(None, (one.sentence, one.evidence, one.hint_reason)))
-    click.echo("\n" + one_line(f"{one.component}: {said}"))
+    text = " ".join(filter(None, (one.sentence, one.evidence, one.hint_reason)))
+    click.echo("\n" + one_line(f"{one.component}: {text}"))
     click.echo(one_line(f"  {one.figure}"))
     click.echo(one_line(f"  {one.advice}"))
     for sample in one.samples:
@@ -362,7 +362,7 @@ def _report(store: Store, runs: list[RunRef], samples: int | None, metric: str |
 @click.argument("runs", nargs=-1, metavar="[RUN]...")
 @click.option("--what", type=click.Choice(tuple(TABLES)), default="samples", show_default=True, help="Table to write.")
 @click.option(
-    "--format", "kind", type=click.Choice(FORMATS), help="File format.  [default: by the extension of OUT, or csv]"
+    "--format", "kind", type=click.Choice(FORMATS), help="File format.  [default: by the file extension, or csv]"
 )
 @click.option(
     "-o",
@@ -384,7 +384,8 @@ def export(
 ) -> None:
     """Export a table of RUNs to a file.
 
-    --what samples or statements needs one run, comparison or pairs two runs, runs any number, and metrics none.
+    --what samples and --what statements need one run, comparison and pairs need two, and metrics needs no run. runs
+    takes any number of runs.
 
     The formats ragchecker, ragas and deepeval write one run for these tools. langfuse, langsmith, mlflow and phoenix
     write one line per score, for the traces that the run was imported from.
@@ -409,7 +410,7 @@ def export(
 def push(target: str, runs: tuple[str, ...], public: bool, store: Store) -> None:
     """Upload the RUNs, or all runs, to a dataset on the Hugging Face Hub.
 
-    The dataset has the samples with scores and the statements with verdicts. Questions, passages and answers are
+    The dataset contains the samples with scores and the statements with verdicts. Questions, passages and answers are
     uploaded unchanged. The token comes from `hf auth login` or HF_TOKEN.
 
     \b
@@ -422,7 +423,7 @@ def push(target: str, runs: tuple[str, ...], public: bool, store: Store) -> None
 
 
 MAX_CELL_CHARACTERS = 80
-"""Longer texts are truncated in tables on the terminal."""
+"""Maximum characters of a cell in a table on the terminal; longer texts are truncated."""
 
 
 @click.command()
@@ -431,7 +432,7 @@ MAX_CELL_CHARACTERS = 80
     "--format",
     "kind",
     type=click.Choice(["table", *TABLE_FORMATS]),
-    help="Output format.  [default: by the extension of OUT, or a table]",
+    help="Output format.  [default: by the file extension, or a table]",
 )
 @click.option(
     "-o", "--out", type=click.Path(path_type=Path, dir_okay=False), help="File to write.  [default: standard output]"
@@ -443,7 +444,8 @@ MAX_CELL_CHARACTERS = 80
 def query(sql: str, kind: str | None, out: Path | None, force: bool, rows: int, seconds: float, store: Store) -> None:
     """Query the store with one SELECT in DuckDB SQL; `-` reads it from standard input.
 
-    A query cannot change the store or read files. `SHOW TABLES` lists the tables, `DESCRIBE runs` the columns of one.
+    A query cannot change the store or read files. `SHOW TABLES` lists the tables, `DESCRIBE runs` the columns of
+    `runs`.
 
     \b
     ragboard query "SELECT run, verdict, count(*) FROM statement_verdicts WHERE shown GROUP BY ALL"

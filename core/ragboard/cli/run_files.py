@@ -1,4 +1,4 @@
-"""Runs given as files, evaluated in a temporary store for one command."""
+"""Run files on the command line, evaluated in a temporary store for one command."""
 
 from __future__ import annotations
 
@@ -64,11 +64,11 @@ class RunFiles:
         *,
         defaults: bool,
     ) -> tuple[Store, list[RunRef]]:
-        """Return a store with these runs, and the runs: `store`, or a temporary store if a run is given as a file.
+        """Return a store that contains these runs, and the runs. With a run file, the store is a temporary one.
 
-        A file is evaluated with the metrics that `metrics` names. If it is None, these are the metrics of the
-        conditions, and also the default metrics if there are no conditions or `defaults` is set. Ends the command if an
-        evaluation is stopped or has no score.
+        A run file is evaluated with the metrics that `metrics` names. If `metrics` is None, it is evaluated with the
+        metrics of the conditions. The default metrics are added if there are no conditions or `defaults` is set. Ends
+        the command if an evaluation is stopped or gives no score.
         """
         files = [run for run in runs if _is_file(store, run)]
         if not files:
@@ -80,23 +80,23 @@ class RunFiles:
             chosen = metrics_named(split_names(metrics), known)
         else:
             named = gate_metrics([condition.metric for condition in conditions], panel, known)
-            usual = default_metrics(panel) if defaults or not named else ()
-            chosen = tuple({metric.spec: metric for metric in (*usual, *named)}.values())
+            added = default_metrics(panel) if defaults or not named else ()
+            chosen = tuple({metric.spec: metric for metric in (*added, *named)}.values())
         print_judge_note(panel, self.judge_options)
         options = EvaluationOptions(prices=self.prices, known=known, judge_options=self.judge_options, **self.limits)
-        kept = temporary_store()
+        temporary = temporary_store()
         refs: list[RunRef] = []
         for run in runs:
+            names = [ref.name for ref in refs]
             if run in files:
-                added = self._add(kept, run, [ref.name for ref in refs])
-                refs.append(_evaluate(kept, added, chosen, panel, options))
+                refs.append(_evaluate(temporary, self._import(temporary, run, names), chosen, panel, options))
             else:
                 ref = store.resolve(run)
-                refs.append(kept.copy_run(store, ref, name=_free_name(ref.name, [ref.name for ref in refs])))
-        _copy_thresholds(store, kept, chosen)
-        return kept, refs
+                refs.append(temporary.copy_run(store, ref, name=_free_name(ref.name, names)))
+        _copy_thresholds(store, temporary, chosen)
+        return temporary, refs
 
-    def _add(self, store: Store, file: str, taken: Sequence[str]) -> RunRef:
+    def _import(self, store: Store, file: str, taken: Sequence[str]) -> RunRef:
         result = read_runs(
             sys.stdin.buffer if file == "-" else file,
             mapping=mapping_of(self.maps),
@@ -121,13 +121,13 @@ class RunFiles:
         ]
         if given:
             raise SettingError(
-                f"{', '.join(given)}: only for run files, but {' and '.join(dict.fromkeys(runs))}"
+                f"{', '.join(given)} can be used only with run files, but {' and '.join(dict.fromkeys(runs))}"
                 f" {'is' if len(set(runs)) == 1 else 'are'} in the store; to evaluate again, use ragboard evaluate"
             )
 
 
 def run_file_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options for runs given as files; the command gets them as one argument, `files: RunFiles`."""
+    """Add the options for run files; the command gets them as one argument, `files: RunFiles`."""
 
     @wraps(command)
     def with_files(**given: Any) -> Any:
@@ -141,7 +141,7 @@ def run_file_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _is_file(store: Store, run: str) -> bool:
-    """Return whether this is a run file and not the name of a run in the store. No store is created."""
+    """Return whether `run` is a run file and not the name of a run in the store. Does not create the store."""
     if run == "-" or is_address(run):
         return True
     if store.database.path.exists():

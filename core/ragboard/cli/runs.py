@@ -65,10 +65,11 @@ __all__ = ["add_file", "import_runs", "print_report", "rename", "rm", "runs", "s
 
 
 MAX_METRIC_COLUMNS = 6
-"""With more metrics than this, the leaderboard has a line for each metric and a column for each run."""
+"""Maximum number of metrics for which the leaderboard has a row for each run; with more, it has a row for each
+metric."""
 
 MAX_LISTED_ROWS = 5
-"""Maximum number of rows of each kind that the import report prints."""
+"""Maximum number of skipped rows, and of renamed ids, that are printed from the import report."""
 
 
 def add_file(
@@ -86,9 +87,9 @@ def add_file(
     sheet: str | None,
     tags: tuple[str, ...],
 ) -> tuple[tuple[AddedRun, ...], ImportReport]:
-    """Add the runs of a file, of standard input (`-`) or of several parts to the store."""
+    """Add the runs of a file, of standard input (`-`) or of a file in several parts to the store."""
     if as_one and name:
-        raise click.UsageError("--as-one NAME names the run; leave out --name")
+        raise click.UsageError("--as-one NAME already names the run; leave out --name")
     if len(files) > 1 and not as_one:
         raise click.UsageError(
             f"got {len(files)} files. To read them as parts of one run, add --as-one NAME; to make each a run, import"
@@ -218,7 +219,11 @@ def _judge(run: RunSummary) -> str:
 @click.command()
 @click.argument("run")
 @click.argument("sample", required=False)
-@click.option("--by", metavar="COLUMN", help="Show means by a column of the run file, or by turn of the conversation.")
+@click.option(
+    "--by",
+    metavar="COLUMN",
+    help="Show the means for each value of a column of the run file, or for each `turn` of conversations.",
+)
 @click.option("--calls", is_flag=True, help="With a SAMPLE: show prompts, raw replies, tokens and cost.")
 @plugin_option
 @unscored_option
@@ -277,7 +282,7 @@ def show(
 def _groups(
     store: Store, ref: RunRef, summary: RunSummary, by: str, unscored: UnscoredPolicy
 ) -> dict[str, tuple[Group, ...]]:
-    """Return the means of each metric by a column. Raises SettingError if the run cannot be grouped by it."""
+    """Return the means of each metric by the values of a column. Raises SettingError if it has no categories."""
     categories = {category.removeprefix("metadata."): category for category in columns(store, ref).categories}
     if by not in categories:
         known = f"use {' or '.join(categories)}" if categories else "its file has no categorical column"
@@ -324,14 +329,14 @@ def _print_sample(report: SampleReport) -> None:
         click.echo(one_line(f"  rewritten ({report.rewritten.author}): {report.rewritten.text}"))
     for spec, outcome in report.scores.items():
         click.echo(one_line(f"  {spec}: {show_outcome(outcome)}"))
-        if spec in report.recounted:
-            click.echo(one_line(f"    with overruled verdicts: {show_outcome(report.recounted[spec])}"))
+        if spec in report.recomputed:
+            click.echo(one_line(f"    with annotators' labels: {show_outcome(report.recomputed[spec])}"))
     for spec, outcome in report.file_scores.items():
         click.echo(one_line(f"  {spec}: {show_outcome(outcome)}"))
     if report.judged and report.judged.heuristic:
         click.echo(f"  judge: {report.judged.judge} (rule-based)")
-    for number, said in enumerate(report.statements, 1):
-        _print_statement(number, said, rule_based=report.judged is not None and report.judged.heuristic)
+    for number, judged in enumerate(report.statements, 1):
+        _print_statement(number, judged, rule_based=report.judged is not None and report.judged.heuristic)
     for nugget in report.nuggets:
         importance = f" ({nugget.importance})" if nugget.importance else ""
         click.echo(one_line(f"  nugget, {nugget.label}: {nugget.nugget}{importance}"))
@@ -339,18 +344,16 @@ def _print_sample(report: SampleReport) -> None:
         click.echo(one_line(f"  {one}{f': {one.reason}' if one.reason else ''}"))
 
 
-def _print_statement(number: int, said: JudgedStatement, *, rule_based: bool) -> None:
-    label = said.verdict.label if said.verdict else said.separate_verdict
-    word = "one passage" if label else "not judged"
-    if said.verdict:
-        word = verdict_words(said.verdict, rule_based=rule_based)
-    click.echo(f"{number:>3} {MARKS[label] if label else ' '} {word}: {one_line(said.statement.text)}")
+def _print_statement(number: int, judged: JudgedStatement, *, rule_based: bool) -> None:
+    label = judged.verdict.label if judged.verdict else judged.separate_verdict
+    words = verdict_words(judged, rule_based=rule_based)
+    click.echo(f"{number:>3} {MARKS[label] if label else ' '} {words}: {one_line(judged.statement.text)}")
     notes = [
-        said.verdict.reason if said.verdict else said.separate_verdicts_text,
-        said.draws_in_words,
-        CLAIM_CLASSES[said.origin] if said.origin else "",
+        judged.verdict.reason if judged.verdict else judged.separate_verdicts_text,
+        judged.draws_in_words,
+        CLAIM_CLASSES[judged.origin] if judged.origin else "",
     ]
-    notes += [f"{one.label}, label by {one.annotator}{f': {one.note}' if one.note else ''}" for one in said.people]
+    notes += [f"{one.label}, label by {one.annotator}{f': {one.note}' if one.note else ''}" for one in judged.people]
     for note in filter(None, notes):
         click.echo(f"      {one_line(note)}")
 
@@ -359,7 +362,7 @@ def whole_run(store: Store, name: str) -> RunRef:
     """Return the run with this name. Raises SettingError if the name is a single evaluation."""
     ref = store.resolve(name)
     if name not in (ref.name, ref.run_id):
-        raise SettingError(f"{name!r} is an evaluation; give its run: {ref.name!r}")
+        raise SettingError(f"{name!r} is an evaluation; give the name of its run: {ref.name!r}")
     return ref
 
 
@@ -420,7 +423,7 @@ def tag(run: str, changes: tuple[str, ...], store: Store) -> None:
 
 
 def show_calls(store: Store, run: RunRef, sample_id: str | None, known: Mapping[str, Metric], *, as_json: bool) -> None:
-    """Print every task of a sample with its messages. Raises SettingError without a sample."""
+    """Print every task of a sample with its messages. Raises SettingError if `sample_id` is None."""
     if sample_id is None:
         raise SettingError("--calls needs a sample: ragboard show RUN SAMPLE --calls")
     found = sample_calls(store, run, sample_id, known=known)

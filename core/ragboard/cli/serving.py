@@ -1,4 +1,4 @@
-"""Commands that open the dashboard."""
+"""Commands that start the dashboard and the MCP server."""
 
 from __future__ import annotations
 
@@ -34,7 +34,11 @@ check_option = click.option("--check", is_flag=True, help="Start, check that the
 @port_option
 @browser_option
 @check_option
-@click.option("--read-only", is_flag=True, help="Disable all changes: uploads, evaluations, renaming, labelling.")
+@click.option(
+    "--read-only",
+    is_flag=True,
+    help="Disable everything that changes the store: uploads, evaluations, renaming, labelling.",
+)
 @click.option(
     "--max-upload",
     type=click.IntRange(1),

@@ -1,4 +1,4 @@
-"""`ragboard.toml`: your own defaults for the options of the commands."""
+"""`ragboard.toml`: a user's defaults for the options of commands."""
 
 from __future__ import annotations
 
@@ -168,5 +168,5 @@ _SETTINGS: dict[str, tuple[str, Callable[[Path, object], Any]]] = {
     "threads": ("threads", _number),
     "backend": ("backend", _text),
 }
-"""The option parameter of each setting and the parser of its value. Commands ignore options that they do not have.
-`deadline` is the older name of `timeout`."""
+"""For each setting, the parameter of the commands that it sets and the parser of its value. Commands ignore settings of
+parameters that they do not have. `deadline` is the older name of `timeout`."""

@@ -86,8 +86,8 @@ def synth(
 ) -> None:
     """Generate questions with right and wrong answers from a CORPUS: a folder of texts or a table of passages.
 
-    The embedded judge generates them by rules; a chat model writes more and better ones. If the command is stopped, run
-    it again to resume.
+    The embedded judge generates questions and answers by rules; a chat model writes more and better ones. If the
+    command is stopped, run it again to resume.
 
     \b
     ragboard synth documents/ --out synthetic
@@ -128,7 +128,7 @@ def _examples(path: Path | None) -> tuple[Example, ...]:
 def _print_synth(result: SynthResult) -> None:
     click.echo(
         f"{result.written:,} questions for {result.passages:,} passages; {result.kept:,} kept,"
-        f" {result.other_passage_first:,} dropped (retrieve a different passage first), {result.repeated:,} dropped"
+        f" {result.other_passage_first:,} dropped (another passage ranks first), {result.repeated:,} dropped"
         f" (duplicates); {result.calls:,} of at most {result.planned:,} calls"
     )
     for quality, counts in result.labels.items():
@@ -152,7 +152,7 @@ DEFAULT = TrainConfig()
     "--labels",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     multiple=True,
-    help="ARES TSV with human labels to also test the judge on; repeatable.",
+    help="TSV file with ARES's columns: human labels to test the judge on too; repeatable.",
 )
 @click.option(
     "--epochs", type=click.IntRange(1), default=DEFAULT.epochs, show_default=True, help="Maximum number of epochs."
@@ -192,7 +192,7 @@ def train(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Train a judge on DATA: the folder that `ragboard synth` wrote, or an ARES TSV file.
+    """Train a judge on DATA: the folder that `ragboard synth` wrote, or a TSV file with ARES's columns.
 
     Fine-tunes one cross-encoder per quality: context relevance, answer faithfulness, answer relevance. Use the
     result as `--judge trained:OUT`; OUT/card.md compares it with word overlap. Needs ragboard[local].
@@ -231,7 +231,7 @@ class _Bars:
             bar.close()
 
     def report(self, quality: AresQuality, done: int, total: int, epoch: Epoch | None) -> None:
-        """Show `done` of `total` steps; `epoch`: the epoch that just ended, if any."""
+        """Show `done` of `total` steps. `epoch` is the epoch that has just ended; None during an epoch."""
         if quality not in self._bars:
             self.close()
             self._bars[quality] = tqdm(total=total, desc=quality, unit="step", disable=None)
@@ -247,8 +247,8 @@ class _Bars:
 
 
 def _print(result: TrainResult) -> None:
-    for fit in result.pupils:
-        best = fit.epochs[fit.kept - 1]
+    for fit in result.models:
+        best = fit.epochs[fit.best_epoch - 1]
         click.echo(
             f"{fit.quality}: {len(fit.epochs)} epochs, best {best.number}, validation loss"
             f" {best.validation_loss:.3f}, {fit.seconds:,.0f} s"

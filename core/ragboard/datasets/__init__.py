@@ -1,4 +1,4 @@
-"""Datasets: the questions that runs share, and the nuggets that belong to them."""
+"""Datasets: the questions that runs share, and the nuggets of these questions."""
 
 from __future__ import annotations
 

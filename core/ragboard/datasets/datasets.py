@@ -1,4 +1,4 @@
-"""The datasets of a store. A dataset is identified by its name; its runs may have different sets of questions."""
+"""The datasets in a store. A dataset is identified by its name; its runs may have different sets of questions."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ class Dataset:
     runs: tuple[RunOfDataset, ...]
     """Newest first."""
     questions: tuple[DatasetQuestion, ...]
-    """Questions of the newest run first, in its order; then those that only older runs have."""
+    """The questions of the newest run in its order, then questions that only older runs ask."""
 
     @property
     def versions(self) -> tuple[DatasetVersion, ...]:
-        """Its sets of questions; the newest run's comes first."""
+        """The different sets of questions of its runs, the newest run's set first."""
         keys = dict.fromkeys(run.version for run in self.runs)
         return tuple(
             DatasetVersion(key=key[:4], runs=tuple(run.name for run in self.runs if run.version == key)) for key in keys
@@ -61,7 +61,7 @@ class Dataset:
 
 
 def datasets(store: Store) -> Sequence[DatasetRow]:
-    """Return all datasets with their sizes; the newest run's dataset comes first."""
+    """Return all datasets with their sizes, the newest run's dataset first."""
     with store.database.read() as connection:
         return dataset_rows(connection)
 
@@ -69,7 +69,7 @@ def datasets(store: Store) -> Sequence[DatasetRow]:
 def dataset_called(store: Store, name: str) -> str:
     """Return the name of the dataset with this name, or of the run with this name.
 
-    Raises NotFoundError if there is no such dataset or run.
+    Raises NotFoundError if no dataset or run has this name.
     """
     with store.database.read() as connection:
         dataset = dataset_name(connection, name)

@@ -1,4 +1,4 @@
-"""Concurrent calls to a judge about the questions of a dataset, with a journal to resume them."""
+"""Call a judge about many questions of a dataset concurrently, with a journal to resume from."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["ask_about_all"]
 T = TypeVar("T")
 
 CONCURRENCY = 32
-"""Maximum number of questions in progress at the same time; the judge's own limit on calls applies, too."""
+"""Maximum number of questions in progress at the same time; the judge's limit on concurrent calls applies, too."""
 
 
 def ask_about_all(
@@ -30,9 +30,9 @@ def ask_about_all(
     items: Sequence[T],
     ask_about: Callable[[T, AnswerTask], Awaitable[None]],
 ) -> Budget:
-    """Call `ask_about(item, ask)` for each item, where `ask` sends a task to the judge; return the budget used.
+    """Call `ask_about(item, ask)` for each item, where `ask` sends a task to the judge; return the used budget.
 
-    Replies are stored in the journal of this name, so the same call resumes a stopped one.
+    `journal`: the name of the journal in which replies are stored. If the call is stopped, the same call resumes it.
     """
 
     async def ask_all(runner: TaskRunner) -> None:

@@ -1,4 +1,4 @@
-"""Files of nuggets: JSON Lines with one question per line, like AutoNuggetizer's files."""
+"""Export and import nuggets as JSON Lines with one question per line, like AutoNuggetizer's files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ImportedNuggets:
 
 
 def export_nuggets(dataset: Dataset) -> Iterator[str]:
-    """Yield a JSON line for each question with nuggets; `import_nuggets` reads these lines."""
+    """Yield a JSON line for each question with nuggets, in the format that `import_nuggets` reads."""
     for number, question in enumerate(dataset.questions, 1):
         if question.nuggets is None:
             continue
@@ -49,10 +49,10 @@ def export_nuggets(dataset: Dataset) -> Iterator[str]:
 
 
 def import_nuggets(store: Store, path: Path, *, author: str = "") -> ImportedNuggets:
-    """Store the nuggets of a file as the newest version for each question.
+    """Store the nuggets in a file as the newest version for each question.
 
-    A line has `query` (or `question`) and `nuggets`, and optionally `history`, `author` and `approved`. `author` is the
-    author of lines without one. Raises RunFileError for a line that cannot be read; then nothing is stored.
+    A line has `query` (or `question`) and `nuggets`, and optionally `history`, `author` and `approved`. `author`: the
+    author of lines that name none. Raises RunFileError for a line that cannot be read; in this case, nothing is stored.
     """
     try:
         lines = path.read_text(encoding="utf-8-sig").split("\n")

@@ -1,4 +1,4 @@
-"""Writing nuggets by a judge, from the passages that a dataset's runs retrieved or from the reference answers."""
+"""Let a judge write nuggets, from the passages that a dataset's runs retrieved or from the reference answers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["NuggetSource", "WrittenNuggets", "write_nuggets"]
 NuggetSource = Literal["passages", "reference"]
 
 WINDOW = 10
-"""Number of passages, or of nuggets, per call in AutoNuggetizer."""
+"""Number of passages or nuggets per call in AutoNuggetizer."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,9 +37,9 @@ class WrittenNuggets:
     nuggets: int
     """Number of new nuggets."""
     kept: int
-    """Number of questions that were skipped because they have nuggets."""
+    """Number of questions that were skipped because they already have nuggets."""
     without_texts: int
-    """Number of questions without passages, or without a reference, to write from."""
+    """Number of questions that were skipped because they have no passages (or reference) to write from."""
     empty: int
     """Number of questions for which the judge found no nugget."""
     calls: int
@@ -47,7 +47,7 @@ class WrittenNuggets:
     failed: Mapping[str, int]
     """Number of questions without a usable reply, by kind of failure."""
     stopped: str = ""
-    """Why a limit stopped it before all questions were sent; empty if none did."""
+    """Why a limit stopped the call before all questions were sent; empty if it did not."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,10 +71,10 @@ def write_nuggets(
 ) -> WrittenNuggets:
     """Let a judge write nuggets for each question without nuggets; with `again`, for each without approved nuggets.
 
-    It takes one call per question; with `compat`, one call per ten passages and one per ten nuggets for their
-    importance, as in AutoNuggetizer. Each list is stored immediately, and replies are stored in a journal, so the same
-    call resumes a stopped one. `watch` is called with the number of finished questions and their total. Raises
-    JudgeError if the judge cannot write nuggets.
+    By default, the judge is called once per question. With `compat`, it is called once per ten passages and once per
+    ten nuggets (for their importance), as in AutoNuggetizer. Nuggets are stored immediately, and replies are stored in
+    a journal: if the call is stopped, the same call resumes it. `watch` is called with the number of finished questions
+    and their total. Raises JudgeError if the judge does not support this.
     """
     for kind in (WriteNuggets, *((WeighNuggets,) if compat else ())):
         panel.for_task(kind)

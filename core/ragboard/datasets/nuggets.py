@@ -33,7 +33,7 @@ MAX_LENGTH = 500
 def save_nuggets(
     store: Store, question: DatasetQuestion, nuggets: Iterable[Nugget], *, author: str, approved: bool
 ) -> None:
-    """Store a new version of the nuggets of a question; earlier versions are kept.
+    """Store a new version of a question's nuggets; earlier versions stay in the store.
 
     Raises SettingError for a blank author, for a blank, repeated or very long nugget, and for too many nuggets.
     """
@@ -52,7 +52,7 @@ def save_nuggets(
 
 
 def approve_nuggets(store: Store, question: DatasetQuestion, *, author: str) -> None:
-    """Approve the nuggets of a question as they are. Raises SettingError if there are none, and for a blank author."""
+    """Approve a question's nuggets unchanged. Raises SettingError if it has no nuggets, and for a blank author."""
     if question.nuggets is None:
         raise SettingError("this question has no nuggets to approve")
     save_nuggets(store, question, question.nuggets.nuggets, author=author, approved=True)
@@ -68,7 +68,7 @@ def check_nuggets(nuggets: Iterable[Nugget]) -> tuple[Nugget, ...]:
         if len(nugget.text) > MAX_LENGTH:
             raise SettingError(f"nugget {number} has {len(nugget.text):,} characters, expected at most {MAX_LENGTH}")
         if nugget.text.casefold() in seen:
-            raise SettingError(f"nugget {number} repeats an earlier one: {nugget.text:.60}")
+            raise SettingError(f"nugget {number} repeats an earlier nugget: {nugget.text:.60}")
         seen.add(nugget.text.casefold())
     if len(checked) > MAX_NUGGETS:
         raise SettingError(f"there are {len(checked)} nuggets, expected at most {MAX_NUGGETS}")
@@ -92,7 +92,7 @@ class RunNuggets:
     """None if the nuggets of the run's answer were not judged."""
     judge: str | None
     labels: dict[str, AnswerNugget]
-    """By text of the nugget; nuggets that were not judged are missing."""
+    """The assignments by text of the nugget; nuggets that were not judged are missing."""
 
     def scores(self, nuggets: Sequence[Nugget]) -> Mapping[str, Outcome]:
         """Return the scores of the answer by nugget metric; unscored if a nugget was not judged."""
@@ -124,7 +124,7 @@ class NuggetTable:
 
 
 def nugget_table(store: Store, dataset: Dataset, question: DatasetQuestion) -> NuggetTable:
-    """Compare the answers of a dataset's runs with the nuggets of a question, by the newest labels of each run.
+    """Return which nuggets of a question the answers of a dataset's runs state, from each run's newest assignments.
 
     If a run asks the question more than once, its first answer counts.
     """

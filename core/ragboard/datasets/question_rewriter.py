@@ -1,4 +1,4 @@
-"""Rewriting the questions of conversations by a judge, to be understood without the earlier turns."""
+"""Let a judge rewrite questions of conversations such that they can be understood without the earlier turns."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ class RewrittenQuestions:
     """How many questions of a dataset were rewritten, and how many were not."""
 
     questions: int
-    """Number of questions rewritten now."""
+    """Number of questions rewritten in this call."""
     kept: int
     """Number of questions that were rewritten before."""
     alone: int
-    """Number of questions without earlier turns, which need no rewriting."""
+    """Number of questions without earlier turns; they need no rewriting."""
     calls: int
     """Number of calls to the judge."""
     failed: Mapping[str, int]
     """Number of questions without a usable reply, by kind of failure."""
     stopped: str = ""
-    """Why a limit stopped it before all questions were sent; empty if none did."""
+    """Why a limit stopped the call before all questions were sent; empty if it did not."""
 
 
 def rewrite_questions(
     store: Store, dataset: Dataset, panel: Panel, options: EvaluationOptions | None = None, *, again: bool = False
 ) -> RewrittenQuestions:
-    """Let a judge rewrite the questions that follow earlier turns, with one call per question.
+    """Let a judge rewrite the questions that have earlier turns, with one call per question.
 
-    Questions rewritten before are skipped, unless `again` is set. Each result is stored immediately, and replies are
-    stored in a journal, so the same call resumes a stopped one. Raises JudgeError if the judge cannot rewrite
-    questions.
+    Questions that were rewritten before are skipped unless `again` is set. Results are stored immediately, and replies
+    are stored in a journal: if the call is stopped, the same call resumes it. Raises JudgeError if the judge does not
+    support this.
     """
     panel.for_task(RewriteQuestion)
     follow_ups = [question for question in dataset.questions if question.history]

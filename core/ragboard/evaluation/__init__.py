@@ -1,1 +1,1 @@
-"""Evaluation: what it would ask (plan), asking each task once (runner, journal, cache, budget), doing it (engine)."""
+"""Evaluate runs: estimate the cost (plan), answer each task once (runner, journal, cache, budget), score (engine)."""

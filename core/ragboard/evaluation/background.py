@@ -1,4 +1,4 @@
-"""Start `ragboard evaluate` in its own process, and follow its status file."""
+"""Start `ragboard evaluate` in a separate process, and follow its status file."""
 
 from __future__ import annotations
 
@@ -49,26 +49,26 @@ RAGBOARD = (sys.executable, "-P", "-m", "ragboard")
 """The command that starts ragboard; `-P` keeps Python files of the current folder from being imported."""
 KEY = "OPENAI_API_KEY"
 UNSENT = "planning"
-"""A placeholder for the API key if nothing is sent."""
+"""A placeholder for the API key in estimates, which send nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LaunchContext:
-    """The plugins and prices of every evaluation started here, and whether evaluations may be started."""
+    """The plugins and prices of all evaluations that this process starts, and whether it may start any."""
 
     plugins: tuple[Path, ...] = ()
     prices: Path | None = None
     may_start: bool = True
 
     def arguments(self) -> Iterator[str]:
-        """Yield the files as command-line arguments."""
+        """Yield the command-line arguments for the plugins and prices."""
         for file in self.plugins:
             yield from ("--plugin", str(file))
         if self.prices:
             yield from ("--prices", str(self.prices))
 
     def require_start(self, store: Store) -> None:
-        """Raise SettingError if evaluations may not be started here, StoreError if the store is read-only."""
+        """Raise SettingError if this process may not start evaluations, StoreError if the store is read-only."""
         store.require_writable()
         if not self.may_start:
             raise SettingError("this dashboard does not start evaluations; serve it with --allow-evaluate")
@@ -103,13 +103,14 @@ def start_evaluation(
     key: str | None = None,
     headers: str = "",
 ) -> str:
-    """Start or resume `ragboard evaluate` for a run, and return the evaluation's id at once.
+    """Start or resume `ragboard evaluate` for a run in a new process, and return the evaluation's id immediately.
 
-    The process outlives the caller. It uses `choice` alone: no settings file and none of ragboard's environment
-    variables. `key` and `headers` (lines `NAME: VALUE`) go only into the environment of that process; without a key the
-    process gets the caller's if `forwards_key` allows it. Later failures are in its progress. Raises SettingError for
-    an invalid judge, metric, limit, plugin or header, JudgeError without credentials, StoreBusyError if the evaluation
-    is already running.
+    The process continues when the caller ends. Only `choice` and `context` apply: no settings file, and no `RAGBOARD_*`
+    environment variables. `key` and `headers` (lines `NAME: VALUE`) are passed only in the environment of the process.
+    Without `key`, the process gets the caller's key if `forwards_key` allows it. Later errors are in the status file.
+
+    Raises SettingError for an invalid judge, metric, limit, plugin or header, JudgeError if credentials are missing,
+    StoreBusyError if the evaluation is already running.
     """
     context = context or LaunchContext()
     context.require_start(store)
@@ -129,17 +130,16 @@ def start_evaluation(
 def start_retry(
     store: Store, run: RunRef, context: LaunchContext | None = None, *, key: str | None = None, headers: str = ""
 ) -> None:
-    """Start `ragboard retry` for an evaluation; `key` and `headers` as in `start_evaluation`.
+    """Start `ragboard retry` for an evaluation. `key` and `headers` are as in `start_evaluation`.
 
-    Raises SettingError if its judges were Python objects or a header is invalid, StoreBusyError if it is already
-    running.
+    Raises SettingError if its judges were built in Python or a header is invalid, StoreBusyError if it is running.
     """
     context = context or LaunchContext()
     context.require_start(store)
     evaluation = run.evaluation_id or ""
     judge_options = store.judge_options(evaluation)
     if judge_options is None:
-        raise SettingError(f"the judges of {run.name} were Python objects; retry in Python")
+        raise SettingError(f"the judges of {run.name} were built in Python; retry in Python")
     _refuse_second(store, evaluation)
     command = _ragboard("retry", f"{run.run_id}@{evaluation}", store)
     command += context.arguments()
@@ -150,7 +150,7 @@ def start_retry(
 def evaluation_command(store: Store, run: RunRef, choice: Choice, context: LaunchContext) -> list[str]:
     """Return the command that `start_evaluation` runs.
 
-    It contains no secrets, so the server's URL is in the environment.
+    It contains no secrets. The server's URL, which can contain one, is in the environment.
     """
     command = [*_ragboard("evaluate", run.run_id, store), "--metrics", ",".join(choice.metrics)]
     judges = chain.from_iterable(command_options(choice.judge_options))
@@ -158,7 +158,7 @@ def evaluation_command(store: Store, run: RunRef, choice: Choice, context: Launc
 
 
 def evaluation_environment(judge_options: JudgeOptions, key: str | None = None, headers: str = "") -> dict[str, str]:
-    """Return this process's environment without `RAGBOARD_*`, with the server's URL and the secrets.
+    """Return the environment for the new process: this process's without `RAGBOARD_*`, with server URL and secrets.
 
     Raises SettingError for headers that are not lines `NAME: VALUE`.
     """
@@ -172,22 +172,19 @@ def evaluation_environment(judge_options: JudgeOptions, key: str | None = None, 
 
 
 def forwards_key(judge_options: JudgeOptions) -> bool:
-    """Return whether this process's key is passed on: only if the judge's server is the one that the key is for."""
-    own_url = _default_base_url()
-    return KEY in os.environ and (judge_options.base_url or own_url).strip().rstrip("/") == own_url.rstrip("/")
+    """Return whether to pass on this process's key: only if the judge's server is this process's default server."""
+    default_url = _default_base_url()
+    return KEY in os.environ and (judge_options.base_url or default_url).strip().rstrip("/") == default_url.rstrip("/")
 
 
 def destination(judge_options: JudgeOptions) -> str:
-    """Return the host and port that questions, passages and answers are sent to.
-
-    Empty if nothing leaves this machine.
-    """
+    """Return the host and port to which texts of the samples are sent; empty if nothing leaves this machine."""
     address = (judge_options.base_url or _default_base_url()).strip()
     return urlsplit(address).netloc.rpartition("@")[2] if asks_models(judge_options) else ""
 
 
 def planning_panel(judge_options: JudgeOptions) -> Panel:
-    """Build the judges for planning, without a key. Raises the same errors as `panel_named`."""
+    """Build the judges for an estimate, without a key. Raises the same errors as `panel_named`."""
     if judge_options.base_url:
         require_address(judge_options.base_url)
     return panel_named(judge_options, evaluation_environment(judge_options, UNSENT))
@@ -200,7 +197,7 @@ def _default_base_url() -> str:
 def _resolve_choice(
     choice: Choice, context: LaunchContext, key: str | None, headers: str = ""
 ) -> tuple[Panel, tuple[Metric, ...], EvaluationOptions]:
-    """Return the judges, metrics and options of a choice. Raises for everything that is invalid."""
+    """Return the judges, metrics and options of a choice. Raises the errors of `start_evaluation` for invalid parts."""
     if choice.judge_options.base_url:
         require_address(choice.judge_options.base_url)
     panel = panel_named(choice.judge_options, evaluation_environment(choice.judge_options, key, headers))
@@ -249,7 +246,7 @@ def _start(store: Store, evaluation_id: str, total: int, command: list[str], env
 
 
 def _await(process: subprocess.Popen[bytes], initial: Progress, status: Path, log: Path) -> None:
-    """Wait for the process; if it never wrote its status, mark it as failed with the last line of its log."""
+    """Wait for the process to end. If it has written no status, mark it as failed, with the last line of its log."""
     code = process.wait()
     if read_progress(status) == initial:
         lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()

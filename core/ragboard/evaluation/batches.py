@@ -1,4 +1,4 @@
-"""Evaluations in batches: which tasks are batched, at what prices, and where batches are recorded."""
+"""Batches in an evaluation: which tasks are sent in batches, at which prices, and where batches are recorded."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ __all__ = ["batched_models", "batched_tasks", "open_queues", "prices_in_batches"
 
 
 def batched_tasks(panel: Panel) -> frozenset[type[Task]]:
-    """Return the types of task that an evaluation by these judges asks in batches."""
+    """Return the task types that an evaluation by these judges sends in batches."""
     return frozenset(kind for kind in TASKS if (judge := panel.find_judge(kind)) and batch_endpoint(judge))
 
 
 def batched_models(panel: Panel) -> tuple[str, ...]:
-    """Return the models that an evaluation by these judges asks in batches."""
+    """Return the models to which an evaluation by these judges sends requests in batches."""
     judges = (judge for judge in panel.members if batch_endpoint(judge))
     return tuple(dict.fromkeys(judge.model for judge in judges if isinstance(judge, ModelJudge)))
 
 
 def prices_in_batches(panel: Panel, prices: Prices) -> Prices:
-    """Return the prices, with those of batches for the models that are asked in batches."""
+    """Return the prices, with batch prices for the models that get requests in batches."""
     return {**prices, **{name: prices[name].in_batch for name in batched_models(panel) if name in prices}}
 
 
 def record_path(journal: Path) -> Path:
-    """Return the path of the file with the submitted batches, beside a journal."""
+    """Return the path of the file that records an evaluation's submitted batches. It is next to the journal."""
     return journal.with_suffix(".batches")
 
 
 @dataclass(frozen=True)
 class _IsAnswered:
-    """Returns whether the journal has the reply to a task; for a retry, a failure does not count."""
+    """Returns whether the journal has a reply to a task. In a retry, a failure does not count as a reply."""
 
     journal: Journal
 
@@ -53,9 +53,9 @@ class _IsAnswered:
 
 @contextmanager
 def open_queues(panel: Panel, journal: Journal, path: Path, budget: Budget) -> Generator[tuple[BatchQueue, ...]]:
-    """In the block, send the requests of judges in batches if their endpoint is set to that.
+    """Context in which judges send their requests in batches if their endpoint has `batch` set.
 
-    The record of submitted batches is deleted at the end, unless the evaluation was stopped.
+    At the end, the record of submitted batches is deleted, unless the evaluation was stopped.
     """
     record = BatchRecord(record_path(path), is_answered=_IsAnswered(journal), retry=budget.options.retry)
     endpoints = {id(endpoint): endpoint for judge in panel.members if (endpoint := batch_endpoint(judge))}

@@ -1,8 +1,8 @@
 """Count calls and cost, and stop an evaluation when a limit is reached or every task fails.
 
-A request is counted before it is sent: as one call and, under a cost limit, with its maximum cost. Once it is answered,
-its actual cost replaces that amount. Concurrent requests therefore cannot exceed the limits, unless a call
-costs more than was reserved (see `Budget.over_limit`).
+A request is counted before it is sent: as one call and, if there is a cost limit, with its maximum cost. The actual
+cost replaces this amount when the reply arrives. So concurrent requests cannot exceed the limits, unless a call costs
+more than the reserved amount (see `Budget.over_limit`).
 """
 
 from __future__ import annotations
@@ -32,45 +32,45 @@ BYTES_PER_TOKEN = 4
 """Bytes of a prompt per token, assumed until the model has reported a token count."""
 
 TOLERANCE = 1e-9
-"""Share of a limit by which a sum may exceed it, for floating-point errors."""
+"""Share of a limit by which a sum may exceed it because of floating-point errors."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Reservation:
-    """The amount set aside for a request in progress."""
+    """The amount that is reserved for a request in progress."""
 
     dollars: float
-    """Maximum cost of the request if `bounded`, else of its prompt; US dollars."""
+    """Maximum cost in US dollars: of the whole request if `bounded`, else of its prompt."""
     likely: float
-    """Likely cost of its prompt alone in US dollars."""
+    """Likely cost of the prompt alone in US dollars."""
     prompt_bytes: int
     bounded: bool
-    """Whether the length of its reply is limited or can be estimated from earlier ones."""
+    """Whether the reply's length is limited or can be estimated from earlier replies."""
 
 
 @dataclass
 class Budget:
-    """The calls, tokens and cost since the start, and, once a limit is reached, why the evaluation stops."""
+    """The calls, tokens and cost since the start. When a limit is reached, `stopped` has the reason."""
 
     options: EvaluationOptions
     models: dict[type[Task], str] = field(default_factory=dict[type[Task], str])
-    """The model that answers each task type, by its name in the price list; task types without a model are missing."""
+    """The model that answers each task type, by its name in the price list. Task types without a model are missing."""
     batched: frozenset[type[Task]] = frozenset()
-    """The types of task that are asked in batches, which have prices of their own."""
+    """The task types that are sent in batches, which have different prices."""
     clock: Callable[[], float] = time.monotonic
     calls: int = 0
     """Requests sent, including those that got no reply."""
     tokens: int = 0
     cost: float | None = 0.0
-    """US dollars; None once the price or the token count of a call is unknown."""
+    """US dollars; None after a call with an unknown price or token count."""
     unanswered: int = 0
     """Requests without a reply that may still be billed."""
     unanswered_cost: float = 0.0
-    """Maximum cost of the unanswered requests in US dollars; counts towards the cost limit. 0 without one."""
+    """Maximum cost of the unanswered requests in US dollars, which counts towards the cost limit. 0 without a limit."""
     at_server: int = 0
     """Requests in batches that wait at a server."""
     stopped: str = ""
-    """Why the evaluation stops; empty while tasks may be asked."""
+    """Why the evaluation stops; empty while tasks may be sent."""
     stopped_by_user: bool = False
     _failures: Counter[str] = field(default_factory=Counter[str])
     """Consecutive failed tasks of each model."""
@@ -78,7 +78,7 @@ class Budget:
     _reserved: float = 0.0
     _in_progress: int = 0
     _unbounded: int = 0
-    """Requests in progress whose cost is not bounded."""
+    """Number of requests in progress whose cost is not bounded."""
     _waiting: list[asyncio.Future[None]] = field(default_factory=list["asyncio.Future[None]"])
     _tokens_per_byte: dict[str, float] = field(default_factory=dict[str, float])
     """The highest number of prompt tokens per byte that each model has reported."""
@@ -86,15 +86,12 @@ class Budget:
     """Tokens of the longest reply so far, by task type."""
 
     def __post_init__(self) -> None:
-        """Start the clock of the time limit."""
+        """Start measuring the time for the time limit."""
         self._started = self.clock()
 
     @classmethod
     def for_panel(cls, options: EvaluationOptions, panel: Panel) -> Budget:
-        """Return a new budget for these judges.
-
-        Raises SettingError for a cost limit if a model has no known price.
-        """
+        """Return a new budget for these judges. Raises SettingError if there is a cost limit and a price is unknown."""
         models: dict[type[Task], str] = {}
         for kind in TASKS:
             judge = panel.find_judge(kind)
@@ -107,24 +104,24 @@ class Budget:
 
     @property
     def over_limit(self) -> float:
-        """US dollars by which the cost limit is exceeded, because calls cost more than was reserved for them."""
+        """US dollars by which the cost exceeds its limit, because calls cost more than the reserved amounts."""
         limit = self.options.max_cost
         over = 0.0 if limit is None else (self.cost or 0.0) - limit
         return over if over > TOLERANCE * (limit or 0.0) else 0.0
 
     def allows(self) -> bool:
-        """Return whether more may be asked; sets `stopped` if not."""
+        """Return whether further tasks may be sent. If not, set `stopped`."""
         if not self.stopped:
             self.stopped = self._limit_reached()
         return not self.stopped
 
     def stop_by_user(self) -> None:
-        """Stop the evaluation because the user asked for it."""
+        """Stop the evaluation at the user's request."""
         self.stopped_by_user = True
         self.stopped = self.stopped or "stopped by the user; run the same command to resume"
 
     def gives_up_batches(self) -> bool:
-        """Return whether batches are no longer waited for: the user or the time limit stopped the evaluation."""
+        """Return whether to stop waiting for batches, because the user or the time limit stopped the evaluation."""
         return self.stopped_by_user or (self._time_is_over() and not self.allows())
 
     def count_at_server(self, change: int) -> None:
@@ -132,11 +129,12 @@ class Budget:
         self.at_server += change
 
     def has_room(self, in_progress: int, done: int) -> bool:
-        """Return whether the budget suffices for another sample, with `in_progress` started and `done` finished.
+        """Return whether to start another sample, with `in_progress` samples started and `done` samples finished.
 
-        Near the end of the budget fewer samples run at a time, so calls are not wasted on unfinished samples. A call
-        limit must suffice for the new sample too; a cost limit is checked for each request, and may be used up. In
-        batches all samples run at a time, so the planned cost limits their number.
+        Near the end of the budget, fewer samples run concurrently, so that fewer calls are wasted on unfinished
+        samples. With a call limit, the calls that are left must suffice for the new sample. A cost limit is checked for
+        each request, so it can be used up completely. With batches, all samples run concurrently, so the planned cost
+        limits their number.
         """
         options = self.options
         planned = sum(model.calls for model in options.expected) / max(1, options.planned_samples)
@@ -150,9 +148,9 @@ class Budget:
         return options.max_cost is None or cost + in_progress * cost_per_sample <= options.max_cost
 
     async def admit(self, task: Task, size: RequestSize) -> _Reservation:
-        """Count a request before it is sent; under a cost limit, wait until enough is left for it.
+        """Count a request before it is sent. If there is a cost limit, wait until enough of it is free.
 
-        Raises LimitReachedError if it may not be sent.
+        Raises LimitReachedError if the request may not be sent.
         """
         while self.allows():
             reservation = self._reservation(task, size)
@@ -171,7 +169,7 @@ class Budget:
         raise LimitReachedError(self.stopped)
 
     def settle(self, task: Task, exchange: Exchange, reservation: _Reservation | None) -> None:
-        """Count the actual tokens and cost of an answered call, and the call itself if it was not admitted."""
+        """Count the actual tokens and cost of an answered call. Without a reservation, count the call itself too."""
         if reservation is None:
             self.calls += 1
         else:
@@ -192,7 +190,7 @@ class Budget:
         self._release(reservation)
 
     def record(self, task: Task, reply: Reply | Failure) -> None:
-        """Record the reply to a task; stop after too many consecutive failures of one model."""
+        """Record the reply to a task. Stop the evaluation after too many consecutive failures of one model."""
         model = self.models.get(type(task), "")
         self._failures[model] = self._failures[model] + 1 if isinstance(reply, Failure) else 0
         if isinstance(reply, Failure) and self._failures[model] >= MAX_FAILURES_IN_A_ROW and not self.stopped:
@@ -215,14 +213,15 @@ class Budget:
         return minutes is not None and self.clock() - self._started >= 60 * minutes
 
     def _spent(self) -> float:
-        """US dollars that are or may be billed."""
+        """Return the US dollars that are billed or may be billed."""
         return (self.cost or 0.0) + self.unanswered_cost
 
     def _reservation(self, task: Task, size: RequestSize) -> _Reservation:
-        """Return the most that a request may cost, by the token counts that the model has reported so far.
+        """Return the maximum cost of a request, from the token counts that the model has reported so far.
 
-        Without an output limit, the longest reply so far to this type of task is assumed. Before the first one, the
-        cost is unbounded; in a batch, which has many first ones, a plan's longest reply is assumed.
+        If the request has no output limit, the reply is assumed to be as long as the longest reply so far to this task
+        type. Before the first reply, the cost is unbounded. In a batch, the longest reply of an estimate is assumed
+        instead, because a whole batch is sent before the first reply.
         """
         kind, model = type(task), self.models.get(type(task), "")
         price = self.options.prices.get(model)
@@ -245,9 +244,9 @@ class Budget:
         )
 
     def _fits(self, reservation: _Reservation) -> bool:
-        """Return whether enough is left for a request.
+        """Return whether enough of the cost limit is free for a request.
 
-        Unbounded requests are sent one at a time, if their prompt fits.
+        Unbounded requests are sent one at a time, if enough is free for their prompt.
         """
         limit = self.options.max_cost
         if limit is None:
@@ -283,11 +282,11 @@ class Budget:
 
 @dataclass
 class TaskMeter:
-    """The meter of one task, whose requests are sent one after another."""
+    """The meter of one task. The requests of a task are sent one after another."""
 
     budget: Budget
     exchanges: list[Exchange] = field(default_factory=list[Exchange])
-    """The calls that were answered."""
+    """The answered calls."""
     _open_reservation: _Reservation | None = None
 
     def __call__(self, task: Task, exchange: Exchange) -> None:
@@ -309,14 +308,14 @@ class TaskMeter:
             self.budget.drop(reservation, may_be_billed=may_be_billed)
 
     def close(self, task: Task) -> None:
-        """End the task. A request that is still open may have been billed."""
+        """End the task. A request that is still open counts as possibly billed."""
         self.unanswered(task, may_be_billed=True)
 
 
 def usage_by_model(
     journal: JournalReader, panel: Panel, prices: Prices, expected: Sequence[ModelEstimate] = ()
 ) -> tuple[ModelUsage, ...]:
-    """Return the calls, tokens and cost of each model in the journal, with the planned numbers."""
+    """Return the calls, tokens and cost of each model in the journal, with the planned calls and tokens."""
     planned = {(estimate.model, estimate.embedding): estimate for estimate in expected}
     usage = {model: Usage() for model in planned}
     for task, of_task in journal.usage.items():

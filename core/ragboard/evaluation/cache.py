@@ -1,10 +1,10 @@
-"""The cache of models' replies, shared by the evaluations of a store.
+"""The cache of models' replies, which all evaluations of a store share.
 
-It is an SQLite file beside the database, because several processes write it at the same time. A reply is stored under
-the key of its task, which includes everything that could change the reply. Failures are not cached.
+It is a separate SQLite file, because several processes write it concurrently. A reply is stored under the key of its
+task, which covers everything that can change the reply. Failures are not cached.
 
-An evaluation claims a key before it calls the model; other evaluations then wait for the reply. A claim names the
-journal of its evaluation, and is valid while a process has that journal open.
+An evaluation claims a key before it calls the model, and other evaluations wait for the reply. A claim names the
+journal of its evaluation. It is valid while a process has this journal open.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ CLAIMS = "CREATE TABLE IF NOT EXISTS claims (key BLOB PRIMARY KEY, journal TEXT 
 
 @dataclass(frozen=True, kw_only=True)
 class CachedFrom:
-    """The number, size and age of the cached replies of one judge to one type of task."""
+    """The number, size and age of the cached replies of one judge to one task type."""
 
     judge: str
     task: str
@@ -51,7 +51,7 @@ class CachedFrom:
 
 
 class AnswerCache:
-    """Replies by task key. Methods raise StoreError if the cache cannot be read or written."""
+    """The cached replies by task key. Methods raise StoreError if the cache cannot be read or written."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection, journal: Path | None = None) -> None:
         self._path = path
@@ -60,7 +60,7 @@ class AnswerCache:
         self._claimed: set[str] = set()
 
     def get(self, key: str) -> Reply | None:
-        """Return the reply with this task key; None if there is none, or if it is malformed."""
+        """Return the reply with this task key; None if it is missing or malformed."""
         with _store_errors(self._path):
             cursor = self._connection.execute("SELECT task, reply FROM answers WHERE key = ?", [bytes.fromhex(key)])
             row = cursor.fetchone()
@@ -79,14 +79,14 @@ class AnswerCache:
             return cursor.fetchone() is not None
 
     def put(self, key: str, judge: str, task: Task, reply: Reply) -> None:
-        """Store a reply, which all processes see, and release the claim on it."""
+        """Store a reply for all processes, and release the claim on its key."""
         row = (bytes.fromhex(key), judge, type(task).__name__, encode(reply), time.time())
         with _store_errors(self._path), self._connection:
             self._connection.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", row)
             self._delete_claim(key)
 
     def claim(self, key: str) -> bool:
-        """Claim the key for this evaluation; False while another evaluation holds it."""
+        """Claim the key for this evaluation. Return False while another evaluation has a claim on it."""
         if self._journal is None:
             return True
         with _store_errors(self._path), self._connection:
@@ -103,7 +103,7 @@ class AnswerCache:
         return key in self._claimed
 
     def release(self, key: str) -> None:
-        """Release this evaluation's claim on the key, if it still has one."""
+        """Release this evaluation's claim on the key, if it has one."""
         if key in self._claimed:
             with _store_errors(self._path), self._connection:
                 self._delete_claim(key)
@@ -115,7 +115,7 @@ class AnswerCache:
             self._claimed.discard(key)
 
     def release_all(self) -> None:
-        """Release the claims that this evaluation left behind when it was killed."""
+        """Release the claims that an earlier, killed process of this evaluation left."""
         with _store_errors(self._path), self._connection:
             self._connection.execute(CLAIMS)
             if self._journal:
@@ -124,9 +124,9 @@ class AnswerCache:
 
 @contextmanager
 def open_cache(path: Path, journal: Path | None = None) -> Generator[AnswerCache]:
-    """Open or create the cache at `path`; claims name `journal`, which this process writes.
+    """Open or create the cache at `path`. Claims name `journal`, which this process writes.
 
-    Raises StoreError if it cannot be opened or written.
+    Raises StoreError if the cache cannot be opened or written.
     """
     with _store_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -139,7 +139,7 @@ def open_cache(path: Path, journal: Path | None = None) -> Generator[AnswerCache
 
 @contextmanager
 def read_cache(path: Path) -> Generator[AnswerCache | None]:
-    """Open the cache at `path` for reading; None if there is none yet."""
+    """Open the cache at `path` for reading; None if it does not exist yet."""
     with _store_errors(path):
         connection = _connect_to_read(path) if path.exists() else None
     if connection is None:
@@ -165,7 +165,7 @@ def cache_contents(path: Path) -> tuple[CachedFrom, ...]:
 
 
 def prune_cache(path: Path, *, older_than: float = 0.0, judge: str | None = None) -> int:
-    """Delete the replies older than `older_than` seconds, of one judge or of all, and return their number."""
+    """Delete the replies that are at least `older_than` seconds old, of one judge or all; return their number."""
     if not path.exists():
         return 0
     with _store_errors(path), closing(_connect(path)) as connection:
@@ -201,7 +201,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def _connect_to_read(path: Path) -> sqlite3.Connection:
-    """Connect for reading. In a read-only folder no other process writes, so the file is opened as immutable."""
+    """Connect for reading. In a read-only folder, no process can write, so the file is opened as immutable."""
     if os.access(path.parent, os.W_OK):
         return _connect(path)
     return sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True, check_same_thread=False)

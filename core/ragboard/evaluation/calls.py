@@ -1,8 +1,8 @@
 """The judge tasks of one sample: description, prompts, raw replies, outcome and cost.
 
-The journal keeps replies but no prompts. The tasks are reconstructed by resolving the sample's metrics again with the
-journal as the only source of replies, and each prompt is rebuilt from its task. It is shown only if the installed
-prompts have the digest that is recorded in the evaluation's identity.
+The journal has replies but no prompts. To find the tasks, the sample's metrics are resolved again with replies from the
+journal only. Each prompt is then rebuilt from its task. It is shown only if the installed prompts have the digest in
+the evaluation's identity.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ from ragboard.tasks import (
 __all__ = ["Message", "ReplySource", "SampleCalls", "TaskCalls", "sample_calls"]
 
 ReplySource = Literal["asked", "shared", "elsewhere", "nobody"]
-"""asked: a model was called for this sample; shared: it was called for another sample with the same task; elsewhere:
-the reply is from the cache, because another evaluation made the call; nobody: no model was needed."""
+"""asked: a model was called for this sample; shared: it was called for another sample with an equal task; elsewhere:
+the reply is from the cache, where another evaluation stored it; nobody: no model was needed."""
 
 
 _SOURCES: dict[ReplySource, str] = {
@@ -72,24 +72,24 @@ class TaskCalls:
     """The judge's name: a model or a rule-based judge."""
     origin: ReplySource
     messages: tuple[Message, ...]
-    """Prompts and raw replies, in turn. The first two are followed by requests to repair a reply and their replies."""
+    """Prompts and raw replies, alternating: the prompt and its reply, then repair requests and their replies."""
     no_prompt: str
-    """Why `messages` has no prompt; empty if it has one."""
+    """Why `messages` has no prompts; empty if it has prompts."""
     outcome: str
     """The parsed reply as text, or the reason for the failure."""
     failed: bool
     calls: int
-    """Requests that a model answered; 0 if none was sent for this task."""
+    """Number of requests for this task that a model answered."""
     uncounted: int
     """Calls for which the server reported no token usage."""
     prompt_tokens: int
     completion_tokens: int
     cost: float | None
-    """US dollars, at the prices used for the evaluation; None if a price or token count is unknown."""
+    """US dollars, at the prices of the evaluation; None if a price or token count is unknown."""
 
     @property
     def repairs(self) -> int:
-        """The number of requests to repair a reply."""
+        """The number of repair requests."""
         return sum(message.role == "prompt" for message in self.messages[1:])
 
     @property
@@ -111,7 +111,7 @@ class SampleCalls:
 
     tasks: tuple[TaskCalls, ...]
     missing: str
-    """Why the tasks cannot be shown; empty if they can."""
+    """Why the tasks cannot be shown; empty if they can be shown."""
 
     @property
     def sent(self) -> tuple[TaskCalls, ...]:
@@ -137,14 +137,14 @@ class SampleCalls:
 
 
 def sample_calls(store: Store, run: RunRef, sample_id: str, *, known: Mapping[str, Metric] = METRICS) -> SampleCalls:
-    """Return the judge tasks of a sample, in the order in which they were answered.
+    """Return the judge tasks of a sample, in the order of the answers.
 
-    `known` has the installed metrics; tasks of other metrics are listed without prompts. Raises NotFoundError if the
+    `known` has the installed metrics. Tasks of other metrics are listed without prompts. Raises NotFoundError if the
     run has no such sample.
     """
     position, sample = store.sample(run, sample_id)
     if not run.evaluations:
-        return SampleCalls(tasks=(), missing="this run is not evaluated yet")
+        return SampleCalls(tasks=(), missing="this run has not been evaluated yet")
     evaluations = map(store.evaluation, run.evaluations)
     calls = [_evaluation_calls(store, evaluation, position, sample, known) for evaluation in evaluations]
     tasks = tuple(task for call in calls for task in call.tasks)
@@ -170,7 +170,7 @@ def _why_missing(store: Store, evaluation: Evaluation, position: int) -> str:
     if position not in store.covered(evaluation.id):
         return "this evaluation does not cover this sample"
     return (
-        "no judge calls are recorded for this sample: either none was needed, or an older version evaluated it;"
+        "no judge calls are recorded for this sample: no call was needed, or an older version of ragboard evaluated it;"
         " evaluate the run again to record them (recorded replies are reused)"
     )
 
@@ -181,12 +181,12 @@ class _CallsBuilder:
 
     sample: Sample
     judges: Sequence[str]
-    """Names as in `--judge`."""
+    """The judges' names, as in `--judge`."""
     identity: Mapping[str, str]
-    """The judge's identity by the name of the task type."""
+    """The judge's identity by name of the task type."""
     prices: Mapping[str, Price]
     prompts: Prompts | str
-    """The prompts of the evaluation, or why they cannot be read."""
+    """The prompts of the evaluation, or the reason why they cannot be read."""
     redaction: Redaction
     known: tuple[Metric, ...]
     draws: int
@@ -211,7 +211,7 @@ class _CallsBuilder:
         return tuple(self._task_calls(entry, tasks.get(entry.key)) for entry in entries)
 
     def _tasks(self, entries: Sequence[JournalEntry]) -> dict[str, Task]:
-        """Resolve the sample's metrics from these entries alone, and return the tasks by key."""
+        """Resolve the sample's metrics with only these replies, and return the tasks by key."""
         replies = {entry.key: entry.answer for entry in entries}
         tasks: dict[str, Task] = {}
 
@@ -252,7 +252,7 @@ class _CallsBuilder:
         )
 
     def _describe(self, task: Task) -> str:
-        """Describe the task; second and later draws, and second and later replies in a draw, are numbered."""
+        """Return the task's description. Draws, and replies within a draw, are numbered from the second on."""
         description = task.describe(self.sample)
         draw_number, reply_number = divmod(task.draw, DRAW_STEP)
         numbers = [f"draw {draw_number + 1}"] * (draw_number > 0) + [f"reply {reply_number + 1}"] * (reply_number > 0)
@@ -269,7 +269,7 @@ class _CallsBuilder:
         return "nobody" if trivial else "elsewhere"
 
     def _messages(self, identity: str, entry: JournalEntry, task: Task | None) -> tuple[tuple[Message, ...], str]:
-        """Prompts and replies, and why there is no prompt."""
+        """Return the prompts and replies, and the reason if there are no prompts."""
         replies = tuple(Message(role="reply", text=exchange.text) for exchange in entry.exchanges if exchange.text)
         reason = self._why_no_prompt(identity, entry.task, task)
         if reason or task is None or isinstance(self.prompts, str):
@@ -292,7 +292,7 @@ class _CallsBuilder:
         if isinstance(self.prompts, str):
             return self.prompts
         if not _prompts_match(identity, TASKS_BY_NAME[kind], self.prompts):
-            return "The prompts have changed since the evaluation, so none is shown."
+            return "The prompts have changed since the evaluation, so they are not shown."
         return ""
 
     def _usage(self, identity: str, exchanges: Iterable[Exchange]) -> dict[str, Any]:
@@ -316,13 +316,13 @@ def _read_prompts(judge_options: JudgeOptions) -> Prompts | str:
 
 
 def _prompts_match(identity: str, kind: type[Task], prompts: Prompts) -> bool:
-    """Return whether the prompts, and the version of the code that parses replies, are those of the identity."""
+    """Return whether the identity has the digest of these prompts, and the version of the code that parses replies."""
     version = identity.startswith((f"llm/{llm.VERSION}/", f"own/{llm.VERSION}/"))
     return version and kind in PROMPTED_TASKS and identity.endswith(f"/{prompts.digest(kind)}/{kind.__name__}")
 
 
 def _replay(task: Task, prompts: Prompts, exchanges: Iterable[Exchange]) -> Dialogue:
-    """Replay the dialogue of a task."""
+    """Return the dialogue of a task, with the recorded replies."""
     dialogue = Dialogue(task, prompts)
     for exchange in exchanges:
         if dialogue.result is None:
@@ -336,11 +336,11 @@ def _is_trivial(task: Task, prompts: Prompts) -> bool:
 
 
 def _matching_name(identity: str, names: Iterable[str]) -> str:
-    """Return the judge or model name that an identity contains; the longest match, empty if there is none."""
+    """Return the longest judge or model name that the identity contains; empty if it contains none."""
     path = f"/{identity}/"
     return max((name for name in names if _model_part(name) in path or f"/{name}/" in path), key=len, default="")
 
 
 def _model_part(judge: str) -> str:
-    """`openai:llama3:8b` -> `/llama3:8b/`, as identities contain it."""
+    """Return the model as it occurs in identities: `/llama3:8b/` for `openai:llama3:8b`."""
     return f"/{judge.partition(':')[2] or judge}/"

@@ -1,4 +1,4 @@
-"""Evaluates a run on a Ray cluster: in shards that Ray schedules, and starts again elsewhere if a machine dies.
+"""Evaluate a run on a Ray cluster, in shards that Ray schedules. If a machine dies, its shards restart elsewhere.
 
 The machine that starts the evaluation has the store. It sends samples to the shards, joins their journals and results
 at the end, and loads them in one transaction. If it is killed, the next evaluation continues from the shards' files.
@@ -42,12 +42,12 @@ from ragboard.tasks import Exchange, Task
 __all__ = ["ClusterResults", "delete_shards", "evaluate_on_cluster"]
 
 SHARDS_PER_SLOT = 4
-"""More shards than slots, because some machines are faster, and a machine that dies should lose little."""
+"""Shards per slot. More than one, because some machines are faster, and a machine that dies should lose little work."""
 
 MAX_SHARD_SAMPLES = 5_000
 
 CONNECT_SECONDS = 10.0
-"""Seconds until a cluster that does not answer is said to be out of reach."""
+"""Seconds without a response after which a cluster counts as unreachable."""
 
 BYTES_PER_TOKEN = 4
 """Bytes of a prompt per token, assumed until the server reports its tokens."""
@@ -64,7 +64,7 @@ class ClusterResults:
 
 @dataclass(frozen=True, kw_only=True)
 class _Slots:
-    """How many shards run at a time, and the cores and GPUs of each."""
+    """The number of shards that run concurrently, and the cores and GPUs of each."""
 
     count: int
     cpus: float = 1
@@ -82,14 +82,14 @@ def evaluate_on_cluster(
 ) -> ClusterResults:
     """Evaluate `total` samples, given with their positions, in shards whose files are below `address`.
 
-    The journal, the counts and the budget of `runner`, and `status`, are updated as by an evaluation in this process.
-    The shards' result files become parts of `results`. Raises SettingError if Ray is missing, the cluster cannot be
-    reached or the options are not for clusters, JudgeError if no call can succeed, StoreError if files cannot be read
-    or written.
+    `status`, and the journal, counts and budget of `runner`, are updated as in an evaluation in this process. The
+    shards' result files become parts of `results`. Raises SettingError if Ray is not installed, the cluster cannot be
+    reached or an option does not work on a cluster, JudgeError if no call can succeed, StoreError if files cannot be
+    read or written.
     """
     options = runner.budget.options
     if options.judge_options and options.judge_options.batch:
-        raise SettingError("--batch and --ray cannot be combined: requests in batches wait at the server, not here")
+        raise SettingError("--batch and --ray cannot be combined; leave out one of them")
     _collect_leftovers(ShardFolder(address), runner.journal)
     with _connected(options.ray) as ray:
         slots = _slots(ray, draws.panel, options.judge_options)
@@ -103,12 +103,12 @@ def evaluate_on_cluster(
 
 
 def delete_shards(address: str) -> None:
-    """Delete the files of all shards of an evaluation, whose results are in the store."""
+    """Delete the files of all shards of an evaluation, after its results are in the store."""
     ShardFolder(address).delete()
 
 
 def _collect_leftovers(root: ShardFolder, journal: Journal) -> None:
-    """Move the replies of an evaluation on the cluster that was killed to the journal, which may have some of them."""
+    """Move the replies that a killed evaluation left on the cluster to the journal, except those that it has."""
     if root.line_files():
         present = journal.line_hashes()
         journal.extend(line for line in root.lines(known=False) if hash(line) not in present)
@@ -128,7 +128,7 @@ def _chunks(samples: Iterable[tuple[int, Sample]], size: int) -> Iterator[list[t
 
 
 def _show(counts: Mapping[str, ShardCounts], runner: TaskRunner, status: StatusFile) -> None:
-    """Bring the counts of all shards into those of the evaluation."""
+    """Set the counts of the evaluation to the sums over all shards."""
     tally = Tally()
     for shard in counts.values():
         tally.add(shard.tally)
@@ -145,7 +145,7 @@ def _show(counts: Mapping[str, ShardCounts], runner: TaskRunner, status: StatusF
 
 
 class _Cluster:
-    """Gives shards to Ray, as many at a time as there are slots."""
+    """Submits shards to Ray, as many at a time as there are slots."""
 
     def __init__(self, ray: Any, slots: _Slots, draws: Draws, options: EvaluationOptions, address: str) -> None:
         self._ray = ray
@@ -172,9 +172,9 @@ class _Cluster:
     def run(
         self, chunks: Iterator[list[tuple[int, Sample]]], runner: TaskRunner, status: StatusFile
     ) -> dict[str, ShardCounts]:
-        """Evaluate each chunk of samples as one shard, and return the counts of each, in order.
+        """Evaluate each chunk of samples as a shard, and return the counts of each shard, in order.
 
-        When a limit or the user stops it, shards end early.
+        If a limit or the user stops the evaluation, the shards end early.
         """
         budget = runner.budget
         known = _Known(runner.journal)
@@ -217,7 +217,7 @@ class _Cluster:
         return self._evaluate.remote(shard, work, samples, self._judges, self._limits)
 
     def _result(self, reference: Any) -> ShardCounts:
-        """Return the counts of a finished shard. Raises what ended it."""
+        """Return the counts of a finished shard. Raises the error that ended it."""
         try:
             counts: ShardCounts = self._ray.get(reference)
         except self._ray.exceptions.RayTaskError as error:
@@ -250,25 +250,25 @@ def _limits_on_this_machine(ray: Any, *given: Any) -> Any:
 
 
 def _unpaced(options: JudgeOptions | None) -> JudgeOptions | None:
-    """Return the judge options without rates, which hold over all shards."""
+    """Return the judge options without rate limits, because these apply to all shards together."""
     return options and replace(options, requests_per_minute=None, tokens_per_minute=None)
 
 
 def _send_by_value(ray: Any, module: str) -> None:
-    """Send the classes of a plugin with their code, because other machines do not have its file."""
+    """Make Ray send a plugin's classes with their code, because other machines do not have the plugin's file."""
     if module.partition(".")[0] != "ragboard":
         ray.cloudpickle.register_pickle_by_value(sys.modules[module])
 
 
 class _Known:
-    """The replies that the evaluation has already, by sample."""
+    """The replies in the evaluation's journal, by sample."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
         self._offsets = journal.offsets_by_sample() if len(journal) else {}
 
     def write(self, folder: ShardFolder, samples: Iterable[tuple[int, Sample]]) -> None:
-        """Write the replies for these samples to a shard's folder."""
+        """Write the replies of these samples to a shard's folder."""
         offsets = [offset for _, sample in samples for offset in self._offsets.get(sample.id, ())]
         if offsets:
             folder.add_lines(KNOWN, b"".join(self._journal.lines_at(offsets)))
@@ -276,7 +276,7 @@ class _Known:
 
 @contextmanager
 def _connected(address: str | None) -> Generator[Any]:
-    """Yield the module `ray`, connected to the cluster. Raises SettingError."""
+    """Yield the module `ray`, connected to the cluster. Raises SettingError if Ray or the cluster is unavailable."""
     try:
         import ray
     except ImportError as error:
@@ -286,7 +286,7 @@ def _connected(address: str | None) -> Generator[Any]:
         return
     host, _, port = (address or "").rpartition(":")
     try:
-        if host and port.isdecimal():  # Ray itself would try for a minute, and end the process
+        if host and port.isdecimal():  # Ray would try for a minute, and then end the process
             socket.create_connection((host, int(port)), timeout=CONNECT_SECONDS).close()
         ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
     except (OSError, ValueError, RuntimeError) as error:
@@ -298,10 +298,10 @@ def _connected(address: str | None) -> Generator[Any]:
 
 
 def _slots(ray: Any, panel: Panel, options: JudgeOptions | None) -> _Slots:
-    """Return how many shards run at a time.
+    """Return the number of shards that run concurrently, with their resources.
 
-    Local models get a GPU each, or the cores of `threads`; judges that compute in Python get a core. Judges that call a
-    server mostly wait: one shard per machine, each with the concurrency of one.
+    With local models, each shard has a GPU, or as many cores as `threads`. With judges that compute in Python, each
+    shard has a core. Judges that call a server mostly wait, so each machine runs one shard, with the usual concurrency.
     """
     resources = ray.cluster_resources()
     cores, gpus = int(resources.get("CPU", 1)), int(resources.get("GPU", 0))
@@ -316,7 +316,7 @@ def _slots(ray: Any, panel: Panel, options: JudgeOptions | None) -> _Slots:
 
 
 _panels: dict[str, Panel] = {}
-"""The judges of this worker process, by `_Judges.key`: a model is loaded once, for all of its shards."""
+"""The judges of this worker process, by `_Judges.key`. They load a model once for all shards of the process."""
 
 
 @dataclass(frozen=True)
@@ -348,7 +348,7 @@ def _evaluate(
 
 
 class _SharedLimits:
-    """The limits as a shard asks for them."""
+    """Passes the requests of a shard to the actor with the shared limits (`_Limits`)."""
 
     def __init__(self, shard: str, limits: Any) -> None:
         self._shard = shard
@@ -380,7 +380,7 @@ class _SharedLimits:
 
 @dataclass
 class _Open:
-    """A request that was admitted and not yet answered."""
+    """A request that was admitted and has no answer yet."""
 
     shard: str
     task: Task
@@ -389,7 +389,7 @@ class _Open:
 
 
 class _Limits:
-    """The one place that admits requests of all shards; an actor. Without it, nothing more is sent."""
+    """A Ray actor that admits the requests of all shards. If it dies, no further requests are sent."""
 
     def __init__(
         self, options: EvaluationOptions, models: dict[type[Task], str], judge_options: JudgeOptions | None
@@ -408,16 +408,16 @@ class _Limits:
         self._counts: dict[tuple[str, int], ShardCounts] = {}
 
     async def begin(self, shard: str) -> int:
-        """Begin a shard, perhaps again: requests that its machine left open may be billed. Return the attempt."""
+        """Begin an attempt of a shard, and return its number. Open requests of earlier attempts count as billed."""
         self._attempts[shard] = self._attempts.get(shard, -1) + 1
         for number in [number for number, request in self._open.items() if request.shard == shard]:
             await self.drop(number, may_be_billed=True)
         return self._attempts[shard]
 
     async def admit(self, shard: str, attempt: int, task: Task, size: RequestSize) -> int | str:
-        """Return the number of an admitted request, or why nothing more is sent."""
+        """Return the number of the admitted request, or the reason why no further requests are sent."""
         if attempt != self._attempts[shard]:
-            return "this shard was started again on another machine"
+            return "this shard was restarted on another machine"
         tokens = size.prompt_bytes // BYTES_PER_TOKEN
         async with self._traffic.slot(tokens):
             try:
@@ -443,17 +443,17 @@ class _Limits:
             self._budget.drop(request.reservation, may_be_billed=may_be_billed)
 
     async def report(self, shard: str, attempt: int, counts: ShardCounts) -> str:
-        """Keep the counts of a shard, and return why all shards stop; empty while they go on."""
+        """Store the counts of a shard. Return the reason if all shards should stop, else an empty string."""
         self._counts[shard, attempt] = counts
         self._budget.allows()
         return self._budget.stopped
 
     async def stop(self, why: str) -> None:
-        """Send nothing more."""
+        """Admit no further requests."""
         self._budget.stopped = self._budget.stopped or why
 
     async def counts(self) -> dict[str, ShardCounts]:
-        """Return the counts of each shard, with the calls and failures of all its attempts."""
+        """Return the counts of each shard, including the calls of its earlier attempts."""
         shards: dict[str, ShardCounts] = {}
         for (shard, _), counts in sorted(self._counts.items()):
             shards[shard] = counts.after(shards[shard]) if shard in shards else counts
@@ -461,7 +461,7 @@ class _Limits:
 
 
 def _join(counts: Mapping[str, ShardCounts], address: str, journal: Journal, results: ResultFiles) -> None:
-    """Append the shards' journals to the evaluation's, and bring their result files here."""
+    """Append the shards' journals to the evaluation's journal, and copy their result files to this machine."""
     for shard in counts:
         files = ShardFolder(f"{address}/{shard}")
         local = results.folder / shard
@@ -474,7 +474,7 @@ def _join(counts: Mapping[str, ShardCounts], address: str, journal: Journal, res
 
 
 def _write_offsets(keys: Path, places: Path, journal: Journal) -> None:
-    """Replace the task keys behind samples with their offsets in the joined journal."""
+    """Replace the task keys of each sample by their offsets in the joined journal."""
     table = pq.read_table(keys)
     offsets = pa.array([journal.offset(key.hex()) for key in table["key"].to_pylist()], pa.int64())
     pq.write_table(pa.table({"position": table["position"], "place": offsets}), places)

@@ -1,4 +1,4 @@
-"""Defaults: the metrics of an evaluation that names none, and the assumed sizes of replies."""
+"""Defaults: the metrics of an evaluation if none are chosen, and the assumed sizes of replies."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from ragboard.tasks import RateAnswer, Sizes
 __all__ = ["LIKELY", "WORST", "default_metrics", "judged_in_file"]
 
 LIKELY = Sizes()
-"""Sizes of replies for the expected cost."""
+"""Assumed sizes of replies for the expected cost."""
 WORST = Sizes(
     statements=30, reference_statements=30, at_least=True, question=200, reason=240, quote=180, repairs=REPAIRS
 )
-"""Sizes of replies for the maximum cost."""
+"""Assumed sizes of replies for the maximum cost."""
 
 
 def default_metrics(panel: Panel, judged: Collection[str] = ()) -> tuple[Metric, ...]:
     """Return faithfulness, answer relevance and context relevance, in the variants that suit these judges.
 
-    A rule-based judge writes poor questions, so it rates the relevance of an answer directly. Metrics in `judged` are
-    left out, because the run file has verdicts for them.
+    A rule-based judge writes poor questions, so it rates answer relevance directly. Metrics in `judged` are left out:
+    the run file has verdicts for them.
     """
     rating = panel.find_judge(RateAnswer)
     defaults = DEFAULT_METRICS_BY_RULES if rating and rating.heuristic else DEFAULT_METRICS
@@ -32,6 +32,6 @@ def default_metrics(panel: Panel, judged: Collection[str] = ()) -> tuple[Metric,
 
 
 def judged_in_file(store: Store, run_id: str) -> frozenset[str]:
-    """Return the names of metrics that the verdicts in the run's file score; empty if the file has none."""
+    """Return the names of the metrics that are scored from verdicts in the run's file."""
     imported = (evaluation for evaluation in store.evaluations(run_id) if "imported" in evaluation.identity)
     return frozenset(spec for evaluation in imported for spec in evaluation.metrics)

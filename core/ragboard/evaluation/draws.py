@@ -1,4 +1,4 @@
-"""Independent draws: ask chat models again for the same judgements, to measure how consistent they are."""
+"""Independent draws: ask chat models several times for each judgement, to measure how consistent they are."""
 
 from __future__ import annotations
 
@@ -22,24 +22,25 @@ ITEM_COLUMNS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "assignments": (("number", "compat"), "label"),
     "sentences": (("rank", "start"), "chosen"),
 }
-"""The tables of replies that are compared between draws: the columns that identify a judgement, and its reply."""
+"""The tables whose rows are compared between draws: the columns that identify a judgement, and the column of the
+reply."""
 
 
 def is_redrawn(kind: type[Task]) -> bool:
-    """Return whether further draws ask this type of task again.
+    """Return whether further draws send tasks of this type again.
 
-    Statements are not drawn again, because draws compare verdicts on the same statements; nor are embeddings.
+    Statements are extracted once, because draws compare verdicts on the same statements. Embeddings are not repeated.
     """
     return kind is not ExtractStatements and kind.role != "embed"
 
 
 @dataclass(frozen=True)
 class Draws:
-    """How many independent draws each metric of an evaluation has."""
+    """The number of independent draws of each metric of an evaluation."""
 
     metrics: tuple[Metric, ...]
     counts: Mapping[str, int]
-    """Number of draws by metric; a missing metric has one."""
+    """Number of draws by metric name; 1 if a metric is missing."""
     panel: Panel
 
     @classmethod
@@ -51,9 +52,9 @@ class Draws:
         draws: int | None,
         earlier: Mapping[str, int],
     ) -> Draws:
-        """Return draws with `draws` for each of the `named` metrics; others have as many as they had `earlier`.
+        """Return at least `draws` draws for each of the `named` metrics. Other metrics have as many as `earlier`.
 
-        Raises SettingError if no named metric asks a chat model for something that can be drawn again.
+        Raises SettingError if `draws` is above 1 but no named metric sends tasks to a chat model that can be repeated.
         """
         earlier_draws = cls(tuple(metrics), dict(earlier), panel)
         if draws is None or draws == 1:
@@ -69,11 +70,11 @@ class Draws:
         )
 
     def needs(self) -> list[tuple[Need[Any], ...]]:
-        """Return the needs of all metrics for each draw; the first draw has all of them."""
+        """Return the needs of all metrics for each draw. The first draw has all needs."""
         return self.needs_of(self.metrics)
 
     def needs_of(self, metrics: Sequence[Metric]) -> list[tuple[Need[Any], ...]]:
-        """Return the needs of these metrics for each draw; the first draw has all of them."""
+        """Return the needs of these metrics for each draw. The first draw has all needs."""
         most = max((self.counts.get(metric.spec, 1) for metric in metrics), default=1)
         return [
             tuple(
@@ -88,18 +89,18 @@ class Draws:
         ]
 
     def redraws(self, task: Task) -> bool:
-        """Return whether further draws ask this task again."""
+        """Return whether further draws send this task again."""
         return self._is_redrawn(type(task))
 
     def redrawn_needs(self, needs: Iterable[Need[Any]]) -> list[Need[Any]]:
-        """Return the needs for which further draws ask a model again."""
+        """Return the needs for which further draws call a model again."""
         return [need for need in needs if any(map(self._is_redrawn, tasks_for([need])))]
 
     def _is_redrawn(self, kind: type[Task]) -> bool:
         return is_redrawn(kind) and isinstance(self.panel.for_task(kind), ModelJudge)
 
     def scores(self, sample: Sample, results: Sequence[NeedResults]) -> Iterator[tuple[str, int, float]]:
-        """Return (metric, draw, value) of the metrics with several draws; draws without a score are left out."""
+        """Yield (metric, draw, value) for the metrics with several draws. Draws without a score are left out."""
         for metric in self.metrics:
             for draw in range(self.counts.get(metric.spec, 1)) if metric.spec in self.counts else ():
                 scored = compute_outcome(metric, sample, results[draw])
@@ -107,7 +108,7 @@ class Draws:
                     yield metric.spec, draw, scored.value
 
     def compared(self, results: Sequence[NeedResults]) -> list[NeedResults]:
-        """Return by draw the results that are compared: of needs that ask for judgements in several draws."""
+        """Return, for each draw, the results to compare: those of needs that have judgements in several draws."""
         if len(results) < 2:
             return []
         judged = [

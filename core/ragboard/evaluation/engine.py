@@ -1,4 +1,4 @@
-"""Evaluates a run: judges several samples concurrently and writes Parquet files, which the store then loads."""
+"""Evaluate a run: judge samples concurrently, and write Parquet files, which the store then loads."""
 
 from __future__ import annotations
 
@@ -56,13 +56,13 @@ __all__ = [
 
 
 IN_FLIGHT = 20_000
-"""Maximum number of samples evaluated concurrently in batches; a batch has the requests of all of them."""
+"""Maximum number of samples that are evaluated concurrently with batches. A batch has the requests of all of them."""
 
 FLUSH_ROWS = 20_000
-"""Rows of a table that are held in memory before they are written to its file."""
+"""Maximum number of rows of a table in memory before they are written to its file."""
 
 LOAD_SECONDS = 10.0
-"""Least time between two loads of the results so far."""
+"""Minimum seconds between two loads of the results so far."""
 
 PREFIX = "results-"
 
@@ -99,7 +99,7 @@ Row = tuple[Any, ...]
 
 
 class ResultFiles:
-    """Parquet files with the rows of each table: those of finished parts, and one that grows."""
+    """Parquet files with the rows of each table: one file per finished part, and one that is still growing."""
 
     def __init__(self, folder: Path) -> None:
         self.paths: Mapping[str, list[Path]] = {table: [] for table in TABLES}
@@ -109,12 +109,12 @@ class ResultFiles:
         self._schemas = {table: pa.schema(list(columns.items())) for table, columns in TABLES.items()}
         self._rows: dict[str, list[Row]] = {table: [] for table in TABLES}
         self._writers: dict[str, pq.ParquetWriter] = {}
-        """The open files: of the tables that have rows."""
+        """The open files, by table; only tables with rows have one."""
 
     def add(
         self, position: int, outcomes: Mapping[str, Outcome], results: NeedResults, offsets: Iterable[int] = ()
     ) -> None:
-        """Add the scores and findings of a sample, and the journal offsets of the replies behind them."""
+        """Add the scores and judgements of a sample, and the journal offsets of the replies that they come from."""
         for metric, result in outcomes.items():
             self._put("scores", score_row(position, metric, result))
         for table, row in dict.fromkeys(_finding_rows(position, results)):
@@ -123,7 +123,7 @@ class ResultFiles:
             self._put("answer_places", (position, offset))
 
     def add_draws(self, position: int, draws: Draws, sample: Sample, results: Sequence[NeedResults]) -> None:
-        """Add what the draws of a sample gave, if there are several."""
+        """Add the scores and replies of each draw of a sample, if there are several draws."""
         for metric, draw, value in draws.scores(sample, results):
             self._put("score_draws", (position, metric, draw, value))
         for draw, compared in enumerate(draws.compared(results)):
@@ -131,9 +131,9 @@ class ResultFiles:
                 self._put("verdict_draws", row)
 
     def finish_part(self, spending: Iterable[ModelUsage]) -> Mapping[str, Sequence[Path]]:
-        """Write the remaining rows, and return the files of all parts; further rows go to new files.
+        """Write the remaining rows, and return the files of all parts. Further rows go to new files.
 
-        `spending`: the calls, tokens and cost of the evaluation so far, one row per model, in place of earlier ones.
+        `spending`: the calls, tokens and cost of the evaluation so far, one row per model. It replaces earlier rows.
         """
         for spend in spending:
             self._put("spending", astuple(spend))
@@ -154,7 +154,7 @@ class ResultFiles:
         return {table: list(paths) for table, paths in parts.items()}
 
     def add_parts(self, paths: Mapping[str, Sequence[Path]]) -> None:
-        """Add parts whose files others have written."""
+        """Add parts whose files already exist."""
         self.paths = {table: [*before, *paths.get(table, ())] for table, before in self.paths.items()}
 
     def _path(self, table: str) -> Path:
@@ -180,9 +180,9 @@ class ResultFiles:
 
 @contextmanager
 def result_files(folder: Path, journal: Path) -> Generator[ResultFiles]:
-    """Result files in a subfolder of `folder` named after the journal, deleted at the end.
+    """Context with result files in a subfolder of `folder`, named after the journal. It is deleted at the end.
 
-    Subfolders left behind by killed processes are deleted first: those whose journal no process is writing.
+    Subfolders of killed processes, whose journal no process is writing, are deleted first.
     """
     own = folder / f"{PREFIX}{journal.stem}"
     with _store_errors(folder):
@@ -199,7 +199,7 @@ def result_files(folder: Path, journal: Path) -> Generator[ResultFiles]:
 
 @contextmanager
 def _store_errors(path: Path) -> Generator[None]:
-    """Turn an OSError of writing results into StoreError. Not for code that calls a judge."""
+    """Context that turns an OSError into a StoreError about results. Not for code that calls a judge."""
     try:
         yield
     except OSError as error:
@@ -210,7 +210,7 @@ def _finding_rows(position: int, results: NeedResults) -> Iterator[tuple[str, Ro
     origins = stored_claim_classes(results)
     citing = [need for need in results.by_need if isinstance(need, CitedSentences) and not results.missing(need)]
     for need, found in results.by_need.items():
-        if isinstance(found, Unscored) or need in citing[1:]:  # numbers read in two ways: only the first is stored
+        if isinstance(found, Unscored) or need in citing[1:]:  # citations read in two ways: only one is stored
             continue
         for table, row in need.rows(found):
             yield table, (position, *row)
@@ -230,7 +230,7 @@ def _finding_rows(position: int, results: NeedResults) -> Iterator[tuple[str, Ro
 
 
 def _compared_rows(position: int, draw: int, results: NeedResults) -> Iterator[Row]:
-    """Yield the replies of one draw: what is judged, and the judge's label of it."""
+    """Yield the rows of one draw: each judgement and the judge's label."""
     columns = {table: list(TABLES[table]) for table in ITEM_COLUMNS}
     for table, row in dict.fromkeys(_finding_rows(position, results)):
         if table in ITEM_COLUMNS:
@@ -243,7 +243,7 @@ def _compared_rows(position: int, draw: int, results: NeedResults) -> Iterator[R
 def _statement_rows(
     position: int, found: JudgedStatements | VerdictTable | ExtractedStatements, origins: tuple[ClaimClass, ...]
 ) -> Iterator[tuple[str, Row]]:
-    """`origins`: the class of each answer statement in the six-way partition; empty if not all were judged."""
+    """Yield the rows of statements. `origins`: the class of each answer statement (`ClaimClass`); empty if unknown."""
     if found.refuses is not None:
         yield "sides", (position, found.side, found.refuses)
     for number, statement in enumerate(found.statements):
@@ -271,32 +271,32 @@ def _evidence_data(mark: Evidence) -> dict[str, object]:
 
 @dataclass(frozen=True, kw_only=True)
 class FinishedEvaluation:
-    """An evaluation that finished, or that was stopped with its results so far."""
+    """An evaluation that has finished or was stopped, with its counts."""
 
     evaluation: Evaluation
     samples: int
-    """Samples with results, including those of earlier calls."""
+    """Samples with results, including results of earlier calls."""
     asked: int
-    """Tasks that judges were asked in this call."""
+    """Tasks that judges answered in this call."""
     replayed: int
-    """Tasks answered from the journal."""
+    """Tasks that were answered from the journal."""
     cached: int
-    """Tasks answered from the store's cache."""
+    """Tasks that were answered from the store's cache."""
     failed: int
     unscored: int
     """Samples for which at least one metric is unscored."""
     unanswered: int = 0
-    """Requests that got no reply but may still be billed."""
+    """Requests without a reply that may still be billed."""
     unanswered_cost: float = 0.0
-    """Maximum cost of the unanswered requests in US dollars; counts towards the cost limit. 0 without one."""
+    """Maximum cost of the unanswered requests in US dollars, which counts towards the cost limit. 0 without a limit."""
     over_limit: float = 0.0
-    """US dollars by which the cost limit is exceeded, because calls cost more than was reserved for them."""
+    """US dollars by which the cost exceeds its limit, because calls cost more than the reserved amounts."""
     at_server: int = 0
-    """Requests in batches that still wait at a server; the same evaluation, run again, collects their replies."""
+    """Requests in batches that still wait at a server. The same evaluation, run again, collects their replies."""
     spent: tuple[ModelUsage, ...]
-    """Calls, tokens and cost by model, including earlier calls; empty if no model was called."""
+    """Calls, tokens and cost by model, including earlier evaluations; empty if no model was called."""
     stopped: str
-    """Why it stopped before all tasks were answered; empty if it did not."""
+    """Why the evaluation stopped before all tasks were answered; empty if it was complete."""
 
 
 def evaluate_run(
@@ -310,9 +310,9 @@ def evaluate_run(
 ) -> FinishedEvaluation:
     """Evaluate a run in the store, or resume its evaluation by the same judges.
 
-    Metrics and samples that the evaluation already has are recomputed from its journal. Raises JudgeError before any
-    task is asked if a role is not filled, and later if no call can succeed; StoreBusyError if another process runs the
-    same evaluation.
+    Scores of metrics and samples that the evaluation already has are recomputed from its journal. Raises JudgeError at
+    the start if no judge can answer a task, and later if no call can succeed. Raises StoreBusyError if another process
+    runs the same evaluation.
     """
     options = options or EvaluationOptions()
     evaluation = evaluation_of(store, run_id, panel, metrics, options.known)
@@ -409,7 +409,7 @@ def evaluate_run(
 def _open_files(
     store: Store, evaluation: Evaluation, panel: Panel, asked: Sequence[Judge], budget: Budget, samples: int
 ) -> Generator[tuple[TaskRunner, ResultFiles, tuple[BatchQueue, ...]]]:
-    """Open the journal, cache, result files, worker processes, and the queues of judges that are asked in batches.
+    """Open the journal, cache, result files, worker processes, and the queues of judges that use batches.
 
     `asked`: the judges of the panel that answer the tasks of the metrics.
     """
@@ -427,7 +427,7 @@ def _open_files(
 
 @contextmanager
 def _open_workers(options: EvaluationOptions, asked: Sequence[Judge], samples: int) -> Generator[WorkerPool | None]:
-    """Yield as many workers as the options say; None if judges should answer in this process, or none computes."""
+    """Yield the worker processes; None if judges answer in this process, or no judge computes in Python."""
     count = options.workers or (available_cores() if samples >= MIN_SAMPLES else 1)
     count = count if any(isinstance(judge, ComputingJudge) for judge in asked) else 1
     pool = WorkerPool(count) if count > 1 else None
@@ -439,9 +439,9 @@ def _open_workers(options: EvaluationOptions, asked: Sequence[Judge], samples: i
 
 
 def positions_to_evaluate(store: Store, evaluation: Evaluation, options: EvaluationOptions) -> Sequence[int]:
-    """Positions of the samples to evaluate: all, or a random subset and those evaluated before.
+    """Return the positions of the samples to evaluate: all, or a random subset and the samples evaluated before.
 
-    A larger subset with the same seed contains the smaller one. With `options.retry`, only those evaluated before.
+    A larger subset with the same seed contains the smaller subset. With `options.retry`, only samples evaluated before.
     """
     everything = range(store.sample_count(evaluation.run_id))
     if options.retry:
@@ -460,14 +460,14 @@ def _at_positions(samples: Iterable[tuple[int, Sample]], positions: Sequence[int
 def with_earlier_metrics(
     store: Store, evaluation: Evaluation, metrics: Sequence[Metric], known: Mapping[str, Metric] = METRICS
 ) -> tuple[Metric, ...]:
-    """Return the metrics that the evaluation already has, if they are still known, followed by these."""
+    """Return the metrics that the evaluation already has and that are still known, followed by `metrics`."""
     earlier = (metric_of(spec, known) for spec in store.evaluation_metrics(evaluation.id))
     still_known = [metric for metric in earlier if metric is not None]
     return tuple({metric.spec: metric for metric in (*still_known, *metrics)}.values())
 
 
 def check_roles(panel: Panel, metrics: Sequence[Metric]) -> None:
-    """Raise SettingError if there is no metric, JudgeError if a role that a metric needs is not filled."""
+    """Raise SettingError if there are no metrics, JudgeError if no judge can answer a task of a metric."""
     if not metrics:
         raise SettingError(f"no metric chosen; available: {', '.join(METRICS)}")
     for metric in metrics:
@@ -479,14 +479,14 @@ def check_roles(panel: Panel, metrics: Sequence[Metric]) -> None:
 
 
 class LoopStatus(Protocol):
-    """Is told how far a `SampleLoop` is, as `StatusFile` is."""
+    """Receives the progress of a `SampleLoop`. `StatusFile` implements it."""
 
     def step(self, tally: Tally) -> None:
         """Count a sample as done."""
         ...
 
     def beat(self, tally: Tally) -> None:
-        """Publish the counts, unless that was done just now."""
+        """Publish the counts, unless this was done a moment ago."""
         ...
 
     def update(self, tally: Tally) -> None:
@@ -507,9 +507,11 @@ class SampleLoop:
         load: Callable[[int], Awaitable[None]] | None = None,
         loaded: int = 0,
     ) -> None:
-        """`load` loads the results of so many samples into the store, which has those of `loaded`.
+        """Prepare to judge samples.
 
-        None: nothing is loaded meanwhile.
+        `load` is called from time to time with the number of samples that have results, and loads these results into
+        the store; None: results are not loaded before the end. `loaded`: the number of samples that the store has
+        results for.
         """
         self._draws = draws
         self._metrics = draws.metrics
@@ -526,7 +528,7 @@ class SampleLoop:
         self._done = 0
 
     async def run(self, samples: Iterable[tuple[int, Sample]], concurrency: int) -> None:
-        """Judge every sample. Once the budget is used up, only samples with stored replies to all tasks get results."""
+        """Judge every sample. When the budget is used up, only samples with stored replies to all tasks get results."""
         waiting = iter(samples)
 
         async def work() -> None:
@@ -560,9 +562,10 @@ class SampleLoop:
                     queue.abandon(self._runner.budget.stopped)
 
     async def _load_growing(self, load: Callable[[int], Awaitable[None]]) -> None:
-        """Load the results so far, ever more seldom, while they are of more samples than the store has.
+        """Load the results so far, at growing intervals, if they are for more samples than the store has.
 
-        So loading takes a bounded share of the time, and an earlier evaluation of more samples is not replaced.
+        The intervals grow so that loading takes a bounded share of the time. The results of an earlier evaluation of
+        more samples are not replaced.
         """
         started, wait = time.monotonic(), LOAD_SECONDS
         while True:
@@ -593,9 +596,9 @@ class SampleLoop:
 
     def _is_covered(self, outcomes: Iterable[Outcome]) -> bool:
         """Return whether the sample counts as evaluated: False if the budget stopped all of its metrics."""
-        skipped = [one for one in outcomes if isinstance(one, Unscored) and one.reason == "skipped"]
+        skipped = [outcome for outcome in outcomes if isinstance(outcome, Unscored) and outcome.reason == "skipped"]
         stopped = self._runner.budget.stopped
-        return not stopped or len(skipped) < len(self._metrics) or all(one.detail != stopped for one in skipped)
+        return not stopped or len(skipped) < len(self._metrics) or all(outcome.detail != stopped for outcome in skipped)
 
 
 def _first(errors: ExceptionGroup[Exception]) -> Exception:

@@ -1,7 +1,7 @@
 """The identity of evaluations, and the header files of their journals.
 
-An evaluation is identified by the judges and prompts that its metrics use, and by nothing else: an unused judge, or a
-task type that a new version adds, does not change it.
+Only the judges and prompts that its metrics use identify an evaluation of a run. An unused judge, or a task type that a
+new version adds, does not change the identity.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["Choice", "Header", "evaluation_of", "header_data", "judge_setup", "r
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
-    """The metrics, judges and limits that the user chose. Contains no key."""
+    """The metrics, judges and limits that the user chose, without API keys."""
 
     metrics: tuple[str, ...]
     judge_options: JudgeOptions = field(default_factory=JudgeOptions)
@@ -43,34 +43,34 @@ class Header:
     evaluation_id: str
     run_id: str
     judge: str
-    """Names as in `--judge`."""
+    """The judges' names, as in `--judge`."""
     choice: Choice | None
     """The latest choice; None if the judges were built in Python."""
     identity: Mapping[str, JsonValue]
-    """As `Evaluation.identity`."""
+    """The `Evaluation.identity`."""
     metrics: tuple[str, ...]
-    """Names of the metrics chosen last."""
+    """The names of the metrics in the latest choice."""
 
 
 def judge_setup(panel: Panel, metrics: Iterable[Metric]) -> dict[str, str]:
-    """Return the judge's identity by name of task type, for the task types that these metrics can ask."""
+    """Return the judge's identity by name of the task type, for the task types that these metrics can send."""
     return panel.identity(_tasks(metrics))
 
 
 def tasks_by_metric(metrics: Iterable[Metric]) -> dict[str, tuple[str, ...]]:
-    """Return the names of the task types that each metric can ask, by metric."""
+    """Return the names of the task types that each metric can send, by metric name."""
     return {metric.spec: tuple(sorted(kind.__name__ for kind in _tasks([metric]))) for metric in metrics}
 
 
 def evaluation_of(
     store: Store, run_id: str, panel: Panel, metrics: Sequence[Metric], known: Mapping[str, Metric] = METRICS
 ) -> Evaluation:
-    """Return the evaluation of a run to which these metrics, scored by these judges, belong.
+    """Return the evaluation of a run that these metrics, scored by these judges, belong to.
 
-    An existing evaluation, finished or not, is continued with these metrics if all its own metrics use these judges. Of
-    several, the one that shares most task types with these metrics is chosen, then the newest. Otherwise the evaluation
-    is new. Metrics without a judge have an evaluation of their own. `known` has the metrics by name, to look up those
-    of existing evaluations.
+    An existing evaluation, finished or not, is continued if these judges also answer the tasks of its metrics. If there
+    are several, the evaluation that shares most task types with the metrics is chosen, and of these the newest. If
+    there is none, a new evaluation is returned. Metrics without judges belong to a separate evaluation. `known` has the
+    metrics by name, to look up the metrics of existing evaluations.
     """
     setup = judge_setup(panel, metrics)
     panel_identity = panel.identity()
@@ -100,7 +100,7 @@ def _tasks(metrics: Iterable[Metric]) -> frozenset[type[Task]]:
 
 
 def _candidates(store: Store, run_id: str) -> Iterator[Evaluation]:
-    """Yield the evaluations of a run, newest first: those in the store, then those that never finished."""
+    """Yield the evaluations of a run: first those in the store, newest first, then those that never finished."""
     finished = store.evaluations(run_id)
     yield from finished
     ids = {evaluation.id for evaluation in finished}
@@ -118,7 +118,7 @@ def _candidates(store: Store, run_id: str) -> Iterator[Evaluation]:
 
 
 def _setup_in_use(evaluation: Evaluation, known: Mapping[str, Metric]) -> dict[str, JsonValue]:
-    """Return the judges of the task types that the evaluation's metrics ask; all its judges if a metric is unknown."""
+    """Return the judges of the task types that the evaluation's metrics send; all its judges if a metric is unknown."""
     metrics = [metric_of(spec, known) for spec in evaluation.metrics]
     known_metrics = [metric for metric in metrics if metric is not None]
     if len(known_metrics) < len(metrics):
@@ -130,7 +130,7 @@ def _setup_in_use(evaluation: Evaluation, known: Mapping[str, Metric]) -> dict[s
 def _new_id(run_id: str, setup: Mapping[str, str], taken: Collection[str]) -> str:
     """Return a new id: a digest of run and judges.
 
-    If the id is taken by an evaluation whose judges changed since, the digest includes a number.
+    If another evaluation has this id, because its judges have changed since, the digest also covers a number.
     """
     for number in count():
         content = [run_id, setup, number] if number else [run_id, setup]
@@ -141,7 +141,7 @@ def _new_id(run_id: str, setup: Mapping[str, str], taken: Collection[str]) -> st
 
 
 def header_data(evaluation: Evaluation, options: EvaluationOptions) -> dict[str, Any]:
-    """Return the header as JSON-ready data, without secrets."""
+    """Return the header of an evaluation's journal as JSON data, without secrets."""
     return {
         "evaluation": evaluation.id,
         "run": evaluation.run_id,
@@ -154,7 +154,7 @@ def header_data(evaluation: Evaluation, options: EvaluationOptions) -> dict[str,
 
 
 def read_header(path: Path) -> Header | None:
-    """Read a header file; None if it is missing, incomplete or not a header."""
+    """Read a header file; None if it is missing or invalid."""
     try:
         header = json.loads(path.read_text(encoding="utf-8"))
         texts = [header["evaluation"], header["run"], header.get("judge", ""), *header.get("metrics", ())]

@@ -1,7 +1,8 @@
-"""The journal: every answered task as one line, written before the answer is used.
+"""The journal: one line for each answered task, written before the answer is used.
 
-A task with an answer in the journal is not asked again. One process writes a journal at a time. Each line is written
-immediately and synced to disk in groups: a killed process loses nothing, a power failure the lines since the last sync.
+A task with an answer in the journal is not sent again. Only one process at a time writes a journal. Lines are written
+immediately, but synced to disk in groups. So a killed process loses no line; a power failure can lose the lines since
+the last sync.
 """
 
 from __future__ import annotations
@@ -37,12 +38,12 @@ __all__ = [
 ]
 
 SYNC_SECONDS = 0.5
-"""Minimum seconds between two syncs while lines are being written."""
+"""Minimum seconds between two syncs."""
 
 
 @dataclass
 class Usage:
-    """The number of answered calls, and their tokens as the server reported them."""
+    """The number of answered calls, and their tokens as reported by the server."""
 
     calls: int = 0
     uncounted: int = 0
@@ -51,10 +52,10 @@ class Usage:
     cached_tokens: int = 0
     completion_tokens: int = 0
     in_batches: Usage | None = None
-    """The part of it that was asked in batches."""
+    """The part of this usage that was in batches."""
 
     def add(self, exchange: Exchange) -> None:
-        """Add a call. A call without a reply text needs no completion tokens: it embeds."""
+        """Add a call. A call without a reply text is for embeddings, so it needs no completion tokens."""
         self.calls += 1
         self.uncounted += exchange.prompt_tokens is None or (exchange.completion_tokens is None and bool(exchange.text))
         self.prompt_tokens += exchange.prompt_tokens or 0
@@ -65,7 +66,7 @@ class Usage:
             self.in_batches.add(replace(exchange, batch=False))
 
     def cost(self, price: Price | None) -> float | None:
-        """US dollars; 0 without calls, None if the price or a token count is unknown."""
+        """Return the cost in US dollars: 0 without calls, None if the price or a token count is unknown."""
         if not self.calls:
             return 0.0
         if self.uncounted:
@@ -93,23 +94,23 @@ class JournalEntry:
 
     key: str
     task: str
-    """The name of the task's type."""
+    """The name of the task type."""
     sample: str
-    """The id of the sample that the task was first asked for."""
+    """The id of the sample for which the task was first sent."""
     exchanges: tuple[Exchange, ...]
     """The answered calls; empty if no model was called or the answer is from the cache."""
     answer: Reply | Failure
 
 
 class JournalReader:
-    """Reads answers by task key. Only their byte offsets in the file are held in memory."""
+    """Reads answers by task key. Only the byte offsets of the lines are in memory."""
 
     def __init__(self, path: Path, reader: BinaryIO) -> None:
         self._path = path
         self._reader = reader
         self._offsets: dict[bytes, int] = {}
         self.usage: dict[str, Usage] = {}
-        """Calls by task type, including those of failed and repeated tasks."""
+        """Usage by task type, including failed and repeated tasks."""
         self._end = self._index()
 
     def __len__(self) -> int:
@@ -119,11 +120,11 @@ class JournalReader:
         return bytes.fromhex(key) in self._offsets
 
     def offset(self, key: str) -> int | None:
-        """Return the byte offset of the line with this task key, or None."""
+        """Return the byte offset of the line with this task key; None if there is no such line."""
         return self._offsets.get(bytes.fromhex(key))
 
     def get(self, key: str) -> Reply | Failure | None:
-        """Return the answer with this task key, or None. Raises StoreError if its line is damaged."""
+        """Return the answer to the task with this key, or None. Raises StoreError if its line is damaged."""
         offset = self.offset(key)
         if offset is None:
             return None
@@ -140,7 +141,7 @@ class JournalReader:
         return {offset: key for key, offset in self._offsets.items()}
 
     def offsets_by_sample(self) -> dict[str, list[int]]:
-        """Return the byte offsets of the answers, by the id of the sample that each was first asked for."""
+        """Return the byte offsets of the answers, by the id of the sample for which the task was first sent."""
         offsets: dict[str, list[int]] = {}
         with _reading(self._path), self._path.open("rb") as reader:
             for offset in sorted(self._offsets.values()):
@@ -161,9 +162,9 @@ class JournalReader:
             return {hash(line) for line in reader}
 
     def _index(self) -> int:
-        """Index every complete line and return the offset at which the last one ends; a torn line after it is ignored.
+        """Index all complete lines, and return the offset at which the last of them ends.
 
-        Identical lines, as in a file that was pasted together, count once.
+        An incomplete line at the end is ignored. Identical lines, as in a file joined from others, count once.
         """
         end, seen = 0, set[int]()
         with _reading(self._path):
@@ -192,7 +193,7 @@ class JournalReader:
             self._reader.seek(0)
             number = self._reader.read(offset).count(b"\n") + 1
         return StoreError(
-            f"{self._path}: line {number} is damaged; delete the line to ask that task again, or move the file away"
+            f"{self._path}: line {number} is damaged; delete the line to send this task again, or move the file away"
             " to evaluate from the start"
         )
 
@@ -202,7 +203,7 @@ class JournalReader:
 
 
 class Journal(JournalReader):
-    """A journal open for writing: the file is truncated after its last complete line, and new lines are appended."""
+    """A journal that is open for writing. An incomplete line at the end is removed, and new lines are appended."""
 
     def __init__(self, path: Path, reader: BinaryIO, writer: RawIOBase) -> None:
         super().__init__(path, reader)
@@ -213,7 +214,7 @@ class Journal(JournalReader):
     def put(
         self, key: str, sample_id: str, task: Task, reply: Reply | Failure, exchanges: Sequence[Exchange] = ()
     ) -> None:
-        """Append an answer and its calls. Raises StoreError if it cannot be written; earlier lines stay."""
+        """Append an answer and its calls. Raises StoreError if it cannot be written; earlier lines are not affected."""
         head = self._entry_head(key, sample_id, task, exchanges)
         if isinstance(reply, Failure):
             line = json.dumps(head | {"failure": reply.detail}).encode()
@@ -223,7 +224,7 @@ class Journal(JournalReader):
         self._count(type(task).__name__, exchanges)
 
     def put_calls(self, key: str, sample_id: str, task: Task, exchanges: Sequence[Exchange]) -> None:
-        """Append calls that led to no answer, if there are any. Raises StoreError in the same cases as `put`."""
+        """Append calls that led to no answer, if there are any. Raises StoreError as `put` does."""
         if exchanges:
             self._append(json.dumps(self._entry_head(key, sample_id, task, exchanges)).encode() + b"\n")
             self._count(type(task).__name__, exchanges)
@@ -239,7 +240,7 @@ class Journal(JournalReader):
     def _entry_head(self, key: str, sample_id: str, task: Task, exchanges: Sequence[Exchange]) -> dict[str, object]:
         """Return the first fields of a line.
 
-        A line with calls has its offset too, so that no two such lines are identical.
+        A line with calls also contains its offset, so that no two such lines are identical.
         """
         head: dict[str, object] = {"key": key, "task": type(task).__name__, "sample": sample_id}
         if exchanges:
@@ -248,7 +249,7 @@ class Journal(JournalReader):
         return head
 
     def sync(self) -> None:
-        """Make all lines survive a power failure. Raises StoreError if the disk refuses."""
+        """Sync all lines to disk, so they survive a power failure. Raises StoreError if that fails."""
         try:
             os.fsync(self._writer.fileno())
         except OSError as error:
@@ -256,7 +257,7 @@ class Journal(JournalReader):
         self._synced = time.monotonic()
 
     def _append(self, line: bytes) -> int:
-        """Write a line and return its offset; a line that does not fit on the disk is removed again."""
+        """Write a line and return its offset. If a line does not fit on the disk, its beginning is removed again."""
         offset = self._end
         try:
             whole = self._writer.write(line) == len(line)
@@ -278,7 +279,7 @@ class Journal(JournalReader):
 
 @contextmanager
 def open_reader(path: Path) -> Generator[JournalReader | None]:
-    """Open a journal for reading, also while another process writes it; None if there is no journal yet.
+    """Open a journal for reading; None if it does not exist yet. Another process may be writing it.
 
     Raises StoreError if it cannot be read.
     """
@@ -302,9 +303,9 @@ def _reading(path: Path) -> Generator[None]:
 
 
 def read_entries(path: Path, offsets: Iterable[int]) -> tuple[JournalEntry, ...]:
-    """Return the entries at these byte offsets of a journal, without reading the others.
+    """Return the entries at these byte offsets of a journal, without reading other entries.
 
-    Raises StoreError if there is no journal, or no entry at an offset.
+    Raises StoreError if the journal does not exist, or no entry begins at an offset.
     """
     try:
         with path.open("rb") as reader:
@@ -326,23 +327,23 @@ def _read_entry(path: Path, reader: BinaryIO, offset: int) -> JournalEntry:
 
 
 _FIELDS = {"said": "text", "cut": "truncated"}
-"""Fields of `Exchange` by their keys in the journal, where the two differ."""
+"""The fields of `Exchange` that have another name in the journal, by that name."""
 
 _KEYS = {
     next((key for key, renamed in _FIELDS.items() if renamed == each.name), each.name): each.name
     for each in fields(Exchange)
 }
-"""All fields of `Exchange` by their keys in the journal."""
+"""All fields of `Exchange` by their names in the journal."""
 
 _FLAGS = ("cut", "batch")
 """Keys that a line has only if they are true."""
 
 _MALFORMED = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
-"""Errors of reading a line that is not JSON, or not a line of a journal."""
+"""The errors that can occur while an invalid line is parsed."""
 
 
 def _read_head(line: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Key, task type and sample."""
+    """Return the key, the task type's name and the sample id of a line."""
     key, sample = line["key"], line["sample"]
     if not isinstance(sample, str) or bytes.fromhex(key).hex() != key:
         raise TypeError("key or sample")
@@ -359,8 +360,8 @@ def _answer(line: Mapping[str, Any]) -> Reply | Failure:
 
 def _exchanges(line: Mapping[str, Any]) -> tuple[Exchange, ...]:
     exchanges: list[dict[str, Any]] = list(line.get("heard", ()))
-    for one in exchanges:
-        if not (isinstance(one.get("said", ""), str) and {type(one.get(name, False)) for name in _FLAGS} == {bool}):
+    for data in exchanges:
+        if not (isinstance(data.get("said", ""), str) and {type(data.get(name, False)) for name in _FLAGS} == {bool}):
             raise TypeError("heard")
     return tuple(
         Exchange(**{_FIELDS.get(key, key): value for key, value in exchange.items()}) for exchange in exchanges
@@ -368,7 +369,7 @@ def _exchanges(line: Mapping[str, Any]) -> tuple[Exchange, ...]:
 
 
 def _exchange_data(exchange: Exchange) -> dict[str, object]:
-    """Return the fields of an exchange by their keys in the journal."""
+    """Return the fields of an exchange by their names in the journal."""
     data = {key: getattr(exchange, name) for key, name in _KEYS.items()}
     return {key: value for key, value in data.items() if value or key not in _FLAGS}
 
@@ -377,8 +378,8 @@ def _exchange_data(exchange: Exchange) -> dict[str, object]:
 def open_journal(path: Path, header: Mapping[str, object]) -> Generator[Journal]:
     """Open or create the journal at `path`, as its only writer.
 
-    `header` is written beside it as JSON, for people and for recovery. Raises StoreBusyError if another process writes
-    the journal, StoreError if it cannot be written.
+    `header` is written to a JSON file next to it, for people and for recovery. Raises StoreBusyError if another process
+    writes the journal, StoreError if it cannot be written.
     """
     with ExitStack() as stack:
         journal = _lock_and_open(path, header, stack)
@@ -387,7 +388,7 @@ def open_journal(path: Path, header: Mapping[str, object]) -> Generator[Journal]
 
 
 def _lock_and_open(path: Path, header: Mapping[str, object], stack: ExitStack) -> Journal:
-    """Lock and open the journal; the stack closes it. Only errors of locking and opening become store errors."""
+    """Lock and open the journal; the stack closes it. Errors of locking and opening become store errors."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         stack.enter_context(FileLock(path.with_suffix(".lock"), timeout=GLANCE_SECONDS))
@@ -402,14 +403,14 @@ def _lock_and_open(path: Path, header: Mapping[str, object], stack: ExitStack) -
 
 
 def write_header(path: Path, header: Mapping[str, object]) -> None:
-    """Write the header beside the journal at `path`, atomically, since other processes may be reading it."""
+    """Write the header file of the journal at `path`, atomically, because other processes may be reading it."""
     draft = path.with_suffix(".draft")
     draft.write_text(json.dumps(header, indent=1), encoding="utf-8")
     draft.replace(path.with_suffix(".json"))
 
 
 def is_being_written(path: Path) -> bool:
-    """Return whether a process has the journal open for writing; False once that process was killed."""
+    """Return whether a living process has the journal open for writing."""
     lock = path.with_suffix(".lock")
     try:
         with FileLock(lock, timeout=0, is_singleton=False) if lock.exists() else nullcontext():

@@ -37,16 +37,16 @@ __all__ = [
 ]
 
 TIMED_SAMPLES = 5
-"""Maximum number of samples that are judged to estimate the duration."""
+"""Maximum number of samples that are judged to measure the time per sample."""
 PLANNED_SAMPLES = 100
 """Maximum number of samples from which calls and cost are estimated."""
 MAX_TIMING_SECONDS = 0.5
-"""Seconds of judging after which no further sample is timed."""
+"""Maximum seconds of judging samples to measure the time; no further sample is judged after that."""
 STARTUP_SECONDS = 5.0
-"""Seconds until the process of an evaluation starts judging, measured on two busy cores."""
+"""Seconds until the process of an evaluation starts judging, as measured on two busy cores."""
 
 REFERENCE_METRIC = Recall()
-"""The metric that is offered for samples with a reference: the share of its statements that the answer makes."""
+"""The metric to offer for samples with a reference: the share of the reference's statements that are in the answer."""
 
 COLUMNS: Mapping[str, str] = {
     "answer": "an answer",
@@ -55,14 +55,14 @@ COLUMNS: Mapping[str, str] = {
     "reference_contexts": "gold passages",
     "nuggets": "nuggets",
 }
-"""The columns that metrics may need, as messages name them."""
+"""The names, in messages, of the columns that metrics may need."""
 ROLES: Mapping[Role, str] = {
     "ask": "a chat model",
     "embed": "an embedder",
     "extract": "a judge that splits texts into statements",
     "verify": "a judge that verifies statements",
 }
-"""What fills each role, as messages name it."""
+"""The names, in messages, of the judges for each role."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,17 +71,17 @@ class Contents:
 
     samples: int
     questions: int
-    """Number of different questions; the same words after other turns are another question."""
+    """Number of different questions. Questions with different earlier turns are different."""
     columns: Mapping[str, int]
-    """Number of samples by column, for each of `COLUMNS`."""
+    """The number of samples that have each column of `COLUMNS`."""
     passages: int
-    """Passages in all samples."""
+    """Number of passages in all samples."""
     histories: int
-    """Samples with earlier turns."""
+    """Number of samples with earlier turns."""
     gold: int
-    """Samples whose retrieved passages can be compared with gold ones."""
+    """Number of samples whose retrieved passages can be compared with gold passages."""
     gold_without_ids: bool
-    """Whether gold passages are named by id while the retrieved ones have no ids."""
+    """Whether gold passages are given by id but the retrieved passages have no ids."""
     examples: tuple[Sample, ...]
     """At most `TIMED_SAMPLES` random samples."""
 
@@ -128,7 +128,7 @@ class Offer:
 
     @property
     def cost(self) -> str:
-        """Cost and time in words: `no calls to models, no cost, about 10 s`."""
+        """Cost and time as text: `no calls to models, no cost, about 10 s`."""
         return ", ".join(filter(None, (plan_in_words(self.plan), duration_in_words(self.seconds))))
 
 
@@ -173,16 +173,16 @@ def run_contents(store: Store, run_id: str) -> Contents:
 
 
 def why_unscorable(metric: Metric, contents: Contents, panel: Panel) -> str:
-    """Return why a metric can score none of these samples with these judges; empty if it can score some.
+    """Return why a metric cannot score any of these samples with these judges; empty if it can score some.
 
-    `needs a reference: the file has none`, `needs a chat model`.
+    For example `needs a reference: the file has none` or `needs a chat model`.
     """
     for column in metric.requires:
         if not contents.columns[column]:
             return f"needs {COLUMNS[column]}: the file has none"
     if metric.needs_gold and not contents.gold:
         if contents.gold_without_ids:
-            return "needs ids of the retrieved passages: the file names the gold ones by id"
+            return "needs ids of the retrieved passages: the file has only ids of the gold passages"
         return "needs gold passages: the file has none"
     missing = [kind for kind in tasks_for(metric.needs()) if panel.find_judge(kind) is None]
     first = min(missing, key=lambda kind: [*ROLES].index(kind.role), default=None)
@@ -190,12 +190,12 @@ def why_unscorable(metric: Metric, contents: Contents, panel: Panel) -> str:
 
 
 def unscorable(metrics: Iterable[Metric], contents: Contents, panel: Panel) -> dict[str, str]:
-    """Return the metrics that can score none of these samples with these judges: the reason by metric name."""
+    """Return the metrics that cannot score any of these samples with these judges, as reasons by metric name."""
     return {metric.spec: why for metric in metrics if (why := why_unscorable(metric, contents, panel))}
 
 
 def refusal_in_words(metrics: Iterable[Metric], refused: Mapping[str, str]) -> str:
-    """Return a sentence on the metrics that cannot be scored and what to do; empty if all can be scored."""
+    """Return a sentence that says which metrics cannot be scored and what to do; empty if all can be scored."""
     unscorable_metrics = [metric for metric in metrics if metric.spec in refused]
     if not unscorable_metrics:
         return ""
@@ -209,7 +209,7 @@ def refusal_in_words(metrics: Iterable[Metric], refused: Mapping[str, str]) -> s
 def scorable_defaults(contents: Contents, panel: Panel, judged: Collection[str] = ()) -> tuple[Metric, ...]:
     """Return the metrics to offer first: the defaults for these judges, and `REFERENCE_METRIC` if there are references.
 
-    Without those that can score none of these samples, and without those in `judged`.
+    Metrics that cannot score any of these samples, and metrics in `judged`, are left out.
     """
     metrics = default_metrics(panel, judged)
     if contents.columns["reference"] and REFERENCE_METRIC.spec not in judged:
@@ -222,8 +222,7 @@ def make_offer(
 ) -> Offer | None:
     """Return the metrics that these judges can score on samples that are not stored yet, with cost and time.
 
-    None if no default metric can be scored. Metrics in `judged` are left out, because the run file has verdicts for
-    them.
+    None if no default metric can be scored. Metrics in `judged` are left out: the run file has verdicts for them.
     """
     contents = contents_of(samples)
     metrics = scorable_defaults(contents, panel, judged)
@@ -234,9 +233,9 @@ def make_offer(
 
 
 def expected_seconds(contents: Contents, metrics: Sequence[Metric], panel: Panel) -> float | None:
-    """Return the expected seconds of an evaluation; None unless all judges are embedded.
+    """Return the expected seconds of an evaluation; None unless all judges are embedded judges.
 
-    Judges a few samples to measure the time. The time of other judges depends on their servers and hardware.
+    A few samples are judged to measure the time. The time of other judges depends on their servers and hardware.
     """
     if not contents.examples or not all(isinstance(judge, EmbeddedJudge) for judge in panel.members):
         return None
@@ -261,7 +260,7 @@ def expected_seconds(contents: Contents, metrics: Sequence[Metric], panel: Panel
 
 
 def duration_in_words(seconds: float | None) -> str:
-    """Return the duration in words: `about 10 s`; empty if it is unknown."""
+    """Return the duration as text, such as `about 10 s`; empty if it is unknown."""
     if seconds is None:
         return ""
     if seconds < 100:

@@ -13,7 +13,7 @@ from ragboard.prices import Prices, read_prices
 __all__ = ["LIMITS", "EvaluationOptions", "ModelEstimate"]
 
 LIMITS = ("sample", "seed", "draws", "max_calls", "max_cost", "max_minutes")
-"""The options that set the number of samples and draws, and the limits of calls, cost and time."""
+"""The names of the options for the number of samples and draws, and for the limits of calls, cost and time."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,26 +34,26 @@ class EvaluationOptions:
     concurrency: int | None = None
     """Maximum number of samples evaluated concurrently. None: the concurrency of `judge_options`."""
     retry: bool = False
-    """Retry failed tasks. If False, recorded failures are kept."""
+    """Send failed tasks again. If False, recorded failures count."""
     workers: int | None = None
-    """Maximum number of processes of judges that compute, such as the embedded judge. None: one for each core, if there
-    are at least 1,000 samples; otherwise 1."""
+    """Maximum number of processes for judges that compute in Python, such as the embedded judge. None: one per core if
+    there are at least 1,000 samples, else 1."""
     ray: str | None = None
-    """Evaluate on a Ray cluster: its address, `auto` for the one of this machine, or `local` to start one here."""
+    """Evaluate on a Ray cluster: its address, `auto` for the cluster of this machine, or `local` to start one here."""
     shards: int | None = None
-    """Number of shards on the cluster. None: four for each machine or core that works at a time."""
+    """Number of shards on the cluster. None: four for each machine, core or GPU that evaluates a shard at a time."""
     shard_folder: str | None = None
-    """Address of a folder that all machines of the cluster reach, such as `s3://bucket/folder`, for the shards' files.
-    None: a folder of the store, which will do if all machines share the store's file system."""
+    """Address of a folder for the shards' files that all machines of the cluster can reach, such as
+    `s3://bucket/folder`. None: a folder in the store; all machines must then share the store's file system."""
     cache: bool = True
-    """Reuse the replies that models gave in other evaluations of the store."""
+    """Reuse models' replies from other evaluations of the store."""
     sample: int | None = None
-    """Evaluate a random subset of this size, and the samples evaluated before. A larger size with the same seed extends
-    the subset. None: all samples."""
+    """Evaluate a random subset of this size, and the samples evaluated before. A larger subset with the same seed
+    contains the smaller subset. None: all samples."""
     seed: int = 0
     draws: int | None = None
-    """Ask models for this many independent judgements of each sample; the scores are those of the first. None: 1, or
-    as many as the metric already has in the evaluation."""
+    """Ask models for this many independent judgements of each sample. The scores are from the first draw. None: 1, or
+    the number that the metric already has in the evaluation."""
     max_calls: int | None = None
     """Maximum number of requests to models, including retries and requests without a reply."""
     max_cost: float | None = None
@@ -63,13 +63,13 @@ class EvaluationOptions:
     expected: Sequence[ModelEstimate] = ()
     """The plan's estimate for each model, stored with the actual calls and tokens."""
     planned_samples: int = 1
-    """Number of samples that `expected` is for, from which the planned calls per sample follow."""
+    """Number of samples that `expected` and `planned_cost` are for."""
     planned_cost: float | None = None
     """The plan's cost of these samples in US dollars; None if unknown."""
     known: Mapping[str, Metric] = field(default_factory=lambda: METRICS)
-    """Metrics by name. Metrics that the evaluation already has are recomputed if they are among these."""
+    """The available metrics by name. Metrics that the evaluation already has are recomputed if they are available."""
     judge_options: JudgeOptions | None = None
-    """Stored to resume the evaluation by its id. None for judges built in Python."""
+    """The options that the judges were built from; they are stored to resume the evaluation. None: built in Python."""
 
     def __post_init__(self) -> None:
         """Raise SettingError if a limit is below its minimum."""

@@ -1,7 +1,7 @@
-"""Estimates the calls, tokens and cost of an evaluation before anything is sent.
+"""Estimate the calls, tokens and cost of an evaluation before anything is sent.
 
-A plan resolves the needs of the samples exactly as the evaluation does, but with simulated replies. It asks the same
-tasks, each once and in the same batches, so plan and evaluation cannot diverge.
+A plan resolves the needs of the samples with the code of the evaluation, but with simulated replies. So it has the same
+tasks as the evaluation, each once.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ __all__ = [
 
 
 class EmbeddedSizes(Sizes):
-    """Assumed sizes of replies; the embedded judge splits texts into statements."""
+    """Assumed sizes of replies. The numbers of statements are those that the embedded judge finds."""
 
     def split(self, text: str) -> tuple[list[str], bool]:
         """Return the statements of the text, and whether the text refuses to answer."""
@@ -67,21 +67,22 @@ class Assumptions:
     dense_characters_per_token: float = 1.5
     """For scripts such as Chinese, Japanese, Korean and Thai."""
     samples: int = 200
-    """A larger run is planned on this many samples, drawn at random, and extrapolated."""
+    """Maximum number of samples to simulate. For a larger run, they are drawn at random, and figures are
+    extrapolated."""
     seed: int = 0
 
     def __post_init__(self) -> None:
         """Raise SettingError for values out of range."""
         counts = (self.samples, self.expected.statements, self.expected.reference_statements)
         if any(count is not None and count < 1 for count in counts):
-            raise SettingError("a plan needs at least one sample; a number of statements must be at least 1")
+            raise SettingError("the number of samples and the numbers of statements must be at least 1")
         if min(self.characters_per_token, self.dense_characters_per_token) <= 0:
             raise SettingError(f"{self.characters_per_token:g} characters per token: expected more than 0")
 
 
 @dataclass(frozen=True, kw_only=True)
 class UsageEstimate:
-    """Estimated calls to models, with their tokens and cost."""
+    """The estimated number of calls to models, with their tokens and cost."""
 
     chat_calls: int
     embedding_calls: int
@@ -93,12 +94,12 @@ class UsageEstimate:
 
 @dataclass(frozen=True, kw_only=True)
 class PlannedTasks:
-    """The tasks that some metrics would ask."""
+    """The tasks that one or several metrics would send."""
 
     tasks: int
-    """Tasks without a stored answer, for models and local judges."""
+    """Number of tasks without a stored answer, for models and local judges."""
     answered: int
-    """Tasks with an answer or failure in this evaluation's journal or in the cache; they are not asked again."""
+    """Number of tasks with a stored answer or failure (in the journal or the cache); they are not sent again."""
     expected: UsageEstimate
     worst: UsageEstimate
 
@@ -109,17 +110,17 @@ class Plan:
 
     samples: int
     looked_at: int
-    """Number of simulated samples; if less than `samples`, all figures are extrapolated from them."""
+    """Number of simulated samples. If it is less than `samples`, all figures are extrapolated."""
     metrics: Mapping[str, PlannedTasks]
-    """The tasks of each metric alone; a task that several metrics share counts for each."""
+    """The tasks of each metric alone. A task that several metrics share counts for each of them."""
     total: PlannedTasks
-    """The tasks of all metrics together; a shared task counts once, so this may be less than the sum."""
+    """The tasks of all metrics together. A shared task counts once, so this may be less than the sum."""
     models: tuple[ModelEstimate, ...]
     """The expected calls and tokens of each model, for all metrics together."""
     batched: Mapping[str, float]
-    """The models that would be asked in batches, with the share of their prices that this costs."""
+    """The models with requests in batches, with the price of a batch as a share of the normal price."""
     unpriced: tuple[str, ...]
-    """Models that would be called and have no known price."""
+    """Models that would be called but have no known price."""
     local_judges: tuple[str, ...]
     """Judges that run on this machine and cost nothing."""
     assumptions: Assumptions
@@ -129,7 +130,7 @@ SCRIPTS_WITHOUT_SPACES = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\u
 
 
 def estimate_tokens(text: str, latin: float, dense: float) -> float:
-    """Estimate the tokens of a text: `latin` characters per token, or `dense` in scripts such as Chinese."""
+    """Estimate the tokens of a text, with `dense` characters per token in scripts such as Chinese, else `latin`."""
     if text.isascii():
         return len(text) / latin
     packed = len(text) - len(SCRIPTS_WITHOUT_SPACES.sub("", text))
@@ -150,12 +151,12 @@ def plan_run(
     sample: int | None = None,
     draws: int | None = None,
 ) -> Plan:
-    """Estimate the calls and cost of evaluating a run in the store; nothing is sent.
+    """Estimate the calls and cost of evaluating a run in the store. Nothing is sent.
 
-    Answers in the evaluation's journal, and models' replies in the store's cache (unless `cache` is False), cost
-    nothing. A task that failed is not asked again, as in `evaluate_run`. `afresh` ignores all earlier answers.
+    Answers in the evaluation's journal cost nothing, and neither do models' replies in the store's cache, unless
+    `cache` is False. A failed task is not sent again, as in `evaluate_run`. `afresh` ignores all earlier answers.
     `sample` and `draws` are as in `EvaluationOptions`. `known` has the metrics by name, to look up those that the
-    evaluation already has. Raises JudgeError if a role is not filled.
+    evaluation already has. Raises JudgeError if no judge can answer a task.
     """
     assumed = assumptions or Assumptions()
     priced = read_prices() if prices is None else prices
@@ -182,9 +183,9 @@ def plan_samples(
     *,
     prices: Prices | None = None,
 ) -> Plan:
-    """Estimate the calls and cost of evaluating samples that are not stored; nothing is sent.
+    """Estimate the calls and cost of evaluating samples that are not stored. Nothing is sent.
 
-    Raises SettingError if there is no metric, JudgeError if a role is not filled.
+    Raises SettingError if there are no metrics, JudgeError if no judge can answer a task.
     """
     assumed = assumptions or Assumptions()
     check_roles(panel, metrics)
@@ -201,7 +202,7 @@ Needs = tuple[tuple[Need[Any], ...], ...]
 
 @dataclass
 class _Count:
-    """Calls to one model and their tokens."""
+    """The number of calls to one model, and their tokens."""
 
     calls: float = 0
     prompt: float = 0
@@ -219,16 +220,19 @@ Model = tuple[str, bool]
 
 @dataclass(frozen=True)
 class KnownAnswers:
-    """The answers in this evaluation's journal and in the cache that evaluations share."""
+    """The answers in this evaluation's journal, and in the cache that all evaluations share."""
 
     journal: JournalReader | None
     cache: AnswerCache | None
 
     def get(self, key: str, *, shared: bool) -> tuple[Reply | Failure | None, bool]:
-        """Return the stored answer to the task with this key, and whether it is from this evaluation's journal."""
-        own = self.journal.get(key) if self.journal else None
-        if own is not None:
-            return own, True
+        """Return the stored answer to the task with this key, and whether it is from this evaluation's journal.
+
+        `shared`: whether to look into the cache too.
+        """
+        recorded = self.journal.get(key) if self.journal else None
+        if recorded is not None:
+            return recorded, True
         return (self.cache.get(key) if self.cache and shared else None), False
 
 
@@ -239,16 +243,16 @@ class TaskEstimate:
     key: bytes
     reply: Reply | Failure
     known: bool
-    """Whether the reply is stored; then no judge is asked."""
-    own: bool = False
-    """Whether the reply is in this evaluation's journal, which affects how other tasks are combined."""
+    """Whether the reply is stored, so that no judge is asked."""
+    in_journal: bool = False
+    """Whether the reply is in this evaluation's journal, which affects how needs combine tasks."""
     model: Model | None = None
     count: _Count = field(default_factory=_Count)
 
 
 @dataclass
 class _Tally:
-    """Counts of the tasks that some needs ask, each counted once."""
+    """Counts the tasks that a group of needs sends, each task once."""
 
     seen: set[bytes] = field(default_factory=set[bytes])
     tasks: int = 0
@@ -268,7 +272,7 @@ class _Tally:
 
 @dataclass
 class Estimator:
-    """Answers the tasks of one sample at a time with simulated replies, and counts them."""
+    """Answers the tasks of samples, one sample at a time, with stored or simulated replies, and counts them."""
 
     draws: Draws
     sizes: Sizes
@@ -293,7 +297,7 @@ class Estimator:
             tally.add(estimate)
             return estimate.reply
 
-        await resolve_draws(self.sample, needs, ask, lambda task: self._estimate(task).own, self.draws.redraws)
+        await resolve_draws(self.sample, needs, ask, lambda task: self._estimate(task).in_journal, self.draws.redraws)
 
     def _estimate(self, task: Task) -> TaskEstimate:
         if task not in self._estimates:
@@ -305,9 +309,9 @@ class Estimator:
         if type(task) not in self._identities:
             self._identities[type(task)] = judge.identity(type(task))
         key = task_key(task, self._identities[type(task)])
-        stored, own = self.known.get(key, shared=isinstance(judge, ModelJudge))
+        stored, in_journal = self.known.get(key, shared=isinstance(judge, ModelJudge))
         if stored is not None and is_valid_reply(task, stored):
-            return TaskEstimate(bytes.fromhex(key), stored, known=True, own=own)
+            return TaskEstimate(bytes.fromhex(key), stored, known=True, in_journal=in_journal)
         reply, reply_text = task.simulate(self._sizes(task))
         request = judge.request(task) if isinstance(judge, ModelJudge) else None
         if not isinstance(judge, ModelJudge) or request is None:
@@ -317,12 +321,12 @@ class Estimator:
         return TaskEstimate(bytes.fromhex(key), reply, known=False, model=(judge.model, embeds), count=count)
 
     def _sizes(self, task: Task) -> Sizes:
-        """Return the sizes for a task: references and answers can have different numbers of statements."""
+        """Return the assumed sizes for a task. Answers and references can have different numbers of statements."""
         of_reference = isinstance(task, ExtractStatements) and task.text == self.sample.reference
         return self.reference_sizes if of_reference else self.sizes
 
     def _count_tokens(self, request: RequestEstimate, reply: str) -> _Count:
-        """Count one call, and one more for each repair, which repeats the conversation so far."""
+        """Count the call, and one call for each repair, whose prompt repeats the conversation."""
         prompt, completion = self._tokens(request.text), self._tokens(reply)
         repairs = self.sizes.repairs if request.repair else 0
         added_per_repair = self._tokens(reply[:MAX_QUOTED_CHARS]) + self._tokens(request.repair)
@@ -349,7 +353,7 @@ class _RunTallies:
     worst: Mapping[Needs, _Tally]
 
     def plan(self, panel: Panel, prices: Prices, assumed: Assumptions) -> Plan:
-        """Return the figures of the whole run."""
+        """Return the plan for the whole run."""
         counts = self.expected[self.everything].counts
         batched = {name: prices[name].batch for name in batched_models(panel) if name in prices}
         prices = prices_in_batches(panel, prices)
@@ -406,7 +410,7 @@ async def _simulate_samples(
     assumed: Assumptions,
     answers: KnownAnswers,
 ) -> _RunTallies:
-    """Count the tasks of the samples: of each of `metrics` alone, and of all metrics of `draws` together.
+    """Count the tasks of the samples, for each of `metrics` alone and for all metrics of `draws` together.
 
     `count` is the number of samples in the run.
     """
@@ -444,7 +448,7 @@ def _local_judges(panel: Panel) -> Iterator[str]:
 
 
 def plan_in_words(plan: Plan) -> str:
-    """Return calls, tokens and cost in a line: `240 calls, 139,755 tokens, $0.03`."""
+    """Return the expected calls, tokens and cost as text: `240 calls, 139,755 tokens, $0.03`."""
     usage = plan.total.expected
     calls = usage.chat_calls + usage.embedding_calls
     if not calls:
@@ -460,7 +464,7 @@ def _dollars(cost: float) -> str:
 
 
 def plan_notes(plan: Plan) -> tuple[str, ...]:
-    """Return notes on the figures, one line each: assumptions and missing prices."""
+    """Return notes on the plan's figures, one line each, such as assumptions and missing prices."""
     assumed = plan.assumptions
     likely, worst = assumed.expected, assumed.worst
     notes = [

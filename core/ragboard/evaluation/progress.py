@@ -1,4 +1,4 @@
-"""The progress of evaluations: a status file that other processes read, and the state derived from it."""
+"""The progress of evaluations: a status file that other processes can read, and the state that follows from it."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ __all__ = [
 ]
 
 START_SECONDS = 60.0
-"""A process that has written no status after this many seconds counts as failed to start."""
+"""A process that has written no status after this many seconds counts as interrupted."""
 
 MIN_WINDOW_SECONDS = 2.0
-"""A rate over a shorter window is not shown."""
+"""Minimum length of the window over which a rate is measured; for a shorter window, there is no rate."""
 
 LiveState: TypeAlias = Literal["starting", "running", "stopping", "finished", "stopped", "failed", "interrupted"]
 
@@ -50,7 +50,7 @@ MAX_PROBLEMS = 5
 """Maximum number of kinds of failure in the status file."""
 
 WINDOW_SECONDS = 30.0
-"""Seconds over which a rate is measured."""
+"""Length of the window over which a rate is measured, in seconds."""
 
 Count = Annotated[int, Field(ge=0, le=2**62)]
 Seconds = Annotated[float, Field(ge=0, le=1e11)]
@@ -58,44 +58,54 @@ Seconds = Annotated[float, Field(ge=0, le=1e11)]
 
 @dataclass(frozen=True, kw_only=True)
 class Progress:
-    """The progress of an evaluation. Times are seconds since the epoch, unaffected by changes of the clock."""
+    """The progress of an evaluation.
+
+    Times are seconds since the epoch, except `monotonic`. Changes of the system clock after the start do not affect
+    them.
+    """
 
     state: Literal["starting", "running", "finished", "stopped", "failed"]
-    """starting: its process was started and has not written its status yet."""
+    """`starting` means that the process was started but has not written its status yet."""
     pid: Count
     done: Count
     """Number of samples that are done."""
     total: Count
+    """Number of samples to evaluate."""
     asked: Count = 0
-    """Tasks answered by a judge; the next three count those from the journal, from the cache, and failed ones."""
+    """Number of tasks that judges answered."""
     replayed: Count = 0
+    """Number of tasks that were answered from the journal."""
     cached: Count = 0
+    """Number of tasks that were answered from the cache."""
     failed: Count = 0
+    """Number of failed tasks."""
     calls: Count = 0
-    """Calls to models since this command started, and their tokens."""
+    """Number of calls to models since this process started."""
     tokens: Count = 0
+    """Number of tokens of these calls."""
     cost: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = 0.0
     """US dollars; None if unknown."""
     at_server: Count = 0
-    """Requests in batches that wait at the server."""
+    """Number of requests in batches that wait at the server."""
     problems: Mapping[str, Count] = field(default_factory=dict[str, int])
     """The most frequent kinds of failure, with their counts."""
     started: Seconds
     updated: Seconds
     monotonic: Seconds = 0.0
-    """The start by the machine's monotonic clock."""
+    """The start time by the machine's monotonic clock."""
     since: Seconds = 0.0
-    """Start of the period over which the rate is measured."""
+    """The start of the window over which the rate is measured."""
     done_then: Count = 0
-    """Samples that were done at `since`."""
+    """Number of samples that were done at `since`."""
     message: str = ""
+    """Why the evaluation stopped or failed; else empty."""
 
 
 _PROGRESS = TypeAdapter(Progress)
 
 
 class StatusFile:
-    """Updates the status file of a running evaluation, and writes there how it ended."""
+    """Updates the status file of a running evaluation. At the end, it writes how the evaluation ended."""
 
     def __init__(self, path: Path, total: int, watch: Callable[[Progress], None], budget: Budget) -> None:
         self._path = path
@@ -117,7 +127,7 @@ class StatusFile:
 
     @property
     def done(self) -> int:
-        """Samples done."""
+        """Number of samples that are done."""
         return self._progress.done
 
     def __enter__(self) -> Self:
@@ -141,7 +151,7 @@ class StatusFile:
             self._write()
 
     def skip(self, tally: Tally) -> None:
-        """Count all samples as done, because their results are stored."""
+        """Count all samples as done, because their results are already stored."""
         self._progress = replace(self._progress, done=self._progress.total)
         self.update(tally)
 
@@ -151,17 +161,17 @@ class StatusFile:
         self.beat(tally)
 
     def set_done(self, done: int, tally: Tally) -> None:
-        """Set the number of samples done, where others count them."""
+        """Set the number of samples that are done, if the caller counts them."""
         self._progress = replace(self._progress, done=done)
         self.beat(tally)
 
     def beat(self, tally: Tally) -> None:
-        """Update the file, unless that was done less than `HEARTBEAT_SECONDS` ago; always after the last sample."""
+        """Update the file if the last update was `HEARTBEAT_SECONDS` ago or all samples are done."""
         if self._now() - self._progress.updated >= HEARTBEAT_SECONDS or self._progress.done >= self._progress.total:
             self.update(tally)
 
     def update(self, tally: Tally) -> None:
-        """Update the file, and stop the evaluation if the user asked for it."""
+        """Update the file, and stop the evaluation if the user has requested it."""
         budget = self._budget
         since, done_then = self._window(self._now())
         self._progress = replace(
@@ -189,7 +199,7 @@ class StatusFile:
         return self._zero + time.monotonic()
 
     def _window(self, now: float) -> tuple[float, int]:
-        """Return the start of the last `WINDOW_SECONDS`, roughly, and the samples that were done then."""
+        """Return the start of the window, about `WINDOW_SECONDS` ago, and the number of samples that were done then."""
         while len(self._recent) > 1 and self._recent[0][0] < now - WINDOW_SECONDS:
             self._recent.popleft()
         self._recent.append((now, self._progress.done))
@@ -210,12 +220,12 @@ def write_progress(path: Path, progress: Progress) -> None:
 
 
 def stop_file(status: Path) -> Path:
-    """Return the path of the file that tells an evaluation to stop, beside its status file."""
+    """Return the path of the file whose existence tells an evaluation to stop. It is next to the status file."""
     return status.with_suffix(".stop")
 
 
 def read_progress(path: Path) -> Progress | None:
-    """Read an evaluation's status file; None if there is none or it is malformed."""
+    """Read an evaluation's status file; None if it is missing or malformed."""
     try:
         return _PROGRESS.validate_json(path.read_bytes())
     except (OSError, ValueError):
@@ -224,25 +234,25 @@ def read_progress(path: Path) -> Progress | None:
 
 @dataclass(frozen=True, kw_only=True)
 class LiveEvaluation:
-    """The state of a running or ended evaluation, read from its files; any process may run it."""
+    """The state of a running or ended evaluation, read from its files. Any process may run it."""
 
     evaluation_id: str
     run_id: str
     judge: str
     state: LiveState
-    """stopping: it was told to stop and waits for open requests; interrupted: its process is gone."""
+    """stopping: it was told to stop and waits for open requests; interrupted: its process is gone or never started."""
     progress: Progress
     choice: Choice | None
-    """The choice to resume it with; None if its judges were built in Python."""
+    """The metrics, judges and limits to resume it with; None if its judges were built in Python."""
 
     @property
     def under_way(self) -> bool:
-        """Whether a process is working on it."""
+        """Whether a process is running it."""
         return self.state in ("starting", "running", "stopping")
 
     @property
     def rate(self) -> float | None:
-        """Samples per minute over the last `WINDOW_SECONDS`; None if it is not running or started just now."""
+        """Samples per minute over the last `WINDOW_SECONDS`; None if it is not running or has only just started."""
         seconds = self.progress.updated - self.progress.since
         if self.state != "running" or seconds < MIN_WINDOW_SECONDS:
             return None
@@ -250,7 +260,7 @@ class LiveEvaluation:
 
     @property
     def seconds_left(self) -> float | None:
-        """The estimated seconds left at the current rate; None without a rate."""
+        """The estimated seconds left at the current rate; None if there is no rate."""
         remaining = self.progress.total - self.progress.done
         return 60 * remaining / self.rate if self.rate else None
 
@@ -258,7 +268,7 @@ class LiveEvaluation:
 def live_evaluations(store: Store, now: float | None = None) -> tuple[LiveEvaluation, ...]:
     """Return all evaluations that were ever started in the store, newest first.
 
-    `now`: the machine's monotonic clock.
+    `now`: the current time of the machine's monotonic clock, for tests.
     """
     folder = store.journal_path("any").parent
     states = (_live(status, now) for status in folder.glob("*.status.json"))
@@ -275,7 +285,7 @@ def live_evaluation(store: Store, evaluation_id: str, now: float | None = None) 
 
 
 def stop_evaluation(store: Store, evaluation_id: str) -> None:
-    """Tell a running evaluation to stop: it sends no further requests and keeps the replies to open ones."""
+    """Tell a running evaluation to stop. It sends no further requests, and records the replies to open requests."""
     store.require_writable()
     stop_file(store.journal_path(evaluation_id).with_suffix(".status.json")).touch()
 
@@ -298,13 +308,13 @@ def _live(status: Path, now: float | None) -> LiveEvaluation | None:
 
 
 def _state(progress: Progress, status: Path, journal: Path, now: float) -> tuple[Progress, LiveState]:
-    """Return the state, and the progress from which it follows."""
+    """Return the state, and the progress that it follows from."""
     if progress.state == "starting":
         return progress, "starting" if 0 <= now - progress.monotonic < START_SECONDS else "interrupted"
     if progress.state == "running" and is_being_written(journal):
         return progress, "stopping" if stop_file(status).exists() else "running"
     if progress.state == "running":
-        # The process is gone. A process that ends normally writes its final status before it releases the journal; that
-        # may have happened since the status was read.
+        # The process is gone. If it ended normally, it wrote its final status before it released the journal, perhaps
+        # after the status was read above.
         progress = read_progress(status) or progress
     return progress, "interrupted" if progress.state == "running" else progress.state

@@ -1,4 +1,4 @@
-"""Answers each task once: from the journal, from the cache, or by the judge of its role."""
+"""Answer each task once: from the journal, from the cache, or by the judge for its role."""
 
 from __future__ import annotations
 
@@ -35,22 +35,23 @@ __all__ = ["Batcher", "Tally", "TaskRunner", "run_all", "wait_for"]
 T = TypeVar("T")
 
 CLAIM_POLL_SECONDS = 0.2
-"""Seconds between two cache lookups while another evaluation is asking the same task."""
+"""Seconds between two cache lookups while another evaluation waits for the reply to the task."""
 
 GC_THRESHOLDS = (20_000, 20, 50)
-"""Thresholds of the garbage collector during an evaluation. With hundreds of requests in flight, many objects live for
-a while; by Python's thresholds, searching them for garbage takes a fifth of the CPU time."""
+"""Thresholds of the garbage collector during an evaluation. With hundreds of concurrent requests, many objects live for
+a while. With Python's default thresholds, garbage collection would take a fifth of the CPU time."""
 
 
 @dataclass
 class Tally:
-    """Counts of tasks: asked, answered earlier, and failed."""
+    """Numbers of tasks by the source of their answer, and of failed tasks."""
 
     asked: int = 0
+    """Answered by a judge."""
     replayed: int = 0
     """Answered from the journal of this evaluation."""
     cached: int = 0
-    """Answered from the cache, which evaluations share."""
+    """Answered from the cache, which all evaluations share."""
     failed: int = 0
     problems: Counter[str] = field(default_factory=Counter[str])
     """Number of failures by kind."""
@@ -71,13 +72,13 @@ class Tally:
 
 @dataclass(frozen=True)
 class _Route:
-    """The judge of one task type and its identity, which is part of task keys."""
+    """The judge for one task type, and its identity, which is part of task keys."""
 
     judge: Judge
     identity: str
     cache: AnswerCache | None
     sizes: ModelJudge | None
-    """The judge, if its first requests are admitted here, because it does not admit its requests itself."""
+    """The judge if the runner must admit its first requests, because the judge does not do this; else None."""
 
     def key(self, task: Task) -> str:
         return task_key(task, self.identity)
@@ -92,7 +93,7 @@ class _PendingTask:
 
 @dataclass
 class _Queue:
-    """The tasks that wait for a judge while it answers others."""
+    """The tasks that wait for a judge while it answers other tasks."""
 
     answers: Callable[[Sequence[Task], OnCall], Awaitable[Sequence[Reply | Failure]]]
     """Returns one reply per task, as `Judge.answer` does."""
@@ -119,25 +120,25 @@ class _Queue:
             try:
                 await self._serve(batch)
             except Exception as error:  # noqa: BLE001 - every waiting task raises it
-                for one in (*batch, *self.waiting):
-                    if not one.answer.done():
-                        one.answer.set_exception(error)
+                for pending in (*batch, *self.waiting):
+                    if not pending.answer.done():
+                        pending.answer.set_exception(error)
                 self.waiting.clear()
 
     async def _serve(self, batch: Sequence[_PendingTask]) -> None:
-        calls = _BatchMeter({id(one.task): one.on_call for one in batch})
-        replies = await self.answers([one.task for one in batch], calls)
-        for one, reply in zip(batch, replies, strict=True):
-            if not one.answer.done():
-                one.answer.set_result(reply)
+        calls = _BatchMeter({id(pending.task): pending.on_call for pending in batch})
+        replies = await self.answers([pending.task for pending in batch], calls)
+        for pending, reply in zip(batch, replies, strict=True):
+            if not pending.answer.done():
+                pending.answer.set_result(reply)
 
 
 @dataclass(frozen=True)
 class _BatchMeter:
-    """Passes the calls, admissions and unanswered requests of a batch on to the meter of each task."""
+    """Passes the calls, admissions and unanswered requests of a batch to the meter of each task."""
 
     meters: Mapping[int, OnCall]
-    """By `id()` of the task object."""
+    """The meters by `id()` of the task object."""
 
     def __call__(self, task: Task, exchange: Exchange) -> None:
         self.meters[id(task)](task, exchange)
@@ -152,9 +153,9 @@ class _BatchMeter:
 
 @dataclass
 class Batcher:
-    """Collects waiting tasks into batches for judges that answer in batches; other judges get tasks one by one.
+    """Collects waiting tasks into batches for judges that are faster with batches. Other judges get single tasks.
 
-    Judges that compute in Python answer in the processes of `workers`, if there are any.
+    If there are `workers`, judges that compute in Python answer in these processes.
     """
 
     workers: WorkerPool | None = None
@@ -179,14 +180,14 @@ class Batcher:
 
 @dataclass
 class TaskRunner:
-    """Answers tasks. If two samples need the same task at the same time, it is asked once."""
+    """Answers tasks. If several samples need the same task at the same time, it is sent once."""
 
     panel: Panel
     journal: Journal
     budget: Budget
     cache: AnswerCache | None = None
     retry: bool = False
-    """Whether tasks that failed earlier are asked again."""
+    """Whether tasks that failed earlier are sent again."""
     tally: Tally = field(default_factory=Tally)
     batcher: Batcher = field(default_factory=Batcher)
     _routes: dict[type[Task], _Route] = field(default_factory=dict[type[Task], _Route])
@@ -195,7 +196,7 @@ class TaskRunner:
     )
 
     def for_sample(self, sample_id: str, offsets: list[int] | None = None) -> AnswerTask:
-        """Return a function that answers tasks for a sample, under whose id the journal records them.
+        """Return a function that answers tasks for a sample. The journal records them under the sample's id.
 
         The journal offset of each answer is appended to `offsets`.
         """
@@ -211,7 +212,7 @@ class TaskRunner:
         return ask
 
     def knows(self, task: Task) -> bool:
-        """Return whether the journal has an answer that will be used."""
+        """Return whether the journal has an answer to the task that will be used."""
         return self._from_journal(self._route(type(task)).key(task), task) is not None
 
     def _route(self, kind: type[Task]) -> _Route:
@@ -248,7 +249,7 @@ class TaskRunner:
         return reply
 
     def _replay(self, key: str, route: _Route, task: Task, reply: Reply | Failure) -> Reply | Failure:
-        """Count a reply of the journal, and cache it in case a killed process did not get to that."""
+        """Count a reply from the journal. Cache it if a process was killed before it could do so."""
         self.tally.replayed += 1
         if isinstance(reply, Failure):
             self.tally.fail(reply)
@@ -265,7 +266,7 @@ class TaskRunner:
         return reply
 
     async def _ask_once(self, key: str, route: _Route, task: Task, sample_id: str) -> Reply | Failure:
-        """Ask the judge; if another evaluation of the store is asking the same task, wait for its reply first."""
+        """Ask the judge. If another evaluation of the store has sent the same task, wait for its reply instead."""
         cache = route.cache
         if cache is None:
             return await self._ask(key, route, task, sample_id)
@@ -302,7 +303,7 @@ class TaskRunner:
         return reply
 
     async def _reply(self, route: _Route, task: Task, meter: TaskMeter) -> Reply | Failure:
-        """Return the judge's reply. Admits the first request here if the judge does not admit its requests itself."""
+        """Return the judge's reply. If the judge does not admit its requests, admit its first request here."""
         if not self.budget.allows():
             return NotAsked(detail=self.budget.stopped)
         request = route.sizes.request(task) if route.sizes else None
@@ -317,9 +318,9 @@ async def run_all(
     concurrency: int,
     watch: Callable[[int, int], None] = lambda _done, _all: None,
 ) -> list[T]:
-    """Run all jobs, `concurrency` at a time, and return their results in order.
+    """Run all jobs, at most `concurrency` at a time, and return their results in order.
 
-    `watch` is called with the number of jobs done and their total. Raises the exception of the first job that fails.
+    `watch` is called with the number of jobs that are done and the total. Raises the exception of the first failed job.
     """
     results: dict[int, T] = {}
     waiting = iter(enumerate(jobs))
@@ -340,7 +341,7 @@ async def run_all(
 
 
 def wait_for(work: Coroutine[Any, Any, T]) -> T:
-    """Wait for a coroutine; in another thread if this one already runs an event loop, as in notebooks."""
+    """Run a coroutine and return its result; in another thread if this thread runs an event loop, as in notebooks."""
     thresholds = gc.get_threshold()
     gc.set_threshold(*GC_THRESHOLDS)
     try:

@@ -1,7 +1,8 @@
-"""Evaluates one shard of a run: some of its samples, on any machine, with files that the machine need not keep.
+"""Evaluate one shard of a run, which is a part of its samples, on any machine.
 
-A shard has a folder, local or at any address that fsspec reads. The replies of judges are written there in parts as
-they come, and the results at the end. Whoever evaluates the shard again, on whatever machine, continues from these.
+A shard has a folder, local or at any address that fsspec supports. Judges' replies are written there in parts as they
+arrive, and results at the end. If the shard is evaluated again, perhaps on another machine, it continues from these
+files.
 """
 
 from __future__ import annotations
@@ -36,13 +37,14 @@ from ragboard.tasks import Exchange, Task
 __all__ = ["KEYS", "KNOWN", "ShardCounts", "ShardFolder", "ShardLimits", "ShardWork", "evaluate_shard"]
 
 UPLOAD_SECONDS = 1.0
-"""Replies are written to the shard's folder this often: a machine that dies loses at most those that came since."""
+"""Minimum seconds between two writes of replies to the shard's folder. A machine that dies loses the replies since."""
 
 KNOWN = "0-known"
-"""The file of a shard with the replies that the evaluation had before. Its name comes first."""
+"""The name of a shard's file with the replies that the evaluation already had. It is the first in alphabetical
+order."""
 
 KEYS = "answer_keys"
-"""The table of the task keys behind each sample. They become journal offsets once the journals are joined."""
+"""The table of the task keys of each sample. They become journal offsets when the journals are joined."""
 
 
 class ShardFolder:
@@ -55,13 +57,13 @@ class ShardFolder:
         self._files, self._root = fsspec.core.url_to_fs(self._address)
 
     def add_lines(self, name: str, lines: bytes) -> None:
-        """Write journal lines to a new file of this name. Raises StoreError if it cannot be written."""
+        """Write journal lines to a new file with this name. Raises StoreError if it cannot be written."""
         self._put(f"{self._root}/lines/{name}.jsonl", lines)
 
     def lines(self, *, known: bool = True) -> Iterator[bytes]:
-        """Yield every complete journal line of this folder and those in it, file by file.
+        """Yield every complete journal line in this folder and its subfolders, file by file.
 
-        `known`: also those that the evaluation had before. Raises StoreError if a file cannot be read.
+        `known`: also yield lines that the evaluation already had. Raises StoreError if a file cannot be read.
         """
         with self._errors("read"):
             for path in self._line_files():
@@ -106,7 +108,7 @@ class ShardFolder:
 
 @dataclass(frozen=True)
 class _FolderErrors:
-    """Turns what a file system raises into StoreError."""
+    """Turns the exceptions of a file system into StoreError."""
 
     message: str
 
@@ -119,10 +121,10 @@ class _FolderErrors:
 
 
 class ShardLimits(Protocol):
-    """The limits that hold over all shards together."""
+    """The limits that apply to all shards together."""
 
     async def admit(self, task: Task, size: RequestSize) -> int:
-        """Wait until a request may be sent, and return its number. Raises LimitReachedError if it may not."""
+        """Wait until a request may be sent, and return its number. Raises LimitReachedError if it may not be sent."""
         ...
 
     def settle(self, number: int, exchange: Exchange) -> None:
@@ -134,16 +136,16 @@ class ShardLimits(Protocol):
         ...
 
     def report(self, counts: ShardCounts) -> str:
-        """Report how far this shard is, and return why all shards stop; empty while they go on."""
+        """Report the progress of this shard. Return the reason if all shards should stop, else an empty string."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class ShardCounts:
-    """How far a shard is."""
+    """The progress of a shard."""
 
     done: int = 0
-    """Samples with results."""
+    """Number of samples with results."""
     unscored: int = 0
     tally: Tally = field(default_factory=Tally)
     calls: int = 0
@@ -155,7 +157,7 @@ class ShardCounts:
     stopped: str = ""
 
     def after(self, earlier: ShardCounts) -> ShardCounts:
-        """Return these counts, with the calls of an earlier attempt whose machine died."""
+        """Return these counts, including the calls of an earlier attempt whose machine died."""
         costs = (self.cost, earlier.cost)
         tasks = self.tally.asked + self.tally.replayed
         asked = min(self.tally.asked + earlier.tally.asked, tasks)
@@ -172,7 +174,7 @@ class ShardCounts:
 
 @dataclass(frozen=True, kw_only=True)
 class ShardWork:
-    """Everything but the samples that a machine needs to evaluate a shard."""
+    """Everything that a machine needs to evaluate a shard, except the samples."""
 
     address: str
     """The shard's folder."""
@@ -180,9 +182,9 @@ class ShardWork:
     draw_counts: Mapping[str, int]
     options: EvaluationOptions
     limited: bool
-    """Whether each request asks the limits that hold over all shards."""
+    """Whether each request must be admitted by the limits for all shards."""
     version: str
-    """The version of ragboard that the shards are joined with."""
+    """The version of ragboard on the machine that joins the shards."""
 
 
 def evaluate_shard(
@@ -190,7 +192,7 @@ def evaluate_shard(
 ) -> ShardCounts:
     """Evaluate samples, given with their positions, and write replies and results to the shard's folder.
 
-    Replies that are there already are not asked for again. Raises JudgeError if no call can succeed, StoreError if the
+    Replies that are already in the folder are reused. Raises JudgeError if no call can succeed, StoreError if the
     folder cannot be read or written.
     """
     folder = ShardFolder(work.address)
@@ -217,18 +219,18 @@ def evaluate_shard(
 
 @dataclass
 class _Upload:
-    """Copies the lines that are new in a journal to the shard's folder."""
+    """Copies new lines of a journal to the shard's folder."""
 
     folder: ShardFolder
     journal: Path
     number: int
     """Number of files with lines in the folder."""
     sent: int
-    """Bytes of the journal that are in the folder."""
+    """Number of bytes of the journal that are already in the folder."""
     attempt: str = field(default_factory=lambda: uuid4().hex)
 
     def send(self) -> None:
-        """Write what is new to a file of its own."""
+        """Write the new lines to a new file."""
         with self.journal.open("rb") as reader:
             reader.seek(self.sent)
             new = reader.read()
@@ -240,7 +242,7 @@ class _Upload:
 
 
 class _ShardStatus:
-    """Takes the place of the status file: reports progress, and uploads replies, while samples are judged."""
+    """Used instead of a `StatusFile`: reports progress and uploads replies while samples are judged."""
 
     def __init__(self, budget: _ShardBudget, limits: ShardLimits, upload: _Upload) -> None:
         self._budget = budget
@@ -252,7 +254,7 @@ class _ShardStatus:
         self._tally = Tally()
 
     def counts(self, tally: Tally) -> ShardCounts:
-        """Return how far the shard is."""
+        """Return the progress of the shard."""
         budget = self._budget
         return ShardCounts(
             done=self._done,
@@ -271,7 +273,7 @@ class _ShardStatus:
         self.beat(tally)
 
     def beat(self, tally: Tally) -> None:
-        """Begin to report and upload in the background, unless that is under way."""
+        """Start to report and upload in the background, unless this is in progress."""
         self._tally = tally
         if self._background is None or self._background.done():
             if self._background:
@@ -279,7 +281,7 @@ class _ShardStatus:
             self._background = asyncio.get_running_loop().create_task(self._report_and_upload())
 
     def update(self, tally: Tally) -> None:
-        """Remember the counts; the last report is made at the end of the shard."""
+        """Store the counts. The last report is made at the end of the shard."""
         self._tally = tally
 
     async def _report_and_upload(self) -> None:
@@ -293,12 +295,12 @@ class _ShardStatus:
 
 @dataclass
 class _ShardBudget(Budget):
-    """Counts the calls of a shard; whether a request may be sent is decided for all shards together."""
+    """Counts the calls of a shard. `limits` decides for all shards together whether a request may be sent."""
 
     limits: ShardLimits | None = None
     """None: requests are only counted."""
     numbers: dict[int, int] = field(default_factory=dict[int, int])
-    """The numbers of requests in progress, by `id()` of their reservations."""
+    """The number of each request in progress, by `id()` of its reservation."""
 
     @classmethod
     def of(cls, work: ShardWork, panel: Panel, limits: ShardLimits) -> _ShardBudget:
@@ -333,7 +335,10 @@ class _ShardBudget(Budget):
 
 
 def _key_table(places: Path | None, folder: Path, journal: Journal) -> Path:
-    """Write the task keys at these journal offsets, none without a file, to a file in the folder; return its path."""
+    """Write the task keys at the journal offsets in the file `places` to a file in the folder; return its path.
+
+    If `places` is None, the table is empty.
+    """
     table = pq.read_table(places) if places else pa.table({name: [] for name in ("position", "place")})
     keys = journal.keys_by_offset()
     column = pa.array([keys[offset] for offset in table["place"].to_pylist()], pa.binary())

@@ -1,4 +1,4 @@
-"""Recognise an evaluation with nothing left to do, whose journal need not be read again."""
+"""Recognise an evaluation whose stored results are up to date, so its journal need not be read again."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ __all__ = ["LoadedState", "input_digest", "unchanged_state"]
 
 @dataclass(frozen=True, kw_only=True)
 class LoadedState:
-    """What the stored results of an evaluation were computed from, and counts of its samples and tasks."""
+    """A digest of what an evaluation's stored results were computed from, and numbers of its samples and tasks."""
 
     inputs: str
-    """`input_digest` when the results were stored."""
+    """The `input_digest` when the results were stored."""
     samples: int
-    """Samples with results."""
+    """Number of samples with results."""
     unscored: int
     tasks: int
     failed: int
 
 
 def unchanged_state(store: Store, evaluation_id: str, inputs: str | None) -> LoadedState | None:
-    """Return the stored state of an evaluation if it was computed from these inputs; None if not, or if unknown."""
+    """Return the stored state of an evaluation if its results were computed from these inputs, else None."""
     stored = store.loaded_state(evaluation_id)
     if stored is None or stored["inputs"] != inputs or is_being_written(store.journal_path(evaluation_id)):
         return None
@@ -46,9 +46,9 @@ def input_digest(
 ) -> str | None:
     """Return a digest of everything that the results of an evaluation depend on.
 
-    That is the replies in the journal, the metrics and the code that computes them, the samples with the nuggets and
-    labels of their questions and the references that they take from the dataset, the prices and the judge options. None
-    if there is no journal, or if a metric is not ragboard's own, because its code may depend on anything.
+    These are the replies in the journal, the metrics and their code, the samples, the nuggets and labels of their
+    questions, the references from the dataset, the prices and the judge options. None if there is no journal, or if a
+    metric is from a plugin, because its code may depend on anything.
     """
     if any(type(metric).__module__.partition(".")[0] != "ragboard" for metric in draws.metrics):
         return None
@@ -72,7 +72,7 @@ def input_digest(
 
 @cache
 def _code() -> list[Any]:
-    """Return the sizes and times of ragboard's modules; the version of a source tree does not change with its code."""
+    """Return the sizes and modification times of ragboard's modules: code can change while the version does not."""
     package = Path(__file__).parents[1]
     modules = ((path, path.stat()) for path in sorted(package.rglob("*.py")))
     return [[str(path.relative_to(package)), at.st_size, at.st_mtime_ns] for path, at in modules]

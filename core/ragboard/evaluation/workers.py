@@ -1,4 +1,4 @@
-"""Worker processes for judges that compute in Python, which would otherwise use only one core."""
+"""Worker processes for judges that compute in Python; without them, such a judge uses only one core."""
 
 from __future__ import annotations
 
@@ -13,21 +13,22 @@ from ragboard.tasks import Failure, Reply, Task
 __all__ = ["MIN_SAMPLES", "WORKER_BATCH", "WorkerPool"]
 
 MIN_SAMPLES = 1000
-"""By default, workers are started from this number of samples; for fewer, starting them takes longer than it saves."""
+"""Minimum number of samples for which workers are used by default. For fewer, starting them takes longer than it
+saves."""
 
 WORKER_BATCH = 128
 """Maximum number of tasks that a worker gets at a time."""
 
 
 class WorkerPool:
-    """Answers batches of tasks in other processes, which start with the first batch, and end with `close`."""
+    """Answers batches of tasks in other processes, which start with the first batch and end with `close`."""
 
     def __init__(self, count: int) -> None:
         self.count = count
         self._processes = ProcessPool(count)
 
     async def answer(self, judge: Judge, tasks: Sequence[Task]) -> Sequence[Reply | Failure]:
-        """Return what `judge.answer` returns in a worker. Raises JudgeError if a worker ended early."""
+        """Run `judge.answer` in a worker and return its result. Raises JudgeError if the worker was killed."""
         from joblib.externals.loky.process_executor import TerminatedWorkerError
 
         try:
@@ -38,7 +39,7 @@ class WorkerPool:
             ) from error
 
     def close(self) -> None:
-        """End the processes, without waiting for tasks that they still work on."""
+        """End the processes without waiting for their tasks."""
         self._processes.close()
 
 

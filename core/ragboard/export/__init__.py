@@ -1,4 +1,4 @@
-"""Export of runs as tables, in RAGChecker's output format, or as scores for the tool that a run came from."""
+"""Export runs as tables, in RAGChecker's output format, or as scores for the tool that a run came from."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ TOOL_FORMATS: Mapping[str, Callable[[Store, RunRef], bytes]] = MappingProxyType(
         **{kind: partial(feedback_bytes, kind=kind) for kind in FEEDBACK_FORMATS},
     }
 )
-"""The formats of other tools, which take one run, with the function that writes them."""
+"""The formats of other tools, each with the function that writes it. Such a file contains one run."""
 
 FORMATS = (*TABLE_FORMATS, *TOOL_FORMATS)
 
@@ -67,9 +67,9 @@ def export(
 ) -> None:
     """Write a table, or one run in the format of another tool, to a file or standard output.
 
-    `kind` is one of `FORMATS`; None: the format of the file extension, else CSV. `table_name` is one of `TABLES`, and
-    ignored for formats of other tools. `unscored` says how samples without a score count in the table's means. Raises
-    SettingError if the file cannot be written, if it exists (unless `force`), and for the wrong number of runs.
+    `kind`: one of `FORMATS`; None: the format of the file extension, else CSV. `table_name`: one of `TABLES`; ignored
+    for formats of other tools. `unscored`: how samples without a score count in the table's means. Raises SettingError
+    if the file cannot be written, if it exists (unless `force`), and for the wrong number of runs.
     """
     if out:
         check_output(out, force=force)

@@ -1,4 +1,4 @@
-"""Synthetic data in ARES's format: tab-separated values, ARES's columns first, then ragboard's."""
+"""Write synthetic data in ARES's format: tab-separated values, with ARES's columns first and then ragboard's."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ COLUMNS: tuple[str, ...] = (
     "negative",
 )
 OPTIONAL_COLUMNS: dict[str, str] = {"Contradictory_Answer": "contradictory", "run": "run"}
-"""Columns that are written only if a row has a value, each with the attribute of AresRow that it contains."""
+"""Columns that are written only if a row has a value, each with the attribute of AresRow that holds the value."""
 
 
 def ares_tsv(rows: Iterable[AresRow]) -> str:
     """Return the rows as the text of a file; `document_index` numbers the documents in order of appearance.
 
-    Empty optional columns are left out: contradictory answers (as in ARES's few-shot files) and runs.
+    The columns for contradictory answers (which ARES's few-shot files have) and for runs are left out if they are
+    empty.
     """
     numbers: dict[str, int] = {}
     text = io.StringIO()

@@ -1,4 +1,4 @@
-"""The HTML report of a comparison: the result, other differences, and the questions that got worse."""
+"""Write the HTML report of a comparison: the result, other differences, and the questions that got worse."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def comparison_report(
 ) -> str:
     """Return a report of B compared with A as HTML, with `samples` pairs in full, largest losses in `metric` first.
 
-    `metric`: by default the first that got worse, else the first. `unscored` says how samples without a score count in
-    the differences. Like that of `run_report`, the file is self-contained. Raises NotFoundError if a run was deleted or
-    the runs do not share the metric.
+    `metric`: by default the first metric that got worse, else the first metric. `unscored`: how samples without a score
+    count in the differences. The file is self-contained: no scripts and no external resources. Raises NotFoundError if
+    a run was deleted or the runs do not share the metric.
     """
     a, b = comparable_refs(store, a, b)
     pairing = pair_runs(store, a, b)
@@ -63,7 +63,7 @@ def comparison_report(
 
 
 def _default_metric(compared: Comparison) -> str:
-    """Return the first metric that got worse, else the first with a scored pair; empty if there is none."""
+    """Return the first metric that got worse, else the first metric with a scored pair; empty without one."""
     paired = [metric for metric in compared.metrics if metric.pairs]
     return next((metric.metric for metric in paired if metric.change == "worse"), paired[0].metric if paired else "")
 

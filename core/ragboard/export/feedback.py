@@ -1,7 +1,8 @@
-"""Scores in the formats of the tools that runs come from: one line per score, as the tool's API or SDK accepts it.
+"""Export scores in the formats of the tools that runs come from, as the tools' APIs or SDKs accept them.
 
-A score belongs to the trace (in LangSmith: run) of its sample. The id of the trace is in a column of the tool's file,
-else it is the sample's id. Unscored samples are left out: none of these tools can store why a score is missing.
+In formats of observability tools, a score belongs to the trace (in LangSmith: run) of its sample. The id of the trace
+is read from a column of the tool's file; without this column, it is the sample's id. Unscored samples are left out,
+because these tools cannot store why a score is missing.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ STATEMENT_METRICS = ("ragas.faithfulness", "ragchecker.faithfulness", "ragchecke
 
 @dataclass(frozen=True, kw_only=True)
 class SampleScore:
-    """One score of one sample, with all that a tool stores of it."""
+    """One score of one sample, with everything that a tool stores about it."""
 
     trace: str
     """The tool's id of the sample's trace."""
@@ -43,7 +44,7 @@ class SampleScore:
     judge: str
     rule_based: bool
     key: str
-    """Identifies the score: a tool that gets the same key again replaces the score."""
+    """Identifies the score: if a tool gets the same key again, it replaces the score."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,9 +193,9 @@ def _unsupported(store: Store, run: RunRef) -> dict[str, list[str]]:
 
 
 def ragas_bytes(store: Store, run: RunRef) -> bytes:
-    """Return the samples as JSON Lines with the columns of ragas, and one per metric (null if unscored).
+    """Return the samples as JSON Lines with the columns of ragas, and one column per metric (null if unscored).
 
-    Metrics of the RAGAS paper are named as in the ragas library.
+    Metrics of the RAGAS paper have the names that they have in the ragas library.
     """
     specs = tuple(run_summary(store, run).metrics)
     lines: list[str] = []

@@ -1,4 +1,4 @@
-"""Rendering of HTML reports: all values are escaped, and there are no scripts and no external resources."""
+"""Render HTML reports and charts: all values are escaped, and there are no scripts and no external resources."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ _DATA = {
 
 
 def render(template: str, title: str, **values: object) -> str:
-    """Return a complete document: one of `templates/` with these values, made `readable`.
+    """Return a complete document: a template in `templates/`, filled with these values and made `readable`.
 
     Raises UndefinedError if the template uses a value that is missing.
     """
@@ -121,12 +121,12 @@ def _version() -> str:
 
 
 def readable(text: str) -> str:
-    """Replace characters that a UTF-8 file or a page cannot contain, or that reorder text. Positions do not change."""
+    """Replace characters that a UTF-8 file or a page cannot contain, or that reorder text. Offsets do not change."""
     return _UNREADABLE.sub("\N{REPLACEMENT CHARACTER}", strip_bidi_controls(text))
 
 
 def _plain(text: str) -> str:
-    """Format a docstring as running text."""
+    """Return a docstring as one line of text without backticks."""
     return " ".join(text.replace("`", "").split())
 
 
@@ -136,7 +136,7 @@ def cut(text: str) -> str:
 
 
 def cut_note(text: str) -> str:
-    """Say how much of a text is shown; empty if all of it is."""
+    """Say how much of a text is shown; empty if the whole text is."""
     return f"The first {MAX_CHARACTERS:,} of {len(text):,} characters are shown." if len(text) > MAX_CHARACTERS else ""
 
 
@@ -148,13 +148,13 @@ def chart_x(value: float, low: float, high: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """A part of a text that is marked throughout in one style, or not at all."""
+    """A part of a text that is marked in one style or not marked."""
 
     text: str
     style: VerdictStyle | None = None
     """None if it is not marked."""
     ends: tuple[tuple[int, VerdictStyle], ...] = ()
-    """The statements whose mark ends after this part: number (from 1) and style."""
+    """(number from 1, style) of the statements whose mark ends after this part."""
 
 
 def answer_marked(answer: str, statements: Sequence[JudgedStatement]) -> list[Marked]:
@@ -170,7 +170,7 @@ def answer_marked(answer: str, statements: Sequence[JudgedStatement]) -> list[Ma
 
 
 def passage_marked(passage: Passage, statements: Sequence[JudgedStatement]) -> tuple[list[Marked], list[str]]:
-    """Return the shortened passage with its evidence marked, and how the evidence was found, in words."""
+    """Return the shortened passage with its evidence marked, and descriptions of how the evidence was found."""
     evidence: list[tuple[Offsets, int, VerdictStyle]] = []
     sources: dict[str, None] = {}
     for number, judged in enumerate(statements, 1):
@@ -199,7 +199,7 @@ def _marked(text: str, marks: Sequence[tuple[Offsets, int, VerdictStyle]]) -> li
 
 
 def statement_notes(judged: JudgedStatement, sample: Sample) -> list[str]:
-    """Return notes on a statement: the judge's reason, the passages, the claim class, the score, and labels."""
+    """Return notes on a statement: the judge's reason, supporting passages, the claim class, the score, and labels."""
     reason = judged.verdict.reason if judged.verdict else ""
     ranks = {passage.rank for passage in sample.contexts or ()}
     notes = [reason, support_sentence(judged, ranks), CLAIM_CLASSES[judged.origin] if judged.origin else ""]
@@ -210,6 +210,6 @@ def statement_notes(judged: JudgedStatement, sample: Sample) -> list[str]:
 
 
 def verdict_counts(statements: Sequence[JudgedStatement]) -> Mapping[VerdictStyle, int]:
-    """Count statements by verdict; without a joint verdict, the verdicts of single passages count."""
+    """Count statements by verdict; without a joint verdict, the verdict against single passages counts."""
     icons = [statement_style(statement).icon for statement in statements]
     return {style: icons.count(style.icon) for style in VERDICT_STYLES.values()}

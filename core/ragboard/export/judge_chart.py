@@ -1,4 +1,4 @@
-"""A chart of judges on labelled sets: AUROC with 95% CI, one row for each judge and baseline on each set."""
+"""Draw a chart of judges on labelled sets: AUROC with 95% CI, one row for each judge and baseline on each set."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ AXIS_LEFT, AXIS_RIGHT, ROW_HEIGHT = 250, 590, 22
 """Left and right end of the axis and the height of a row, in pixels."""
 
 JUDGE_COLOURS = 6
-"""Number of judge colours in the template; a seventh judge has the colour of the first."""
+"""Number of colours for judges in the template; the seventh judge gets the first colour again."""
 
 MAX_NAME_CHARACTERS = 32
-"""Longer names are cut."""
+"""Maximum number of characters of a name; longer names are cut."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Row:
-    """A row of the chart: the heading of a set, or a judge or baseline on it. Positions are in pixels."""
+    """A row of the chart: the heading of a set, or a judge or baseline on this set. Positions are in pixels."""
 
     y: int
     label: str
@@ -34,10 +34,11 @@ class _Row:
     text: str = ""
     """The estimate in words."""
     x: float | None = None
-    """The dot, at the AUROC; None without a value."""
+    """Position of the dot, at the AUROC; None without a value."""
     x_low: float = 0.0
     """Start of the whisker, at the lower end of the CI."""
     x_high: float = 0.0
+    """End of the whisker, at the upper end of the CI."""
 
     @property
     def name(self) -> str:

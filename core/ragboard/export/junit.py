@@ -1,4 +1,4 @@
-"""Quality gates as JUnit XML, which CI servers show as tests."""
+"""Write quality gates as JUnit XML, which CI servers show as tests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FORBIDDEN = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]
 
 
 def junit_xml(run: str, gated: Sequence[GateResult]) -> str:
-    """Return a test case for each gate; a failed gate is a failure, an inconclusive one is skipped with the reason."""
+    """Return JUnit XML with a test case per gate: a failed gate is a failure, an inconclusive gate is skipped."""
     failed = sum(result.verdict == "fail" for result in gated)
     skipped = sum(result.verdict == "inconclusive" for result in gated)
     counts = {"tests": str(len(gated)), "failures": str(failed), "errors": "0", "skipped": str(skipped), "time": "0"}

@@ -1,6 +1,6 @@
-"""Export of a run in RAGChecker's output format: claims, the four verdict tables, and RAGChecker's metrics.
+"""Export a run in RAGChecker's output format: claims, the four verdict tables, and RAGChecker's metrics.
 
-Tables that were not judged are null, which RAGChecker and `ragboard import` read as not computed yet.
+A table that was not judged is null. RAGChecker and `ragboard import` read this as `not computed yet`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class _Results:
     extracted: frozenset[Key]
     """The texts that were split into claims."""
     labels: Mapping[tuple[int, Side, str], Mapping[int, Label]]
-    """For each target, the verdict on each judged statement, by number from 0."""
+    """{(position, side, target): {number of the statement, from 0: verdict}}."""
     scores: Mapping[int, Mapping[str, float]]
 
 
@@ -58,7 +58,7 @@ def ragchecker_bytes(store: Store, run: RunRef) -> bytes:
 
 
 def _evaluation(connection: Connection, run: RunRef) -> str | None:
-    """Return the evaluation from which most of the run's RAGChecker metrics are; None if it has no such metrics."""
+    """Return the evaluation that computed most of the run's RAGChecker metrics; None if the run has no evaluation."""
     metrics = evaluated_metrics(connection, run.evaluations)
     shown = [
         evaluation_id
@@ -93,7 +93,7 @@ def _item(position: int, sample: Sample, results: _Results) -> dict[str, Any]:
 
 
 def _claims(sample: Sample, results: _Results, key: Key) -> list[Any] | None:
-    """Return a side's claims, in the form of the run file if they are from it; None if claims were not extracted."""
+    """Return a side's claims; None if they were not extracted. Claims from the run file have the form that it uses."""
     side = key[1]
     file_claims = _claims_in_file(sample).get(side)
     if file_claims is not None and list(file_claims) == results.claims.get(key, []):
@@ -124,7 +124,7 @@ def _tables(position: int, sample: Sample, results: _Results) -> dict[str, list[
 
 
 def _column(results: _Results, key: tuple[int, Side, str], claims: list[Any] | None) -> list[str] | None:
-    """Return one target's verdict on each claim; None unless all were judged."""
+    """Return the verdict on each claim against one target; None unless all claims were judged."""
     labels = results.labels.get(key, {})
     return (
         None
@@ -142,7 +142,7 @@ def _rows(columns: list[list[str] | None], claims: list[Any] | None) -> list[lis
 
 
 def _by_name(scores: Mapping[str, float]) -> dict[str, float]:
-    """Return the scores by RAGChecker's names; a metric with `compat` is used only if there is none without."""
+    """Return the scores by RAGChecker's names, with `compat=True` only for metrics without a default score."""
     by_name: dict[str, float] = {}
     for metric in RAGCHECKER_METRICS:
         score = scores.get(metric.spec, scores.get(f"{metric.spec}(compat=True)"))

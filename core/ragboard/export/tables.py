@@ -1,4 +1,4 @@
-"""Runs, metrics, comparisons and pairs as tables. Missing numbers are empty, and another column has the reason."""
+"""Runs, metrics, comparisons and pairs as tables. A missing number is an empty cell; another column has the reason."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def metrics_frame(metrics: Iterable[MetricDescription]) -> pd.DataFrame:
 
 
 def comparison_frame(compared: Comparison) -> pd.DataFrame:
-    """Return one row per metric of two runs; differences are B minus A."""
+    """Return one row per metric of a comparison; differences are B minus A."""
     about = {"a": compared.a.name, "b": compared.b.name, "unscored_count_as": compared.policy}
     return _frame([about | _compared(metric) for metric in compared.metrics], _COMPARED)
 
@@ -210,7 +210,7 @@ TABLE_FORMATS = ("csv", "json", "jsonl", "parquet")
 NO_LIMIT = 2**62
 
 FORMULA_PREFIXES = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
-"""A spreadsheet reads a cell that begins with one of these as a formula."""
+"""Spreadsheets read a cell that begins with one of these as a formula."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -223,7 +223,7 @@ class Table:
 
 
 def table(store: Store, name: str, runs: Sequence[RunRef], *, unscored: UnscoredPolicy = "excluded") -> pd.DataFrame:
-    """Build the table `name`, a key of `TABLES`; `unscored` says how samples without a score count in its means.
+    """Build the table `name`, a key of `TABLES`. `unscored`: how samples without a score count in its means.
 
     Raises SettingError for the wrong number of runs.
     """
@@ -234,9 +234,9 @@ def table(store: Store, name: str, runs: Sequence[RunRef], *, unscored: Unscored
 
 
 def table_bytes(frame: pd.DataFrame, kind: str) -> bytes:
-    """Return the table in one of `TABLE_FORMATS`; CSV cells that a spreadsheet would run as formulas start with `'`.
+    """Return the table in one of `TABLE_FORMATS`. Raises SettingError for a table that cannot be written as Parquet.
 
-    Raises SettingError for a table that cannot be written as Parquet.
+    In CSV, `'` is put before texts that a spreadsheet would run as formulas.
     """
     if kind == "parquet":
         buffer = BytesIO()
@@ -266,7 +266,7 @@ def table_bytes(frame: pd.DataFrame, kind: str) -> bytes:
 
 
 class _Rows(StringIO):
-    """CSV text with a line feed after each row; pandas writes CRLF, and then also quotes carriage returns."""
+    """CSV text with a line feed after each row. pandas writes CRLF into it, because then it quotes carriage returns."""
 
     END = "\r\n"
 

@@ -1,4 +1,4 @@
-"""Scoring labelled items with judges, metrics and trivial baselines, and storing the scores as an agreement."""
+"""Score labelled items with judges, metrics and trivial baselines, and store the scores as an agreement."""
 
 from __future__ import annotations
 
@@ -66,9 +66,9 @@ __all__ = [
 NumberedItem: TypeAlias = tuple[int, Item]
 """The position of an item in its file, from 0, and the item."""
 TextOutcomes: TypeAlias = tuple[Outcome, Outcome | None]
-"""A judge's verdict on a text (1 or 0), and its score, if it gives one."""
+"""A judge's verdict on a text (1 or 0), and its score (None if the judge gives no score)."""
 Job: TypeAlias = Callable[[], Awaitable[list[ScorerResult]]]
-"""Scores some items."""
+"""Scores one item, or all statements of an answer or passages of a question."""
 
 TEXT_TASKS: Mapping[str, type[Task]] = {
     "supported": Verify,
@@ -97,11 +97,11 @@ class AgreementResult:
     failed: int
     """Number of tasks without a usable reply."""
     stopped: str
-    """Why the limits stopped it before all tasks were sent; empty if they did not."""
+    """Why a limit (of cost, tokens or time) stopped the call early; empty if all tasks were sent."""
     usage: tuple[ModelUsage, ...]
     """Calls, tokens and cost by model, including earlier calls for the same agreement."""
     seconds: float
-    """Duration of the tasks of this call, in seconds, without the time to load a model."""
+    """Duration of this call's tasks in seconds, without the time to load a model."""
 
 
 def agree(
@@ -117,8 +117,8 @@ def agree(
     """Score the labelled items with every scorer and store the result as an agreement.
 
     A second call with the same file, scorers and judges continues where the first stopped, and replaces the stored
-    agreement. `watch` is called with the number of finished jobs and their total. Raises JudgeError, before any call,
-    if the panel has no judge for a role that the scorers need.
+    agreement. `watch` is called with the number of finished jobs and their total. Raises JudgeError before any judge is
+    called if the panel has no judge for a role that the scorers need.
     """
     options = options or EvaluationOptions()
     selection = select_scorers(labelled, panel, metrics)
@@ -163,7 +163,7 @@ class _Stopwatch:
     watch: Callable[[int, int], None]
     started: float = field(default_factory=time.perf_counter)
     seconds: float = 0.0
-    """Seconds of all jobs, extrapolated from those measured."""
+    """Duration of all jobs in seconds, extrapolated from the measured jobs."""
 
     def __call__(self, done: int, total: int) -> None:
         now = time.perf_counter()
@@ -225,7 +225,7 @@ def _agreement(labelled: LabelFile, panel: Panel, selection: ScorerSelection, se
 
 
 def _jobs(labelled: LabelFile, panel: Panel, selection: ScorerSelection, runner: TaskRunner) -> list[Job]:
-    """Return the jobs to run concurrently: one per item, or for statements and passages one per answer or question."""
+    """Return the jobs to run concurrently: one per item; per answer for statements, per question for passages."""
     if labelled.form == "passages":
         return [partial(_grade_passages, group, panel.name, runner) for group in by_answer(labelled)]
     if labelled.form == "statements":
@@ -326,7 +326,10 @@ async def _grade_passages(group: Sequence[NumberedItem], judge: str, runner: Tas
 
 
 async def _judge_answer(numbered: NumberedItem, judge: str, runner: TaskRunner) -> list[ScorerResult]:
-    """Judge a whole answer: it is supported if all its statements are, and its score is the mean of their scores."""
+    """Judge a whole answer by its statements.
+
+    It is supported if all of them are supported; its score is the mean of their scores.
+    """
     position, item = numbered
     sample = item.sides[0]
     ask = runner.for_sample(sample.id)
@@ -335,7 +338,7 @@ async def _judge_answer(numbered: NumberedItem, judge: str, runner: TaskRunner) 
     if not isinstance(reply, Extraction):
         both = _unanswered(reply), None
     elif not reply.statements:
-        both = Unscored(reason="undefined", detail="the answer states nothing"), None
+        both = Unscored(reason="undefined", detail="the answer has no statements"), None
     else:
         texts = tuple(statement.text for statement in reply.statements)
         outcomes = await ask_about_texts(sample, texts, ask)
@@ -358,7 +361,7 @@ async def _judge_answer(numbered: NumberedItem, judge: str, runner: TaskRunner) 
 async def ask_about_texts(
     sample: Sample, texts: tuple[str, ...], ask: AnswerTask, *, helping: bool = False
 ) -> list[TextOutcomes]:
-    """Judge whether the passages support each text; with `helping`, whether each text helps to answer the question."""
+    """Ask whether the passages support each text or, with `helping`, whether the text helps to answer the question."""
     if helping:
         selected = await ask(SelectSentences(question=sample.question, sentences=texts, history=sample.history))
         if not isinstance(selected, Selection):
@@ -393,7 +396,7 @@ async def ask_about_texts(
 
 
 def verdict_label(outcome: Score) -> str:
-    """Return the label in an outcome of `ask_about_texts`: supported, contradicted, ..."""
+    """Return the judge's label (such as supported or chosen) from an outcome of `ask_about_texts`."""
     return outcome.counted.partition(":")[0]
 
 
@@ -407,7 +410,7 @@ def _unanswered(reply: object) -> Outcome:
 
 
 def _results_without_judge(labelled: LabelFile, seed: int) -> Iterator[ScorerResult]:
-    """Yield the results that need no judge: of the trivial baselines, and the scores in the file."""
+    """Yield the results that need no judge: trivial baselines and the scores in the file."""
     for position, item in enumerate(labelled.items):
         for dimension in item.human_ratings:
             for name, outcomes in trivial_outcomes(item, dimension, seed):

@@ -1,4 +1,4 @@
-"""Agreements in the store: their list, ratings and outcomes, and single items with their texts."""
+"""Load agreements from the store: the list, the ratings and outcomes of one agreement, and single items with texts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ragboard.store.queries.agreements import (
     agreement_items,
     agreement_outcomes,
     evaluated_sample,
-    own_answers,
+    items_per_run,
     side_texts,
     stored_agreements,
 )
@@ -52,9 +52,9 @@ class AgreementData:
     ids: tuple[str, ...]
     clusters: tuple[str, ...]
     human_ratings: tuple[Mapping[str, tuple[HumanRating, ...]], ...]
-    """For each item, by dimension, the rating of each annotator."""
+    """For each item, the ratings of all annotators, by dimension."""
     outcomes: Outcomes
-    """By dimension and scorer, for each scored item, one outcome per side."""
+    """The outcomes of scored items (one per side), by dimension and scorer."""
 
     @property
     def seed(self) -> int:
@@ -62,12 +62,12 @@ class AgreementData:
         return self.stored.agreement.seed
 
     def ratings(self, dimension: str) -> dict[int, list[float]]:
-        """Return the ratings in a dimension by item; an empty list if no annotator decided."""
+        """Return the ratings in a dimension by item; the list is empty if no annotator decided."""
         rated = {position: item[dimension] for position, item in enumerate(self.human_ratings) if dimension in item}
         return {position: [rating for rating in ratings if rating is not None] for position, ratings in rated.items()}
 
     def means(self, dimension: str) -> dict[int, float]:
-        """Return the mean rating in a dimension by item, for rated items."""
+        """Return the mean rating in a dimension by item; items without a rating are left out."""
         return {
             position: sum(ratings) / len(ratings) for position, ratings in self.ratings(dimension).items() if ratings
         }
@@ -81,11 +81,11 @@ class AgreementData:
         return max((len(item.get(dimension, ())) for item in self.human_ratings), default=0)
 
     def scorers(self, dimension: str) -> tuple[Scorer, ...]:
-        """Return the scorers with scores in a dimension."""
+        """Return the scorers that have scores in a dimension."""
         return tuple(scorer for scorer in self.stored.agreement.scorers if (dimension, scorer.name) in self.outcomes)
 
     def scores(self, dimension: str, scorer: str) -> dict[int, tuple[float | None, ...]]:
-        """Return the scores of each side by item; None if unscored. If lower is better, scores are negated."""
+        """Return the scores of each side by item; None if unscored. Scores are negated if lower is better."""
         lower = any(candidate.lower for candidate in self.stored.agreement.scorers if candidate.name == scorer)
         outcomes = self.outcomes.get((dimension, scorer), {})
         sign = -1 if lower else 1
@@ -105,7 +105,7 @@ class ItemDetail:
     sides: tuple[Sample, ...]
     human_ratings: Mapping[str, tuple[HumanRating, ...]]
     outcomes: Mapping[str, Mapping[str, tuple[Outcome, ...]]]
-    """By dimension and scorer, an outcome for each side."""
+    """{dimension: {scorer: its outcomes, one per side}}."""
     changes: tuple[Change, ...]
     """For a pair, the word-by-word changes from A's answer to B's, or from A's passages to B's."""
 
@@ -138,9 +138,9 @@ def agreements(store: Store) -> tuple[StoredAgreement, ...]:
 
 
 def answers_of_runs(store: Store) -> dict[tuple[str, str], int]:
-    """Count the items of each agreement with an answer of each run, by agreement and run."""
+    """Count, for each agreement and run, the agreement's items that are about an answer of the run."""
     with store.database.read() as connection:
-        return own_answers(connection)
+        return items_per_run(connection)
 
 
 def agreement_named(store: Store, name: str) -> StoredAgreement:
@@ -150,7 +150,7 @@ def agreement_named(store: Store, name: str) -> StoredAgreement:
         if matches:
             return next((match for match in matches if match.agreement.id == name), matches[0])
         known = dict.fromkeys(stored.agreement.name for stored in stored_agreements(connection))
-    raise NotFoundError(f"no agreement is called {name!r}; there are {', '.join(known) or 'none yet'}")
+    raise NotFoundError(f"no agreement is called {name!r}; stored: {', '.join(known) or 'no agreements'}")
 
 
 def load_agreement(store: Store, stored: StoredAgreement) -> AgreementData:
@@ -168,7 +168,7 @@ def load_agreement(store: Store, stored: StoredAgreement) -> AgreementData:
 
 
 def item_detail(store: Store, stored: StoredAgreement, item_id: str) -> ItemDetail:
-    """Load one item with its texts. Raises NotFoundError if there is no such item."""
+    """Load one item with its texts. Raises NotFoundError if the agreement has no such item."""
     with store.database.read() as connection:
         row = agreement_item(connection, stored.agreement.id, item_id)
         if row is None:
@@ -194,9 +194,9 @@ def item_detail(store: Store, stored: StoredAgreement, item_id: str) -> ItemDeta
 
 
 def sample_of_item(store: Store, stored: StoredAgreement, item: ItemDetail) -> tuple[str, str] | None:
-    """Return the run (`NAME@EVALUATION`) and the sample id where the judge of the agreement judged the item's answer.
+    """Return (run as `NAME@EVALUATION`, sample id) of an evaluation of the item's answer by the agreement's judge.
 
-    Pages link to it to show statements and verdicts. None for a pair, and if no run contains the answer.
+    Pages link to this sample to show its statements and verdicts. None for a pair, and if there is no such evaluation.
     """
     if len(item.sides) != 1:
         return None
@@ -212,7 +212,7 @@ def questions_of(store: Store, stored: StoredAgreement, positions: Sequence[int]
 
 
 def measure(value: Callable[[], float], interval: Callable[[], Interval | NoInterval]) -> Measure:
-    """Compute an estimate and its interval; a ValueError from either becomes the reason why there is no value."""
+    """Compute an estimate and its interval. A ValueError from either becomes the reason why the estimate is missing."""
     try:
         return Measure(value=value(), interval=interval())
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Annotation: drawing random samples, queues of samples to label, labelled samples, and annotators' agreement."""
+"""Annotation: draw samples at random, list the samples to label, and find the labelled samples and their agreement."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from ragboard.store.queries.annotation import (
     statement_counts,
     store_draw,
 )
-from ragboard.store.queries.labels import LabelKind, Queue
+from ragboard.store.queries.labels import LabelKind, LabelSource
 from ragboard.tasks import Quality
 
 __all__ = [
@@ -52,11 +52,11 @@ __all__ = [
 BATCH_MINUTES = 20
 """Target duration of labelling a batch of random samples, in minutes."""
 SECONDS_PER_LABEL: Mapping[LabelKind, float] = {"verdict": 30.0, "grade": 60.0, "preference": 90.0}
-"""Seconds per label, assumed until the annotator's own pace is measured."""
+"""Assumed seconds per label, until the annotator's pace is measured."""
 MIN_GAPS = 10
 """Minimum number of gaps between two labels to compute an annotator's pace."""
 BREAK_SECONDS = 300.0
-"""A gap between two labels of more seconds is a break and does not count in the pace."""
+"""A longer gap between two labels, in seconds, is a break and does not count in the pace."""
 MAX_DISAGREEMENTS = 200
 """Maximum number of samples in the disagreement queue, largest disagreement first."""
 MIN_DISAGREEMENT = 0.3
@@ -118,7 +118,7 @@ class AnnotationQueue:
     seconds: float
     """Seconds per label: the annotator's mean without breaks, or an assumption."""
     measured: bool
-    """Whether `seconds` is the measured pace of the annotator, not an assumption."""
+    """Whether `seconds` is measured; False if it is an assumption."""
 
     @property
     def next_item(self) -> QueueItem | None:
@@ -162,7 +162,7 @@ def _time_left(seconds: float) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Kappa:
-    """Cohen's kappa of an annotator with another annotator or the judge, on samples that the first has finished."""
+    """Cohen's kappa of an annotator with another annotator or the judge, on samples that the annotator has finished."""
 
     first: str
     second: str
@@ -171,7 +171,7 @@ class Kappa:
     kappa: float | None
     """Kappa over the three verdicts: 1 is perfect agreement, 0 is chance level; None if undefined."""
     reason: str = ""
-    """Why kappa is undefined; empty if it is not."""
+    """Why kappa is undefined; empty if it is defined."""
 
     @property
     def in_words(self) -> str:
@@ -192,8 +192,8 @@ class LabelledSample:
     draw_number: int
     """Its number in the draw, from 1; 0 if it was not drawn."""
     outcome: float
-    """In [0, 1], higher is better: the share of supported statements, where a statement counts in part if annotators
-    differ; or the mean grade, mapped from 1 to 5 onto 0 to 1."""
+    """In [0, 1], higher is better. For verdicts, the share of supported statements (a statement on which annotators
+    differ counts in part); for grades, the mean grade, rescaled from 1-5 to 0-1."""
     annotators: tuple[str, ...]
 
 
@@ -204,18 +204,19 @@ class LabelledSamples:
     rows: tuple[LabelledSample, ...]
     """In the order of the draw; for imported labels, in the order of the run."""
     design: SamplingDesign
-    """`random` if ragboard drew the samples; else what the imported labels declare, or `unknown` if they differ."""
+    """`random` if ragboard drew the samples; else the design that the imported labels declare, or `unknown` if their
+    designs differ."""
     draw: Draw | None
     """None for imported labels, and before the first draw."""
     population: int
     """Number of samples of the run that could have been drawn."""
     skipped: int
-    """Number of incomplete samples before the last complete one of the draw. They may be harder than the others, and
-    the complete ones are then not a random sample: an estimate should use only `leading`, or report this number."""
+    """Number of incomplete samples before the last complete sample of the draw. If these are harder than the others,
+    the complete samples are not a random sample. An estimate should use only `leading`, or report this number."""
 
     @property
     def leading(self) -> tuple[LabelledSample, ...]:
-        """The complete samples before the first incomplete one of the draw; these are always a random sample."""
+        """The complete samples before the first incomplete sample of the draw; they are always a random sample."""
         return tuple(row for number, row in enumerate(self.rows, 1) if row.draw_number == number)
 
 
@@ -224,8 +225,8 @@ def draw_samples(
 ) -> Draw:
     """Draw random samples of a run to label, or extend an earlier draw to `size`; the draw is stored.
 
-    Preferences need the other run, `against`. Raises SettingError if there is nothing to draw from, and if an earlier
-    draw of the same kind has another seed, because choosing between draws would not be random.
+    For preferences, `against` is the other run. Raises SettingError if no sample can be drawn, and if an earlier draw
+    of the same kind has another seed, because a choice between draws would not be random.
     """
     if size < 1:
         raise SettingError(f"the size of a draw is {size}; expected at least 1")
@@ -237,7 +238,7 @@ def draw_samples(
             )
         population = positions_to_label(connection, run, kind, against)
         if not population:
-            raise SettingError(f"run {run.name!r} has no sample to label in this way; evaluate it first")
+            raise SettingError(f"run {run.name!r} has no samples that can be labelled like this; evaluate it first")
         if earlier and size <= len(earlier.positions):
             return earlier
         order = random.Random(seed).sample(population, len(population))  # noqa: S311 - a draw, not a secret
@@ -250,8 +251,8 @@ def draw_samples(
 def batch_of(store: Store, run: RunRef, kind: LabelKind = "verdict", against: RunRef | None = None) -> Batch:
     """Compute the size of a batch that takes about 20 minutes to label, from the mean number of statements per answer.
 
-    The size does not depend on the samples drawn: if samples were drawn until there are enough statements, the batch
-    would favour long answers and not be a random sample.
+    The size does not depend on the drawn samples. If samples were drawn until there are enough statements, the batch
+    would not be a random sample.
     """
     with store.database.read() as connection:
         population = positions_to_label(connection, run, kind, against)
@@ -262,7 +263,7 @@ def batch_of(store: Store, run: RunRef, kind: LabelKind = "verdict", against: Ru
 
 
 def draw_of(store: Store, run: RunRef, kind: LabelKind = "verdict", against: RunRef | None = None) -> Draw | None:
-    """Return the draw of this kind, or None if there is none."""
+    """Return the draw of this kind, or None if nothing was drawn yet."""
     with store.database.read() as connection:
         return largest_draw(connection, run, kind, against)
 
@@ -270,14 +271,14 @@ def draw_of(store: Store, run: RunRef, kind: LabelKind = "verdict", against: Run
 def annotation_queue(
     store: Store,
     run: RunRef,
-    queue: Queue,
+    queue: LabelSource,
     *,
     annotator: str,
     kind: LabelKind = "verdict",
     dimension: Quality = "faithfulness",
     against: RunRef | None = None,
 ) -> AnnotationQueue:
-    """Return the samples for an annotator to label, in the order of the draw, or largest disagreement first."""
+    """Return the samples for an annotator to label: in the order of the draw, or by size of the disagreement."""
     with store.database.read() as connection:
         draw = largest_draw(connection, run, kind, against) if queue == "random" else None
         reasons: dict[int, str] = {}
@@ -323,11 +324,10 @@ def labelled_samples(
 ) -> LabelledSamples:
     """Return the completely labelled samples of a run, in draw order, with their outcomes.
 
-    For `verdict`, a sample is complete if all its statements in the evaluation of `run` have a label, and the outcome
-    is the share of statements labelled supported. For `grade`, the outcome is the mean grade in `dimension`, mapped
-    onto 0 to 1. Only labels given in `queue` count: annotators who browse see the judge's verdicts, and the
-    disagreement queue is not a random sample. `random` uses the draw of this run (for verdicts, of this evaluation);
-    without a draw, there are no rows.
+    For `verdict`, a sample is complete if all its statements in the evaluation of `run` have a label; the outcome is
+    the share of statements labelled supported. For `grade`, the outcome is the mean grade in `dimension`, rescaled to
+    0-1. `queue`: only labels given there count. `random` uses the draw from this run (for verdicts, from this
+    evaluation); without a draw, there are no rows.
     """
     with store.database.read() as connection:
         draw = largest_draw(connection, run, kind) if queue == "random" else None
@@ -365,7 +365,7 @@ def labelled_samples(
     )
 
 
-def annotator_agreement(store: Store, run: RunRef, queue: Queue, *, annotator: str) -> tuple[Kappa, ...]:
+def annotator_agreement(store: Store, run: RunRef, queue: LabelSource, *, annotator: str) -> tuple[Kappa, ...]:
     """Compute Cohen's kappa of an annotator with the judge and with each other annotator.
 
     Only samples that the annotator has finished count.

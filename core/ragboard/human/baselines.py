@@ -1,4 +1,4 @@
-"""Comparison of a judge with the best trivial baseline (word overlap, length, a coin) on the same labels."""
+"""Compare a judge with the best trivial baseline (word overlap, length, a coin) on the same labels."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ BASELINES_IN_WORDS = {
     "shorter": "preferring the shorter text",
     "longer": "preferring the longer text",
 }
-"""What the baselines by length do, in words."""
+"""The baselines by length, in words."""
 RANKED_IN_WORDS = {
     "labelled sentences": "a helpful sentence above an unhelpful one",
     "labelled statements": "a supported statement above an unsupported one",
@@ -40,13 +40,13 @@ RANKED_IN_WORDS = {
     "graded answers": "a good answer above a bad one",
     "graded passages": "a relevant passage above an irrelevant one",
 }
-"""What a high AUROC means for each kind of items."""
+"""For each kind of items, which item a scorer with a high AUROC ranks above which."""
 BOTH_IN_WORDS = {
     "labelled sentences": "helpful and unhelpful ones",
     "labelled statements": "supported and unsupported ones",
     "labelled answers": "supported and unsupported ones",
 }
-"""The classes that a balanced accuracy is about, by the kind of items."""
+"""For each kind of items, the two classes over which a balanced accuracy is the mean."""
 RESULTS: dict[BaselineVerdict, str] = {
     "better": "significantly better",
     "not shown": "no significant difference",
@@ -60,25 +60,26 @@ ANSWERS: dict[BaselineVerdict, str] = {
     "not shown": "Not proven: not significantly better than {}",
     "worse": "No: {} does better",
 }
-"""Whether a scorer can be trusted; `{}` stands for what the baseline does."""
+"""The answer to whether a scorer can be trusted; `{}` is replaced by the baseline."""
 AS_AN_ANNOTATOR = "Not proven: it ranks as well as one annotator, but so does {}"
-"""The answer if scorer and baseline both agree with the other annotators at least as well as a single one does."""
+"""The answer if scorer and baseline both agree with annotators at least as well as a single annotator does."""
 CLUSTERS = "questions or conversations"
 """What makes items dependent on each other."""
 FEW = 30
-"""Fewer independent items than this are few."""
+"""With fewer independent items than this, the answer says that they are few."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class BaselineComparison:
-    """The judge's main scorer and the best trivial baseline, on the items scored by it and by all trivial baselines."""
+    """A scorer of the judge compared with the best trivial baseline, on items scored by it and by all baselines."""
 
     scorer: str
     title: str
-    """The scorer and its judge in sentences: `RAGAS faithfulness by the embedded judge (rule-based)`."""
+    """The scorer and its judge in words: `RAGAS faithfulness by the embedded judge (rule-based)`."""
     dimension: str
     measured: Literal["AUROC", "accuracy", "balanced accuracy"]
-    """Balanced accuracy if the scorer is a judge's verdict: then baselines have the threshold that fits best."""
+    """Balanced accuracy if the scorer is a judge's verdict; baselines then use the threshold that fits the labels best.
+    """
     items: str
     """The kind of items, in words: `labelled statements`."""
     n: int
@@ -97,9 +98,9 @@ class BaselineComparison:
 
     @property
     def verdict(self) -> BaselineVerdict:
-        """Better or worse if the interval of the difference excludes 0 and p, for pairs, is below 0.05; else not shown.
+        """Better or worse if the interval of the difference excludes 0; else not shown.
 
-        An interval alone is too narrow for a few pairs.
+        For pairs, p must also be below 0.05, because the interval is too narrow for a few pairs.
         """
         interval = self.difference.interval
         if not isinstance(interval, Interval) or interval.low <= 0 <= interval.high:
@@ -125,7 +126,7 @@ class BaselineComparison:
 
     @property
     def baseline_in_words(self) -> str:
-        """What the baseline does: `word overlap`."""
+        """The baseline in words: `word overlap`, `preferring the longer text`."""
         return BASELINES_IN_WORDS.get(self.baseline, self.baseline)
 
     @property
@@ -139,7 +140,7 @@ class BaselineComparison:
         title = self.title[0].upper() + self.title[1:] if self.title.startswith("the ") else self.title
         human = ""
         if self.annotator_auroc is not None:
-            human = f" A single annotator, against the others: {self.annotator_auroc:.0%}."
+            human = f" A single annotator compared with the others: {self.annotator_auroc:.0%}."
         baseline = f"{self.baseline_in_words} {self.baseline_value:.0%}"
         if self.measured == "balanced accuracy":
             kind = self.items.removeprefix("labelled ")
@@ -155,18 +156,20 @@ class BaselineComparison:
         groups = f" from {self.clusters:,} {CLUSTERS}" if self.clusters < self.n else ""
         tested = "" if self.p is None else f", exact McNemar p = {self.p:.2g}"
         interval = ci_text(self.difference.interval, "+.2f")
+        difference = round(self.difference.value or 0.0, 2) + 0.0  # no "-0.00"
         return (
-            f"Difference in {self.measured} {self.difference.value:+.2f}, {interval}{tested};"
-            f" {self.n:,} {self.items}{groups}: all that the judge and the baselines scored."
+            f"Difference in {self.measured} {difference:+.2f}, {interval}{tested};"
+            f" {self.n:,} {self.items}{groups}, scored by the judge and all baselines."
         )
 
 
 def baseline_comparisons(
     data: AgreementData, dimension: str, *, ties: Ties = "random", at_least: float | None = None
 ) -> tuple[BaselineComparison, ...]:
-    """Compare what readers see of the judge with the best trivial baseline: a judge's verdicts, then its scores.
+    """Compare the judge's verdicts, and then its scores, with the best trivial baseline.
 
-    Otherwise its main scorer alone. Empty if there is nothing to compare; see `compare_with_baselines`.
+    If the dimension has no verdicts and scores of the judge, compare its main scorer. Empty if nothing can be compared;
+    see `compare_with_baselines`.
     """
     own = [one.name for one in judge_scorers(data.stored.agreement.judge)]
     given = {one.name for one in data.scorers(dimension)}
@@ -183,21 +186,21 @@ def compare_with_baselines(
     ties: Ties = "random",
     at_least: float | None = None,
 ) -> BaselineComparison | None:
-    """Compare a scorer of the judge in a dimension (default: the main one) with the best trivial baseline.
+    """Compare a scorer of the judge in a dimension (default: its main scorer) with the best trivial baseline.
 
-    None if the judge has no scorer, no item is scored by it and all baselines, or the scored items are all good or all
-    bad. The main scorer of a judge that gives verdicts is its verdict, which readers see as marks; not its score.
+    None if the judge has no scorer, if no item is scored by the scorer and all baselines, or if these items are all
+    good or all bad. The main scorer of a judge that gives verdicts is its verdict, not its score.
 
-    For pairs, the measure is accuracy: the share of decided pairs in which the preferred side scores higher, with
-    `ties` as in `preference_report`. For grades and labels, it is AUROC, with items good from `at_least` as in
-    `grade_report`. Raises SettingError if all items of the agreement or none are good.
+    For pairs, accuracy is compared: the share of decided pairs in which the preferred side scores higher, with `ties`
+    as in `preference_report`. For grades and labels, it is AUROC or, for verdicts, balanced accuracy, with `at_least`
+    as in `grade_report`. Raises SettingError if all items or no items of the agreement are good.
     """
     scorers = data.scorers(dimension)
     of_judge = [one.name for one in scorers if one.kind == "metric"]
     if not of_judge:
         return None
     main = scorer or of_judge[0]
-    # of baselines with equal results the first one counts: word overlap before length
+    # the first of several equally good baselines is used: word overlap before length
     trivial = [one.name for one in reversed(scorers) if one.kind == "trivial" and one.name != "coin"]
     if data.stored.agreement.form == "pairs":
         return _pairs(data, dimension, main, trivial, ties)
@@ -303,7 +306,7 @@ def _graded(
 
 
 def _at_best_threshold(column: Sequence[float], good: Sequence[bool]) -> list[float]:
-    """Return scores as verdicts, 1 or 0, by the threshold that fits these labels best; that favours the baseline."""
+    """Return scores as verdicts, 1 or 0, by the threshold that fits these labels best, which favours the baseline."""
     best = best_cut(roc(column, good))
     return [float(best is None or score >= best.threshold) for score in column]
 

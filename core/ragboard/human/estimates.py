@@ -1,4 +1,4 @@
-"""Estimates of a run's mean label from labels of a random sample and a judge's scores of all samples."""
+"""Estimate the mean label of a run from a judge's scores of all samples and labels of randomly drawn samples."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ class RunEstimate:
     judged: JudgedBy
     labels: LabelledSamples
     left_out: int
-    """Number of labelled samples that do not count: after the first incomplete one of the draw, or without a score."""
+    """Number of labelled samples that do not count: without a score, or after the draw's first incomplete sample."""
     system: System
     """The judge's scores and the labels that count."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Estimates:
-    """Estimates of one or several runs from the same kind of labels with the same metric."""
+    """Estimates for one or more runs, from one kind of labels and one metric."""
 
     metric: str
     label: str
@@ -68,10 +68,10 @@ def estimate_runs(
 ) -> Estimates:
     """Estimate the mean label, in [0, 1], that annotators would give to all samples of each run.
 
-    The labels are those of the random queue of the same evaluation, up to the first drawn sample that is not completely
-    labelled; without a draw, imported labels that are declared random. Any metric in [0, 1] with higher values better
-    can be used: it makes the interval narrower and does not change what is estimated. Raises SettingError for a metric
-    that a run does not have, or that the runs have with different settings.
+    Labels from the random queue are used, up to the first drawn sample that is not completely labelled; without a draw,
+    imported labels that are declared random. `metric`: any metric in [0, 1] for which higher is better. It makes the
+    interval narrower but does not change what is estimated. Raises SettingError for a metric that a run does not have,
+    or that the runs have with different settings.
     """
     summaries = {run: run_summary(store, run) for run in runs}
     described_metric = metric_of(store, tuple(summaries.values()), metric)
@@ -94,24 +94,24 @@ def estimated_metrics(store: Store, run: RunRef) -> tuple[MetricDescription, ...
 
 
 def metric_of(store: Store, runs: Sequence[RunSummary], metric: str) -> MetricDescription:
-    """Return the metric that a name refers to in all of these runs.
+    """Return the description of the metric that a name refers to in all these runs.
 
-    Raises SettingError if it has different settings in the runs, or is not in [0, 1] with higher values better.
+    Raises SettingError if it has different settings in the runs, if it is not in [0, 1], or if higher is not better.
     """
     with store.database.read() as connection:
         descriptions = read_descriptions(connection)
     spec, *others = dict.fromkeys(resolve_spec(metric, tuple(run.metrics)) for run in runs)
     if others:
         raise SettingError(
-            f"{metric!r} is {spec} in one run and {others[0]} in another; give the full name of one of them"
+            f"{metric!r} is {spec} in one run and {others[0]} in another; give the full name of a metric that all have"
         )
     if spec not in descriptions or not _on_label_scale(descriptions[spec]):
-        raise SettingError(f"{spec} cannot be used: estimates need a metric from 0 to 1 with higher values better")
+        raise SettingError(f"{spec} cannot be used: estimates need a metric from 0 to 1 for which higher is better")
     return descriptions[spec]
 
 
 def needed_for(estimated: RunEstimate, width: float) -> LabelsNeeded | None:
-    """Compute the number of labels needed for an interval of this width; None with too few labels to predict it.
+    """Return the number of labels needed for an interval of this width; None if there are too few labels to predict it.
 
     Raises ValueError for a width that is not above 0.
     """
@@ -169,9 +169,9 @@ def judged_by(run: RunSummary) -> JudgedBy:
 def judged_scores(
     store: Store, run: RunRef, spec: str, measured: str, *, from_file: bool = False
 ) -> tuple[dict[int, tuple[str, float]], tuple[str, ...]]:
-    """Return the id and the judge's score of each sample that can be labelled, by position, and notes.
+    """Return a key and the judge's score of each sample that can be labelled, by position, and notes for the user.
 
-    `from_file`: the labels are from a file, so every answer of a run without statements can be labelled.
+    `from_file`: whether the labels are from a file; if so, all answers of a run without statements can be labelled.
     """
     with store.database.read() as connection:
         labelable = set(positions_to_label(connection, run, "verdict" if measured == "verdicts" else "grade"))
@@ -198,7 +198,7 @@ def _labelled(store: Store, run: RunRef, measured: LabelledQuantity) -> Labelled
 
 
 def _why_no_labels(store: Store, run: RunRef, measured: LabelledQuantity) -> str:
-    """Say why there are no labels: none were given, or only for another evaluation of the run."""
+    """Say why there are no labels: no label was given, or all are for another evaluation of the run."""
     with store.database.read() as connection:
         others = other_evaluations(connection, run) if measured == "verdicts" else ()
     for judge, evaluation in others:
@@ -207,7 +207,7 @@ def _why_no_labels(store: Store, run: RunRef, measured: LabelledQuantity) -> str
                 f"the labels are for statements of another evaluation, {run.name}@{evaluation} by {judge};"
                 " estimate with that evaluation, or label this one"
             )
-    return "there are no labels of a random sample of this run yet"
+    return "no randomly drawn samples of this run are labelled yet"
 
 
 def not_random(count: int, design: SamplingDesign) -> str:
@@ -221,8 +221,8 @@ def _notes(store: Store, run: RunRef, labels: LabelledSamples, measured: Labelle
     later = len(labels.rows) - len(labels.leading)
     if labels.draw and later:
         yield (
-            f"{later:,} labelled samples come after the first incomplete sample of the draw and do not count until it"
-            " is completely labelled: skipped samples may be harder than the others"
+            f"{later:,} labelled samples come after the first incomplete sample of the draw. They do not count until it"
+            " is completely labelled, because skipped samples may be harder than the others"
         )
     if labels.rows and not labels.draw and labels.design == "random":
         yield "the labels were imported; the import declared them a random sample"
@@ -230,8 +230,8 @@ def _notes(store: Store, run: RunRef, labels: LabelledSamples, measured: Labelle
         labelable = len(positions_to_label(connection, run, "verdict" if measured == "verdicts" else "grade"))
     if labels.draw and labels.population < labelable:
         yield (
-            f"the labelled samples were drawn from {labels.population:,} samples; {labelable:,} can be drawn now,"
-            " and the new ones had no chance to be drawn: draw more with the same seed"
+            f"the labelled samples were drawn from {labels.population:,} samples, but {labelable:,} can be drawn now:"
+            " draw more with the same seed to include new samples"
         )
 
 

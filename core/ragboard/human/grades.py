@@ -52,13 +52,13 @@ class Ratings:
 
     correlations: Correlations
     auroc: Measure
-    """How often a good item is rated above one that is not good, in [0, 1]; 0.5 is chance level."""
+    """How often a good item is rated higher than an item that is not good, in [0, 1]; 0.5 is chance level."""
     kappa: Measure
-    """Cohen's kappa of good and not good."""
+    """Cohen's kappa of good against not good."""
     weighted_kappa: Measure
     """Cohen's kappa of grades, with quadratic weights."""
     agreement: BinaryAgreement | None
-    """The confusion matrix: good by the scorer, good by annotators; None without a threshold."""
+    """The confusion matrix of which items are good by the scorer and by annotators; None without a threshold."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +69,7 @@ class GradeLine:
     metric: str
     """The metric that the scorer computes in this dimension; empty if the scorer is not a metric."""
     unscored: int
-    """Number of graded items without a score; all figures leave them out."""
+    """Number of graded items without a score; they count in no figure."""
     ratings: Ratings
     """For the weighted kappa, scores are mapped to grades with the same distribution as the annotators' grades."""
     cut: Cut | None
@@ -86,8 +86,8 @@ class GradeLine:
 class GradeAnnotators:
     """The agreement of annotators with each other, for comparison with scorers.
 
-    An annotator is compared with the mean of the others, and a scorer with the mean of all, which is less noisy. So a
-    good scorer can agree slightly more than annotators.
+    An annotator is compared with the mean of the other annotators, a scorer with the mean of all annotators, which is
+    less noisy. For this reason, a good scorer can agree slightly more than annotators do.
     """
 
     annotators: int
@@ -111,9 +111,9 @@ class GradeReport:
     graded: int
     """Number of graded items."""
     good: int
-    compared: int
-    """Number of graded items that the figures of scorers are over: those that the judge and the baselines scored."""
     """Number of good items."""
+    compared: int
+    """Number of graded items on which scorers are compared: items that the judge and the baselines scored."""
     clusters: int
     """Number of clusters of items."""
     lines: tuple[GradeLine, ...]
@@ -132,7 +132,7 @@ class GradeVerdict:
     score: float | None
     """The score, higher is better; None if unscored."""
     gap: float | None
-    """The relative rank of its score minus that of its grade, in [-1, 1]; above 0: the scorer rates it too high."""
+    """Relative rank of its score minus relative rank of its grade, in [-1, 1]; above 0: the score is too high."""
 
 
 def grade_report(
@@ -145,12 +145,12 @@ def grade_report(
     """Compare scorers with the mean grade of each item in a dimension (default: the first).
 
     An item is good if its mean grade is at least `at_least` (default: halfway between the lowest and the highest grade;
-    2 for passages). `cuts`: for each scorer, the score from which an item counts as good. Raises SettingError for an
-    unknown dimension, and if all items are good, or none is.
+    2 for passages). `cuts`: for each scorer, the lowest score with which an item counts as good. Raises SettingError
+    for an unknown dimension, and if all items or no items are good.
     """
     if dimension and dimension not in data.stored.dimensions:
         raise SettingError(
-            f"there are no ratings of {dimension!r}; there are ratings of {', '.join(data.stored.dimensions)}"
+            f"there are no ratings of {dimension!r}; rated dimensions: {', '.join(data.stored.dimensions)}"
         )
     name = dimension or data.stored.dimensions[0]
     means, threshold = data.means(name), good_from(data, name, at_least)
@@ -169,16 +169,16 @@ def grade_report(
         annotators=GradeAnnotators(
             annotators=data.annotators(name),
             rated=len(data.rated_twice(name)),
-            ratings=_people(data, name, threshold),
+            ratings=_annotators(data, name, threshold),
             alpha=annotators_alpha(data, name),
         ),
     )
 
 
 def _compared_positions(data: AgreementData, dimension: str, at_least: float) -> frozenset[int]:
-    """Return the graded items that the judge's scorers and the trivial baselines all scored.
+    """Return the graded items that all scorers of the judge and all trivial baselines scored.
 
-    All graded items if these are all good, or none is.
+    If all or none of these items are good, return all graded items.
     """
     means = data.means(dimension)
     scorers = [one.name for one in data.scorers(dimension) if one.kind in ("metric", "trivial")]
@@ -188,9 +188,9 @@ def _compared_positions(data: AgreementData, dimension: str, at_least: float) ->
 
 
 def good_from(data: AgreementData, dimension: str, at_least: float | None = None) -> float:
-    """Return the minimum mean grade of a good item, by default as in `grade_report`.
+    """Return `at_least`, or the default minimum mean grade of a good item that `grade_report` describes.
 
-    Raises SettingError if all items are good, or none is.
+    Raises SettingError if all items or no items are good.
     """
     means, levels = data.means(dimension), _levels(data, dimension)
     middle = RELEVANT_GRADE if data.stored.agreement.form == "passages" else (levels[0] + levels[-1]) / 2
@@ -242,7 +242,7 @@ def _line(
     chosen: float | None,
     compared: frozenset[int],
 ) -> GradeLine | None:
-    """Compare one scorer on the items in `compared`; None if it scored none of these."""
+    """Compare one scorer with annotators on the items in `compared`; None if it scored no such item."""
     means, levels = data.means(dimension), _levels(data, dimension)
     every = graded_scores(data, dimension, scorer.name)
     scores = {position: score for position, score in every.items() if position in compared}
@@ -331,7 +331,7 @@ def _relative_ranks(values: Sequence[float]) -> list[float]:
     return [(first[value] + last[value]) / 2 / (len(values) - 1) for value in values]
 
 
-def _people(data: AgreementData, dimension: str, at_least: float) -> Ratings | None:
+def _annotators(data: AgreementData, dimension: str, at_least: float) -> Ratings | None:
     """Compare each annotator with the mean of the others; None if no item has two ratings."""
     rows = [
         (grade, (sum(grades) - grade) / (len(grades) - 1), data.clusters[position])

@@ -1,4 +1,4 @@
-"""A benchmark of judges on labelled sets: runs `agree` for each set and judge, and compares verdicts with labels."""
+"""Benchmark judges on labelled sets: run `agree` for each set and judge, and compare verdicts with labels."""
 
 from __future__ import annotations
 
@@ -67,11 +67,11 @@ class BenchSet:
     n: int
     """Number of texts with a decided label."""
     undecided: int
-    """Number of texts without a label, or with a tie between annotators; all figures leave them out."""
+    """Number of texts without a label or with a tie between annotators; they count in no figure."""
     clusters: int
     """Number of clusters of texts."""
     base_rate: float
-    """The share of texts labelled as supported, or for sentences as helping."""
+    """The share of texts labelled as supported (for sentences: as helping)."""
     verdicts: Mapping[Label, int]
     """Number of texts by label; `contradicted` occurs only if the file distinguishes it from `unsupported`."""
 
@@ -89,9 +89,9 @@ class VerdictFigures:
     predicted: int
     """Number of texts to which the judge gave this verdict."""
     precision: float | None
-    """The share of texts with this verdict that have the same label; None if no text has this verdict."""
+    """The share of texts with this verdict that also have this label; None if no text has the verdict."""
     recall: float | None
-    """The share of texts with this label that have the same verdict; None if no text has this label."""
+    """The share of texts with this label that also have this verdict; None if no text has the label."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,13 +100,13 @@ class JudgeCost:
 
     calls: int
     tokens: int
-    """Prompt and completion tokens, as far as the server reports them."""
+    """Prompt and completion tokens that the server reports."""
     cost: float | None
     """US dollars; None if not known."""
     cached: int
-    """Number of replies from the cache; their calls and tokens are not counted here."""
+    """Number of replies from the cache; their calls and tokens do not count."""
     seconds: float | None
-    """Seconds of the calls, without loading a model; None if some replies came from a journal or cache."""
+    """Duration of the calls in seconds, without loading a model; None if replies came from a journal or the cache."""
     times_regex: float | None
     """`seconds` as a multiple of the time that `re.findall(r"\\w+", text)` takes for the same texts."""
 
@@ -125,16 +125,16 @@ class BenchFigures:
     """What AUROC is computed from: the judge's score, or its verdict (1 if supported, else 0) if it gives no scores."""
     auroc: Measure
     better_by: Measure | None
-    """AUROC minus AUROC of word overlap on the same texts; None for baselines."""
+    """AUROC of the judge minus AUROC of word overlap on the same texts; None for baselines."""
     balanced_accuracy: Measure | None
     """Balanced accuracy of the judge's verdicts; 0.5 is chance level. None for baselines."""
     verdicts: Mapping[Label, VerdictFigures]
-    """Figures for each label in the set; in a mean, precision and recall are means over the sets that have them."""
+    """Figures for each label in the set; in a mean, precision and recall are means over the sets with the label."""
     calibration_error: float | None
     """Expected calibration error of the score, in 10 bins of equal width; 0 is best. None without scores in [0, 1]."""
     pooled_calibration_error: float | None
-    """In a mean, the error over the texts of all sets, where each set has the same weight and errors of opposite sign
-    cancel. For one set, equal to `calibration_error`."""
+    """In a mean, the calibration error over the texts of all sets; each set has the same weight, and errors of opposite
+    sign cancel. For one set, equal to `calibration_error`."""
     cost: JudgeCost | None
     """In a mean, the total over all sets. None for baselines."""
 
@@ -176,7 +176,7 @@ class JudgeBench:
     """Number of bins of the calibration error."""
     seed: int
     stopped: str
-    """Why the limits stopped it before all tasks were sent; empty if they did not."""
+    """Why a limit (of cost, tokens or time) stopped the benchmark early; empty if it is complete."""
 
 
 @dataclass(frozen=True)
@@ -184,7 +184,7 @@ class _LabelledSet:
     """A set with its labels as lists: one entry per text with a majority label."""
 
     labelled: LabelFile
-    """Its items, without answers that have no majority label: judges are not asked about them."""
+    """The items of the file, without answers that have no majority label: judges are not asked about them."""
     positions: tuple[int, ...]
     verdicts: tuple[Label, ...]
     undecided: int
@@ -223,7 +223,7 @@ class _LabelledSet:
 
     @cached_property
     def regex_seconds(self) -> float:
-        """Seconds that `re.findall` takes for all texts of the set."""
+        """How many seconds `re.findall` takes for all texts of the set."""
         texts: list[str] = []
         for group in by_answer(self.labelled):
             side = group[0][1].sides[0]
@@ -260,7 +260,7 @@ class _SetResult:
     verdicts: tuple[Label, ...] | None = None
     """None for a baseline."""
     heuristic: bool = False
-    """Whether the verdicts are rule-based; extracting statements by rules does not count."""
+    """Whether a rule-based judge gave the verdicts; rule-based extraction of statements does not count."""
     cost: JudgeCost | None = None
 
 
@@ -280,7 +280,7 @@ def read_bench_set(
         contents, advice = (
             ("preferences between two answers", "try ragboard agree")
             if read.form == "pairs"
-            else ("grades of answers", "name the grade that says whether an answer is supported: --label grades.NAME")
+            else ("grades of answers", "choose the grade that says whether an answer is supported: --label grades.NAME")
         )
         raise SettingError(f"{read.source}: contains {contents}; {advice}")
     if len(read.dimensions) > 1:
@@ -332,7 +332,7 @@ def _majority_label(item: Item) -> Label | None:
 
 
 def _labels_in(labelled_set: _LabelledSet) -> tuple[Label, ...]:
-    """Return the labels that occur in this set."""
+    """Return the labels that occur in a set."""
     return tuple(word for word in VERDICTS if word in labelled_set.verdicts)
 
 
@@ -347,9 +347,9 @@ def judge_bench(
 ) -> JudgeBench:
     """Run every judge on every set with `agree`, which stores the results, and compare them with the labels.
 
-    A judge is left out of sets whose tasks it cannot answer. The figures of a judge do not depend on other judges or on
-    the order of the sets. Raises SettingError for two sets or two judges with the same name, JudgeError for a judge
-    that can answer none of the sets.
+    A judge is not run on sets whose tasks it does not support. The figures of a judge do not depend on other judges or
+    on the order of the sets. Raises SettingError for two sets or two judges with the same name, JudgeError for a judge
+    that supports no set.
     """
     _check_names("sets", [labelled.name for labelled in sets])
     _check_names("judges", [panel.name for panel in judges])
@@ -420,7 +420,7 @@ def _check_names(kind: str, names: Sequence[str]) -> None:
 
 
 def _why_unable(panel: Panel, sets: Sequence[LabelFile]) -> dict[str, str]:
-    """Return, for each set that the judge cannot answer, the reason."""
+    """Return, for each set whose tasks the judge does not support, the reason."""
     reasons: dict[str, str] = {}
     for labelled in sets:
         try:

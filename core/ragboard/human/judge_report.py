@@ -1,6 +1,6 @@
-"""Validation of a judge on one labelled file, in comparison with word overlap and length.
+"""Validate one judge on one labelled file, and compare it with word overlap and length.
 
-`ragboard agree` does the same for any scorer and stores the result. This module calls one judge without a store.
+`ragboard agree` does this for any scorer and stores the result. This module needs no store.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ Kind: TypeAlias = Literal["statements", "sentences", "answers"]
 
 @dataclass(frozen=True, kw_only=True)
 class Baseline:
-    """The AUROC of a trivial baseline, and the difference between the judge's and its."""
+    """The AUROC of a trivial baseline, compared with the judge."""
 
     auroc: Interval | NoInterval
     judge_better_by: Interval | NoInterval
-    """AUROC of the judge minus the baseline's, on the same texts."""
+    """AUROC of the judge minus AUROC of the baseline, on the same texts."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +46,7 @@ class JudgeReport:
     n: int
     """Number of labelled texts with a score."""
     positive: int
-    """Number of these that are supported, or helping."""
+    """Number of these texts that are labelled as supported (for sentences: as helping)."""
     clusters: int
     """Number of clusters of texts."""
     unscored: int
@@ -59,9 +59,9 @@ class JudgeReport:
     """How well the judge's scores are calibrated as probabilities."""
     baselines: Mapping[str, Baseline]
     seconds: float
-    """Seconds of all calls to the judge."""
+    """Duration of all calls to the judge, in seconds."""
     regex_seconds: float
-    """Seconds that `re.findall(r"\\w+", text)` takes for the same texts."""
+    """How many seconds `re.findall(r"\\w+", text)` takes for the same texts."""
 
     @property
     def times_regex(self) -> float:
@@ -74,7 +74,7 @@ class JudgedRow:
     """Labelled texts with the same question and passages."""
 
     kind: Kind
-    """Statements and answers are labelled as supported or not; sentences as helping to answer or not."""
+    """Statements and answers are labelled as supported or not, sentences as helping to answer or not."""
     sample: Sample
     """The question, its history and the passages."""
     texts: tuple[str, ...]
@@ -139,7 +139,7 @@ async def judge_report(judge: Judge, rows: Sequence[JudgedRow], *, seed: int = 0
     ]
     truth = [label for _, _, label, _, _ in judged_texts]
     if not any(truth) or all(truth):
-        raise SettingError(f"{len(judged_texts)} scored labels are all of one class; both classes are needed")
+        raise SettingError(f"all {len(judged_texts)} scored texts have labels of one class; both classes are needed")
     scores = [score for _, _, _, score, _ in judged_texts]
     clusters = [row.cluster for row, *_ in judged_texts]
     trivial = [

@@ -1,4 +1,4 @@
-"""Validation of a run's judge: its agreement with labels of the run, or with other labels if the run has none."""
+"""Validate a run's judge: compare it with labels of the run or, if the run has no labels, with other labels."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ragboard.human.scorers import judge_scorers, trivial_outcomes
 from ragboard.readers.labels import ANSWER_SUPPORTED, SUPPORTED, Item
 from ragboard.records import Outcome, Passage, Sample, Score
 from ragboard.store import RunRef, Store
-from ragboard.store.queries.agreements import Agreement, Scorer, StoredAgreement, own_answers, stored_agreements
+from ragboard.store.queries.agreements import Agreement, Scorer, StoredAgreement, items_per_run, stored_agreements
 from ragboard.store.queries.annotation import runs_with_labels, statements_with_labels
 from ragboard.store.queries.evaluations import judged_by
 
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 RUN_LABELS = "run:"
-"""Prefix of the ids of agreements with a run's own labels; the name of the run follows."""
+"""Prefix of the ids of agreements with labels of a run, before the name of the run. They are computed, not stored."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,33 +40,48 @@ class JudgeValidation:
     score: float | None
     """The AUROC of the judge's scores if `comparison` is about its verdicts; None if it gives no scores."""
     agreement: str
-    """The id of the agreement: with the run's own labels, or a stored one."""
+    """The id of the agreement: a stored one, or the agreement with labels of this run."""
     source: str
-    """The name of the stored agreement; empty for the run's own labels."""
-    own: int
-    """Number of labels of answers of this run."""
+    """The name of the stored agreement; empty for labels of this run."""
+    own: bool
+    """Whether labels of answers of this run are among them."""
 
     @property
     def in_words(self) -> str:
         """`checked against 288 labels: AUROC 0.88 vs 0.87 for word overlap, no significant difference`."""
         comparison = self.comparison
         kind = "labels" if comparison.items.startswith("labelled") else comparison.items
-        of = f", {self.own:,} of this run" if 0 < self.own < comparison.n else "" if self.own else " of other answers"
-        of += f" ({self.source})" if self.source else ""
+        of = f" ({self.source})" if self.source else ""
+        of = of if self.own else f" of other answers{of}"
         score = "" if self.score is None else f" (its score {self.score:.2f})"
         return (
             f"checked against {comparison.n:,} {kind}{of}: {comparison.measured} {comparison.value.value:.2f}{score} vs"
             f" {comparison.baseline_value:.2f} for {comparison.baseline}, {comparison.result}"
         )
 
+    @property
+    def doubt(self) -> str:
+        """Why a difference in the metric may not be one in quality; empty if the judge beats the baseline.
+
+        `its judge's agreement with annotators (AUROC 0.95) is not significantly better than that of word overlap (...)`
+        """
+        comparison = self.comparison
+        if comparison.verdict == "better":
+            return ""
+        compared = "not significantly better" if comparison.verdict == "not shown" else "significantly worse"
+        return (
+            f"its judge's agreement with annotators ({comparison.measured} {comparison.value.value:.2f}) is {compared}"
+            f" than that of {comparison.baseline_in_words} ({comparison.baseline_value:.2f}; {comparison.n:,}"
+            f" {comparison.items})"
+        )
+
 
 def validate_judge(store: Store, run: RunRef, metric: str) -> JudgeValidation | None:
     """Compare the judge of a run's metric with labels and with baselines; None without labels.
 
-    If the metric is computed from verdicts on statements, the labels of the run's own statements are used. Otherwise,
-    or without such labels, a stored agreement of the same judge on the same metric is used: the one with the
-    largest share of labels about answers of this run (grades, preferences between them, or labels of their statements),
-    or else the newest, which is about other answers.
+    If the metric is computed from verdicts on statements, labels of this run's statements are used. Otherwise, or
+    without such labels, a stored agreement of the same judge on the same metric is used: the agreement with the largest
+    share of labels about answers of this run. If no label is about this run, the newest agreement is used.
     """
     evaluation = run.evaluation_of(metric)
     if evaluation is None:
@@ -76,11 +91,11 @@ def validate_judge(store: Store, run: RunRef, metric: str) -> JudgeValidation | 
         data = run_label_agreement(store, replace(run, evaluation_id=evaluation))
         found = _compared(data, SUPPORTED) if data else ()
         if data and found:
-            return _validation(found, data.stored, source="", own=found[0].n)
+            return _validation(found, data.stored, source="", own=True)
     with store.database.read() as connection:
         judged = judged_by(connection, [evaluation]).get(evaluation)
         agreements = stored_agreements(connection)
-        answers = own_answers(connection)
+        answers = items_per_run(connection)
     own = {stored.agreement.id: answers.get((stored.agreement.id, run.run_id), 0) for stored in agreements}
 
     def distance(stored: StoredAgreement) -> tuple[float, bool]:
@@ -92,12 +107,12 @@ def validate_judge(store: Store, run: RunRef, metric: str) -> JudgeValidation | 
             continue
         found = _compared(load_agreement(store, stored), dimension)
         if found:
-            return _validation(found, stored, source=stored.agreement.name, own=own[stored.agreement.id])
+            return _validation(found, stored, source=stored.agreement.name, own=own[stored.agreement.id] > 0)
     return None
 
 
 def _validation(
-    found: Sequence[BaselineComparison], stored: StoredAgreement, *, source: str, own: int
+    found: Sequence[BaselineComparison], stored: StoredAgreement, *, source: str, own: bool
 ) -> JudgeValidation:
     score = found[1].value.value if len(found) > 1 else None
     return JudgeValidation(comparison=found[0], score=score, agreement=stored.agreement.id, source=source, own=own)
@@ -112,12 +127,12 @@ def _dimension(stored: StoredAgreement, metric: str, *, verdicts: bool) -> str:
 
 
 def _verdict_dimension(stored: StoredAgreement) -> str:
-    """Return the dimension of labels that say what is supported; empty if there are none."""
+    """Return the dimension of labels that say what is supported; empty if the agreement has no such labels."""
     return next((dimension for dimension in stored.dimensions if dimension in (SUPPORTED, ANSWER_SUPPORTED)), "")
 
 
 def _compared(data: AgreementData, dimension: str) -> tuple[BaselineComparison, ...]:
-    """Return `baseline_comparisons`; empty if the judge has no scorer or all labels are the same."""
+    """Return the result of `baseline_comparisons`; empty if the judge has no scorer, or if all labels are the same."""
     try:
         return baseline_comparisons(data, dimension)
     except SettingError:
@@ -125,7 +140,7 @@ def _compared(data: AgreementData, dimension: str) -> tuple[BaselineComparison, 
 
 
 def run_label_agreements(store: Store) -> tuple[StoredAgreement, ...]:
-    """Return the agreements with runs' own labels: for each run, of its default evaluation and then of the others."""
+    """Return the agreements of evaluations with labels of their runs: for each run, its default evaluation first."""
     with store.database.read() as connection:
         runs = [store.resolve(name) for name in runs_with_labels(connection)]
     agreements: list[AgreementData | None] = []
@@ -164,8 +179,9 @@ def label_location(agreement_id: str, item_id: str) -> tuple[str, str, int]:
 def run_label_agreement(store: Store, run: RunRef) -> AgreementData | None:
     """Compute the agreement of an evaluation's judge, and of baselines, with labels of its statements.
 
-    Only labels from the random queue and imported labels count: annotators who browse see the judge's verdicts, and the
-    disagreement queue selects samples on which the judge is likely to be wrong. None without such labels.
+    Only labels from the random queue and imported labels count. Other labels are biased: annotators who browse see the
+    judge's verdicts, and the disagreement queue selects samples on which the judge is probably wrong. None without
+    labels that count.
     """
     if run.evaluation_id is None:
         return None

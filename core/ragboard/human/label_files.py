@@ -1,4 +1,4 @@
-"""Export labels as JSON Lines, import them from label files, and read them as numbers."""
+"""Export labels as JSON Lines, import them from label files, and convert them to scores from 0 to 1."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["LabelImportCounts", "LabelledOutcome", "export_labels", "import_labe
 
 @dataclass(frozen=True, kw_only=True)
 class LabelImportCounts:
-    """How many labels of a file were imported, and how many were not."""
+    """How many labels were imported from a file, and how many were not."""
 
     rows: int
     """Number of rows of the file."""
@@ -45,7 +45,7 @@ class LabelImportCounts:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LabelledOutcome:
-    """The labels of one answer as numbers."""
+    """The labels of one answer, converted to scores from 0 to 1."""
 
     answer: LabelledAnswer
     run: str
@@ -53,8 +53,8 @@ class LabelledOutcome:
     design: SamplingDesign
     """How the answer was selected."""
     outcomes: Mapping[str, float]
-    """Values in [0, 1], higher is better: under `verdicts`, the share of supported statements; under the name of a
-    quality, its grade, mapped from 1 to 5 onto 0 to 1. With several annotators, their mean."""
+    """Scores in [0, 1], higher is better. `verdicts`: the share of supported statements; name of a quality: its grade,
+    rescaled from 1-5 to 0-1. Labels of several annotators are averaged."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,10 +69,11 @@ class _Labels:
 
 
 def export_labels(store: Store, run: RunRef | None = None) -> Iterator[str]:
-    """Yield the current labels of one run or of all runs as JSON lines, in the format of label files (see the docs)."""
+    """Yield the current labels of one run, or of all runs, as JSON lines in the format of label files."""
     with store.database.read() as connection:
         answers = {
-            key: {"question": question, "contexts": contexts, "answer": answer} | _some("history", json.loads(history))
+            key: {"question": question, "contexts": contexts, "answer": answer}
+            | _unless_empty("history", json.loads(history))
             for key, question, history, answer, contexts in labelled_answers(connection)
         }
         rows = current_labels(connection, run)
@@ -85,9 +86,9 @@ def import_labels(
 ) -> LabelImportCounts:
     """Import the labels of a file in ragboard's format or with ARES's columns; importing it again changes nothing.
 
-    `annotator`: the annotator of rows that do not name one. `design`: how the answers were selected (`random`: a simple
-    random sample of their run); by default what each row says, else unknown. Estimates need a random sample. Raises
-    RunFileError at the first row that cannot be read; then nothing is imported.
+    `annotator`: the annotator of rows that do not name one. `design`: how the answers were selected (`random`: drawn at
+    random from their run); None: what each row says, else unknown. Estimates need randomly drawn answers. Raises
+    RunFileError at the first row that cannot be read; in this case, nothing is imported.
     """
     read = list(_read(path, annotator, design))
     labels = [label for labelled_row in read for label in labelled_row.labels]
@@ -105,11 +106,11 @@ def import_labels(
 
 
 def labelled_outcomes(path: Path, *, design: SamplingDesign | None = None) -> tuple[LabelledOutcome, ...]:
-    """Read the labelled answers of a file as numbers.
+    """Read the labelled answers of a file, and convert their labels to scores from 0 to 1.
 
-    `design`: how the answers were selected; by default what each row says, else unknown. Labels of statements count
-    only if every statement of the answer is decided. Preferences are left out, because they do not rate a single
-    answer. Raises RunFileError at the first row that cannot be read.
+    `design`: how the answers were selected; None: what each row says, else unknown. Labels of statements count only if
+    every statement of the answer has a label. Preferences are left out, because they do not rate a single answer.
+    Raises RunFileError at the first row that cannot be read.
     """
     by_answer: dict[tuple[str, str, SamplingDesign], list[_Labels]] = {}
     for labelled_row in _read(path, "unknown", design):
@@ -148,7 +149,9 @@ def _labels(row: LabelRow, annotator: str, design: SamplingDesign | None) -> _La
     if row.kind == "sentences":
         raise BadCellError("sentences", "labels of sentences cannot be imported; use ragboard agree")
     if any(side.answer is None for side in row.sides):
-        problem = "preferences between passages cannot be imported, only between answers; use ragboard agree"
+        problem = (
+            "only preferences between answers can be imported; for preferences between passages use ragboard agree"
+        )
         raise BadCellError(
             "" if row.form == "pairs" else "answer", problem if row.form == "pairs" else "has no `answer`"
         )
@@ -180,7 +183,7 @@ def _labels(row: LabelRow, annotator: str, design: SamplingDesign | None) -> _La
 
 
 def _subject(side: Sample) -> Sample:
-    """Return a copy with only the parts of a sample that labels refer to."""
+    """Return a copy of a sample with only the parts that labels refer to."""
     contexts = tuple(
         Passage(id="", text=passage.text, rank=rank) for rank, passage in enumerate(side.contexts or (), 1)
     )
@@ -221,7 +224,7 @@ def _identity(label: NewLabel) -> tuple[Any, ...]:
 
 
 def _object_key(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return a key that is equal for labels exported as one object: the verdicts of an annotator on an answer."""
+    """Return a key; labels with the same key (an annotator's verdicts on one answer) are exported as one object."""
     kind, annotator, queue, key, *rest = row
     design = row[11]
     return (kind, annotator, queue, key, design) if kind == "verdict" else (kind, annotator, queue, key, design, *rest)
@@ -236,28 +239,28 @@ def _exported(kind: str, rows: list[tuple[Any, ...]], answers: Mapping[str, dict
         "design": design or ("random" if queue == "random" else "not random"),
         "labelled_at": labelled.isoformat(timespec="seconds") + "Z",
     }
-    origin = _some("run", run) | _some("sample", sample)
+    origin = _unless_empty("run", run) | _unless_empty("sample", sample)
     if kind == "verdict":
         return origin | answer | {"statements": [_statement(row) for row in rows]} | by
     if kind == "grade":
-        return origin | answer | {"grades": {dimension: int(value)}} | _some("note", note) | by
+        return origin | answer | {"grades": {dimension: int(value)}} | _unless_empty("note", note) | by
     preferred = {"dimension": dimension, "preferred": value}
-    return origin | _sides(answer, answers[other]) | preferred | _some("note", note) | by
+    return origin | _sides(answer, answers[other]) | preferred | _unless_empty("note", note) | by
 
 
 def _statement(row: tuple[Any, ...]) -> dict[str, Any]:
     text, start, end, value, note = row[6:11]
     offsets = {} if start is None else {"start": start, "end": end}
     label = {"label": int(value == "supported"), "verdict": value}
-    return {"text": text} | offsets | label | _some("note", note)
+    return {"text": text} | offsets | label | _unless_empty("note", note)
 
 
 def _sides(a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, Any]:
-    sides = {"question": a["question"], "a": a["answer"], "b": b["answer"]} | _some("history", a.get("history"))
+    sides = {"question": a["question"], "a": a["answer"], "b": b["answer"]} | _unless_empty("history", a.get("history"))
     if a["contexts"] == b["contexts"]:
         return sides | {"contexts": a["contexts"]}
     return sides | {"a_contexts": a["contexts"], "b_contexts": b["contexts"]}
 
 
-def _some(name: str, value: Any) -> dict[str, Any]:
+def _unless_empty(name: str, value: Any) -> dict[str, Any]:
     return {name: value} if value else {}

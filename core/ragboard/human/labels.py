@@ -1,4 +1,4 @@
-"""Annotators' labels in the store: add, change and remove verdicts, grades and preferences."""
+"""Add, change and remove annotators' labels in the store: verdicts, grades and preferences."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ragboard.records import Label, Sample, Span
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.labels import (
     LabelKind,
-    Queue,
+    LabelSource,
     append_label,
     keep_answer,
     keep_answer_of,
@@ -52,12 +52,12 @@ class LabelledAnswer:
     key: str
     """The answer's key (`answer_key`)."""
     sample: Sample
-    """Only question, history, answer and passages are stored."""
+    """The sample with the answer; only its question, history, answer and passages are stored."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NewLabel:
-    """A label to append. Labels are never changed: a new verdict or a removal is stored as another label."""
+    """A label to append. Stored labels never change: a new verdict or a removal is stored as another label."""
 
     annotator: str
     kind: LabelKind
@@ -69,9 +69,9 @@ class NewLabel:
     dimension: str = ""
     """The quality that a grade or preference is about."""
     other_key: str = ""
-    """The key of answer `b` of a preference; `answer_key` is that of answer `a`."""
+    """For a preference, the key of answer `b`; `answer_key` is the key of answer `a`."""
     note: str = ""
-    queue: Queue = "browsing"
+    queue: LabelSource = "browsing"
     design: str = ""
     """The `SamplingDesign` of an imported label."""
     run_id: str = ""
@@ -97,11 +97,11 @@ def label_statement(
     *,
     annotator: str,
     note: str = "",
-    queue: Queue = "browsing",
+    queue: LabelSource = "browsing",
 ) -> None:
-    """Store an annotator's verdict on statement `number` (from 1) of an answer; the judge's verdict stays.
+    """Store an annotator's verdict on statement `number` (from 1) of an answer. The judge's verdict does not change.
 
-    Raises NotFoundError if there is no such sample or statement, SettingError for a blank annotator and for text that
+    Raises NotFoundError if the sample or statement does not exist, SettingError for a blank annotator and for text that
     cannot be stored.
     """
     by = _by(annotator, note, queue, run, sample_id)
@@ -112,9 +112,9 @@ def label_statement(
 
 
 def remove_label(
-    store: Store, run: RunRef, sample_id: str, number: int, *, annotator: str, queue: Queue = "browsing"
+    store: Store, run: RunRef, sample_id: str, number: int, *, annotator: str, queue: LabelSource = "browsing"
 ) -> bool:
-    """Remove an annotator's verdict on a statement; return False if there was none.
+    """Remove an annotator's verdict on a statement; return whether there was a verdict to remove.
 
     Raises the same errors as `label_statement`.
     """
@@ -135,17 +135,17 @@ def grade_answer(
     annotator: str,
     dimension: Quality = "faithfulness",
     note: str = "",
-    queue: Queue = "browsing",
+    queue: LabelSource = "browsing",
 ) -> None:
     """Store an annotator's grade of an answer, from 1 (worst) to 5 (best).
 
-    Raises NotFoundError if there is no such sample, SettingError for a blank annotator and a grade out of range.
+    Raises NotFoundError if the sample does not exist, SettingError for a blank annotator and a grade out of range.
     """
     by = _by(annotator, note, queue, run, sample_id)
     if not GRADES[0] <= grade <= GRADES[1]:
         raise SettingError(f"the grade is {grade}; expected a number from {GRADES[0]} to {GRADES[1]}")
     with store.database.write() as connection:
-        key, _ = _kept(connection, run, sample_id)
+        key, _ = _store_answer(connection, run, sample_id)
         append_label(connection, {"answer_key": key, "kind": "grade", "dimension": dimension, "value": str(grade)} | by)
 
 
@@ -160,7 +160,7 @@ def prefer_answer(
     annotator: str,
     dimension: Quality = "faithfulness",
     note: str = "",
-    queue: Queue = "browsing",
+    queue: LabelSource = "browsing",
 ) -> None:
     """Store which answer an annotator prefers: `a` (of `run`), `b` (of `against`), or `tie`.
 
@@ -169,8 +169,8 @@ def prefer_answer(
     by = _by(annotator, note, queue, run, sample_id)
     with store.database.write() as connection:
         (key, answer), (other_key, other) = (
-            _kept(connection, run, sample_id),
-            _kept(connection, against, other_id),
+            _store_answer(connection, run, sample_id),
+            _store_answer(connection, against, other_id),
         )
         for ref, sample, text in ((run, sample_id, answer), (against, other_id, other)):
             if not text.strip(" "):
@@ -187,8 +187,8 @@ def swap_preference(preferred: Preferred) -> Preferred:
     return swapped[preferred]
 
 
-def undo(store: Store, run: RunRef, *, annotator: str, queue: Queue, kind: LabelKind) -> Undone | None:
-    """Remove an annotator's last label of this kind in a queue of a run, and return it; None if there is none."""
+def undo(store: Store, run: RunRef, *, annotator: str, queue: LabelSource, kind: LabelKind) -> Undone | None:
+    """Remove an annotator's last label of this kind in a queue of a run. Return it; None if there was no label."""
     with store.database.write() as connection:
         last = last_label(connection, run, annotator=annotator.strip(), queue=queue, kind=kind)
         if last is None:
@@ -222,7 +222,7 @@ def _check_annotator(annotator: str, note: str = "") -> None:
         raise SettingError(f"the annotator's name or note cannot be stored: {error}") from error
 
 
-def _by(annotator: str, note: str, queue: Queue, run: RunRef, sample_id: str) -> dict[str, Any]:
+def _by(annotator: str, note: str, queue: LabelSource, run: RunRef, sample_id: str) -> dict[str, Any]:
     """Return the columns of a label that say who gave it, where and with which note."""
     _check_annotator(annotator, note)
     return {
@@ -241,7 +241,7 @@ def _statement(connection: duckdb.DuckDBPyConnection, run: RunRef, sample_id: st
     return columns
 
 
-def _kept(connection: duckdb.DuckDBPyConnection, run: RunRef, sample_id: str) -> tuple[str, str]:
+def _store_answer(connection: duckdb.DuckDBPyConnection, run: RunRef, sample_id: str) -> tuple[str, str]:
     stored = keep_answer_of(connection, run, sample_id)
     if stored is None:
         raise NotFoundError(f"run {run.name!r} has no sample {sample_id!r}")

@@ -1,7 +1,7 @@
 """GPT Ranking, the second baseline of the RAGAS paper: a judge chooses the better of two candidates.
 
-Every pair is judged in both orders. A side wins if it is chosen in both. Otherwise the choice depended on the order,
-and neither side wins. Es et al. 2023, arXiv 2309.15217, section 4.
+Every pair is judged in both orders. A candidate wins if it is chosen in both orders. Otherwise the choice depends on
+the order, and neither wins. Es et al. 2023, arXiv 2309.15217, section 4.
 """
 
 from __future__ import annotations
@@ -45,8 +45,9 @@ class PairChoice:
     a_first: Choice | None
     """The choice when A is shown first; None without a usable reply."""
     b_first: Choice | None
+    """The choice when B is shown first; None without a usable reply."""
     problem: str = ""
-    """Why a choice is missing; empty if none is."""
+    """Why a choice is missing; empty if both choices exist."""
 
     @property
     def winner(self) -> Choice | None:
@@ -60,12 +61,13 @@ class PairShare:
 
     share: float
     interval: Interval | NoInterval
-    """The 95% CI: clustered if pairs share a conversation or question; else Wilson's if all values are 0 or 1."""
+    """The 95% CI. It accounts for clusters if pairs share a conversation or question; otherwise, it is Wilson's if all
+    values are 0 or 1."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Preferences:
-    """How often each run is preferred on the questions that both share."""
+    """How often each run is preferred on the questions that both runs answer."""
 
     quality: Quality
     judge: str
@@ -85,21 +87,21 @@ class Preferences:
     ambiguous: int
     """Number of samples whose question occurs several times, so the counterpart is ambiguous."""
     without_text: int
-    """Number of pairs that were not judged because a side lacks the text for the quality."""
+    """Number of pairs that were not judged because an answer or passages that the quality needs are missing."""
     identical: int
     """Number of pairs that were not judged because both sides have the same text."""
     share_a: PairShare | None
     """A's share of the pairs with a winner; None if no pair has a winner."""
     first_chosen: PairShare | None
     """How often the candidate shown first was chosen; 0.5 means no order bias. The two orders of a pair are not
-    independent, so each pair counts once, with its share."""
+    independent. Therefore each pair counts once, with the mean of both orders."""
 
 
 def prefer_runs(store: Store, a: RunRef, b: RunRef, quality: Quality, panel: Panel) -> Preferences:
-    """Let a judge choose, in both orders, the better of two runs on each question that both share.
+    """Let a judge choose, in both orders, the better of two runs on each question that both runs answer.
 
-    For faithfulness, each answer is compared with the passages of both runs. Replies of an earlier call are reused from
-    its journal. Raises JudgeError, before the first call, if the judge cannot answer such tasks.
+    For faithfulness, each answer is compared with the passages of both runs. Replies from an earlier comparison are
+    reused from its journal. Raises JudgeError before any reply if the judge does not support such tasks.
     """
     judge = panel.for_task(Prefer)
     samples_a, samples_b = ([sample for _, sample in store.samples(run.run_id)] for run in (a, b))
@@ -173,20 +175,20 @@ def _task(quality: Quality, first: Sample, second: Sample) -> Prefer:
 
 
 def compared_text(quality: str, sample: Sample) -> str:
-    """Return the text of a side that the quality is about: its passages or its answer."""
+    """Return the text that the quality is about: the sample's passages or its answer."""
     if quality == "context_relevance":
         return "\n\n".join(passage.text for passage in sample.contexts or ())
     return sample.answer or ""
 
 
 def _passages_of_both(first: Sample, second: Sample) -> tuple[str, ...]:
-    """Return the distinct passages of both samples, sorted: the order does not reveal which is shown first."""
+    """Return the distinct passages of both samples, sorted to hide which sample they come from."""
     texts = (passage.text for sample in (first, second) for passage in sample.contexts or ())
     return tuple(sorted(set(texts)))
 
 
 def comparable(quality: Quality, a: Sample, b: Sample) -> bool:
-    """Return whether both sides have the texts that judging the quality needs."""
+    """Return whether both samples have the texts that are needed to judge the quality."""
     answers = quality == "context_relevance" or all((sample.answer or "").strip() for sample in (a, b))
     contexts = quality == "answer_relevance" or all(sample.contexts for sample in (a, b))
     return answers and contexts
@@ -199,7 +201,7 @@ def _first_chosen(choice: PairChoice) -> list[bool]:
 
 
 def _pair_share(values: Mapping[str, float], clusters: Mapping[str, str]) -> PairShare | None:
-    """Compute the mean of values in [0, 1], given by sample of A; None if there are none."""
+    """Return the mean of values in [0, 1], given by id of A's sample; None without values."""
     if not values:
         return None
     summary = moments(list(values.values()), [clusters.get(sample, sample) for sample in values])

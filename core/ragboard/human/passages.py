@@ -1,4 +1,4 @@
-"""Agreement of a judge's grades of passages with those of annotators, grade by grade."""
+"""Agreement of a judge's grades of passages with annotators' grades."""
 
 from __future__ import annotations
 
@@ -22,54 +22,58 @@ GRADES = tuple(range(BEST_GRADE + 1))
 
 @dataclass(frozen=True, kw_only=True)
 class PassageAgreement:
-    """How well a judge's grades of passages, 0 to 3, agree with those of annotators.
+    """How well a judge's grades of passages, 0 to 3, agree with annotators' grades.
 
     If several annotators graded a passage, the judge is compared with each of them. Bootstrap intervals draw whole
-    questions.
+    clusters.
     """
 
     judge: str
     passages: int
     """Number of passages that the judge and at least one annotator graded."""
-    questions: int
-    """Number of clusters of these passages: questions, or conversations."""
+    clusters: int
+    """Number of questions or conversations that these passages belong to."""
     grades: int
-    """Number of annotators' grades that the judge is compared with."""
+    """Number of comparisons: annotators' grades that the judge is compared with."""
     unscored: int
-    """Number of passages that annotators graded and the judge did not."""
+    """Number of passages that annotators graded but the judge did not."""
     exact: Measure
-    """Share of grades that are equal, in [0, 1]."""
+    """Share of comparisons with equal grades, in [0, 1]."""
     kappa: Measure
     """Cohen's kappa of the four grades, without weights; 0 is chance level."""
     relevant_kappa: Measure
-    """Cohen's kappa of relevant (grade 2 or 3) or not."""
+    """Cohen's kappa of relevant (grade 2 or 3) against not relevant."""
 
     @property
     def sentence(self) -> str:
-        """`embedded gives 70 of 100 passages the grade that annotators give them: ...`."""
+        """`embedded gives 70 of 100 passages the same grade as the annotators: ...`."""
         if self.exact.value is None:
-            return f"{self.judge} graded none of the passages that annotators graded."
+            return f"{self.judge} graded no passage that annotators graded."
         equal = round(self.exact.value * self.grades)
         of = f"{equal:,} of {self.grades:,}"
-        graded = f"{of} passages the grade" if self.grades == self.passages else f"the grade in {of} cases"
+        agrees = (
+            f"gives {of} passages the same grade as the annotators"
+            if self.grades == self.passages
+            else f"gives the same grade as an annotator in {of} comparisons"
+        )
         bounds = self.kappa.interval
         if self.kappa.value is None or not isinstance(bounds, Interval):
-            chance = "these labels do not show whether that is more than by chance"
+            chance = "these labels do not show whether this is more often than by chance"
         elif bounds.low > 0:
             chance = "significantly more often than by chance"
         else:
             chance = "not significantly more often than by chance" if bounds.high >= 0 else "less often than by chance"
-        return f"{self.judge} gives {graded} that annotators give them: {chance}."
+        return f"{self.judge} {agrees}: {chance}."
 
     @property
     def details(self) -> str:
         """The figures: `Exact agreement 0.70, 95% CI 0.60 to 0.80; Cohen's kappa ...`."""
-        missing = f", {self.unscored:,} more without a grade of the judge" if self.unscored else ""
+        missing = f"; the judge did not grade {self.unscored:,} more" if self.unscored else ""
         several = f" ({self.grades:,} grades by annotators)" if self.grades != self.passages else ""
         return (
-            f"Exact agreement {_figure(self.exact)}; Cohen's kappa of the four grades {_figure(self.kappa)};"
-            f" of relevant (from {RELEVANT_GRADE}) or not {_figure(self.relevant_kappa)}. {self.passages:,} passages"
-            f"{several} of {self.questions:,} questions{missing}."
+            f"Exact agreement {_figure(self.exact)}; Cohen's kappa: four grades {_figure(self.kappa)}; relevant (grade"
+            f" {RELEVANT_GRADE} or higher) vs. not {_figure(self.relevant_kappa)}. {self.passages:,} passages{several}"
+            f" of {self.clusters:,} questions or conversations{missing}."
         )
 
 
@@ -79,7 +83,7 @@ def _figure(estimate: Measure) -> str:
 
 
 def passage_agreement(data: AgreementData) -> PassageAgreement | None:
-    """Compare the judge's grades with those of annotators; None if the agreement is not about graded passages."""
+    """Compare the judge's grades with annotators' grades; None if the agreement is not about graded passages."""
     if data.stored.agreement.form != "passages":
         return None
     judge = data.stored.agreement.judge
@@ -113,7 +117,7 @@ def passage_agreement(data: AgreementData) -> PassageAgreement | None:
     return PassageAgreement(
         judge=judge,
         passages=len(passages),
-        questions=len(set(groups)),
+        clusters=len(set(groups)),
         grades=len(both),
         unscored=len(grades_by_passage.keys() - passages),
         exact=measure(
@@ -129,7 +133,7 @@ def _equal_share(first: Sequence[int], second: Sequence[int]) -> Callable[[Rows]
 
     def share(rows: Rows) -> float:
         if not len(rows):
-            raise ValueError("no passage has grades of both")
+            raise ValueError("no passage was graded by both the judge and an annotator")
         return float(equal[rows].mean())
 
     return share

@@ -43,7 +43,7 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True)
 class Published:
-    """Figures published in a paper, for another model and other pairs."""
+    """Accuracy by dimension, in [0, 1], that a paper reports for another model and other pairs."""
 
     name: str
     accuracy: Mapping[str, float]
@@ -68,8 +68,8 @@ class PairCell:
     interval: Interval | NoInterval
     """The 95% CI of the accuracy: a bootstrap over clusters if pairs share one, else Wilson's."""
     mcnemar: SignTest | None
-    """McNemar's test against the reference scorer; a win is a pair that only this scorer got right. If pairs share a
-    question, p is over questions. None for the reference scorer."""
+    """McNemar's test against the reference scorer; a win is a pair that only this scorer gets right. If pairs share a
+    question, p is computed over questions. None for the reference scorer."""
     p: float | None
     """The p value of the test, adjusted for the number of tests in this dimension (Holm)."""
     votes: Correlations | None
@@ -86,15 +86,15 @@ class PairLine:
 
 @dataclass(frozen=True, kw_only=True)
 class PairAnnotators:
-    """The annotators in one dimension: their decided pairs, and their agreement with each other."""
+    """The annotators' votes in one dimension, and their agreement with each other."""
 
     pairs: int
     undecided: int
-    """Number of pairs without a preferred side; all accuracies leave them out."""
+    """Number of pairs in which annotators prefer neither side; they count in no accuracy."""
     annotators: int
     """Maximum number of annotators per pair."""
     accuracy: PairwiseAccuracy | None
-    """Each annotator compared with the mean of the others. None if no pair has two votes."""
+    """Accuracy of each annotator against the mean of the others. None if no pair has two votes."""
     votes: Correlations | None
     """Correlations of each vote with the other annotators' votes on the same pair."""
     alpha: Measure | None
@@ -107,9 +107,9 @@ class PreferenceReport:
 
     stored: StoredAgreement
     policy: Ties
-    """How ties of the scores count."""
+    """How equal scores count."""
     against: str
-    """The reference scorer of the tests."""
+    """The reference scorer, with which tests compare all other scorers."""
     lines: tuple[PairLine, ...]
     annotators: Mapping[str, PairAnnotators]
     published: tuple[Published, ...]
@@ -127,17 +127,18 @@ class PairVerdict:
     difference: float | None
     """Score of B minus score of A; None if one is missing."""
     right: float | None
-    """1 if the scorer is right, 0 if wrong, between for a tie (by policy); None if the pair does not count."""
+    """1 if the scorer prefers the same side, 0 if it prefers the other; for equal scores, set by `ties`. None if the
+    pair does not count."""
 
 
 def preference_report(data: AgreementData, *, ties: Ties = "random", against: str = "") -> PreferenceReport:
-    """Compute every scorer's accuracy by dimension, and compare it with the scorer `against` (default: the first).
+    """Compute the accuracy of every scorer by dimension, and compare it with the scorer `against` (default: the first).
 
     Raises SettingError for an unknown scorer.
     """
     names = [scorer.name for scorer in data.stored.agreement.scorers]
     if against and against not in names:
-        raise SettingError(f"no scorer is called {against!r}; there are {', '.join(names)}")
+        raise SettingError(f"no scorer is called {against!r}; available: {', '.join(names)}")
     reference = against or names[0]
     columns = {dimension: _column(data, dimension, ties, reference) for dimension in data.stored.dimensions}
     lines = (
@@ -152,7 +153,7 @@ def preference_report(data: AgreementData, *, ties: Ties = "random", against: st
         policy=ties,
         against=reference,
         lines=tuple(lines),
-        annotators={dimension: _people(data, dimension, ties) for dimension in data.stored.dimensions},
+        annotators={dimension: _annotators(data, dimension, ties) for dimension in data.stored.dimensions},
         published=tuple(
             replace(line, accuracy={name: line.accuracy[name] for name in columns if name in line.accuracy})
             for line in PAPER
@@ -164,7 +165,7 @@ def preference_report(data: AgreementData, *, ties: Ties = "random", against: st
 def pair_verdicts(
     data: AgreementData, dimension: str, scorer: str, *, ties: Ties = "random"
 ) -> tuple[PairVerdict, ...]:
-    """List the pairs in which annotators prefer a side: wrong ones first, then ties, unscored and right ones."""
+    """List the pairs in which annotators prefer a side: wrong first, then ties, unscored, and right."""
     means, pairs = data.means(dimension), decided_pairs(data, dimension, scorer)
     outcome_by_id = outcomes(list(pairs.values()), ties=ties, seed=data.seed)
     verdicts = (
@@ -243,7 +244,7 @@ def _accuracy(data: AgreementData, pairs: Sequence[tuple[int, Pair]], ties: Ties
 
 
 def _votes(data: AgreementData, dimension: str, scorer: str) -> Correlations | None:
-    """Correlate score differences with all votes; None if each pair has a single vote that only names a side."""
+    """Correlate score differences with all votes; None if every pair has one vote and votes have no strength."""
     votes_by_pair = data.ratings(dimension)
     several = any(len(item.get(dimension, ())) > 1 for item in data.human_ratings)
     if not several and len({abs(vote) for votes in votes_by_pair.values() for vote in votes if vote}) <= 1:
@@ -265,7 +266,7 @@ def _correlated(data: AgreementData, rows: Sequence[tuple[float, float, int]]) -
     return correlations(x, y, [data.clusters[position] for *_, position in rows], data.seed)
 
 
-def _people(data: AgreementData, dimension: str, ties: Ties) -> PairAnnotators:
+def _annotators(data: AgreementData, dimension: str, ties: Ties) -> PairAnnotators:
     votes_by_pair, several = data.ratings(dimension), data.rated_twice(dimension)
     one_against_others = [
         (position, Pair(id=f"{data.ids[position]}#{number}", preferred=vote * (1 if others > 0 else -1), other=0))

@@ -1,4 +1,4 @@
-"""Labels of questions: annotators say whether a question can be answered. They count in every run that asks it."""
+"""Human labels of questions: whether a question can be answered. A label counts in every run that asks the question."""
 
 from __future__ import annotations
 
@@ -33,26 +33,27 @@ __all__ = [
 ]
 
 OTHER_LABELS = ("answer", "a", "b", "statements", "sentences", "grades", "human", "passage_grades", "context_v1")
-"""Columns of the other kinds of label file; a file with one of them has no labels of questions."""
+"""Columns of other kinds of label files; a file with one of them is not read as labels of questions."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionLabelCounts:
-    """How many labels of questions a file had, and what became of them."""
+    """How many labels of questions were imported from a file, and how many were not."""
 
     rows: int
+    """Number of rows of the file."""
     added: int
     """Number of new labels."""
     unchanged: int
     """Number of labels that were already stored."""
     without_a_run: int
-    """Number of labels on questions that no run in the store asks (yet); they are stored."""
+    """Number of labels on questions that no run in the store has yet; they are stored."""
 
 
 def label_question(
     store: Store, question: str, history: Sequence[Turn], answerability: Answerability | None, *, annotator: str
 ) -> None:
-    """Store whether a question can be answered; None removes the label. Raises SettingError for a blank annotator."""
+    """Store whether a question can be answered (None removes the label). Raises SettingError for a blank annotator."""
     if not annotator.strip():
         raise SettingError("give your name, so that others know whose label this is")
     with store.database.write() as connection:
@@ -62,7 +63,7 @@ def label_question(
 def label_question_of(
     store: Store, run: RunRef, sample_id: str, answerability: Answerability | None, *, annotator: str
 ) -> str:
-    """Label the question of a sample, and return it. Raises NotFoundError if the run has no such sample."""
+    """Label the question of a sample, and return the question. Raises NotFoundError if the run has no such sample."""
     _, sample = store.sample(run, sample_id)
     label_question(store, sample.question, sample.history, answerability, annotator=annotator)
     return sample.question
@@ -78,7 +79,7 @@ def export_question_labels(store: Store, run: RunRef | None = None) -> Iterator[
     """Yield the labels of the questions of a run, or of all questions, as JSON lines."""
     with store.database.read() as connection:
         rows = current_question_labels(connection, run.run_id if run else None)
-    for question, history, answerability, annotator, said in rows:
+    for question, history, answerability, annotator, labelled_at in rows:
         turns = json.loads(history)
         yield json.dumps(
             {
@@ -86,14 +87,14 @@ def export_question_labels(store: Store, run: RunRef | None = None) -> Iterator[
                 **({"history": turns} if turns else {}),
                 "answerability": answerability,
                 "annotator": annotator,
-                "said": f"{said.isoformat(timespec='seconds')}Z",
+                "labelled_at": f"{labelled_at.isoformat(timespec='seconds')}Z",
             },
             ensure_ascii=False,
         )
 
 
 def has_question_labels(table: Table) -> bool:
-    """Return whether the columns are those of labels of questions."""
+    """Return whether a file has the columns of labels of questions."""
     columns = set(table.columns)
     return "question" in columns and not columns.isdisjoint(READ_COLUMNS) and columns.isdisjoint(OTHER_LABELS)
 
@@ -103,8 +104,8 @@ def import_question_labels(
 ) -> QuestionLabelCounts:
     """Import labels of questions; importing them again changes nothing.
 
-    `annotator`: the name for rows without one. Raises RunFileError at the first row that cannot be read; then nothing
-    is imported.
+    `annotator`: the annotator of rows that do not name one. Raises RunFileError at the first row that cannot be read;
+    in this case, nothing is imported.
     """
     labels = [label for row in table.rows if (label := _label(path, row, annotator))]
     with store.database.write() as connection:
@@ -119,19 +120,19 @@ def import_question_labels(
 
 
 def _label(path: Path, row: RawRow | BadRow, annotator: str) -> tuple[str, str, Answerability | None, str] | None:
-    """Return the label of a row; None if it says nothing."""
+    """Return the label of a row (question, history, answerability, annotator); None if the row has no answerability."""
     if isinstance(row, BadRow):
         raise RunFileError(path, row.message, line=row.line, field=row.location or None)
     cells: Mapping[str, Any] = row.cells
     try:
         question = _question(cells)
         history = read_history("history", cells.get("history"), _ignore)
-        said = answerability_of(cells)
+        answerability = answerability_of(cells)
         by = read_text("annotator", cells.get("annotator"), _ignore)
     except (BadCellError, ValueError) as error:
         field = error.field if isinstance(error, BadCellError) else None
         raise RunFileError(path, str(error), line=row.line, field=field or None) from error
-    return (question, history_json(history), said, (by or annotator).strip()) if said else None
+    return (question, history_json(history), answerability, (by or annotator).strip()) if answerability else None
 
 
 def _question(cells: Mapping[str, Any]) -> str:
@@ -142,4 +143,4 @@ def _question(cells: Mapping[str, Any]) -> str:
 
 
 def _ignore(_note: str) -> None:
-    """Ignore notes on conversions: they change no label."""
+    """Ignore notes on conversions: they do not change the label."""

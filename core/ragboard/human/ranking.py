@@ -1,4 +1,4 @@
-"""Rankings of runs by a judge's scores, bias-corrected with the labels of a file."""
+"""Rank runs by a judge's scores, bias-corrected with the labels in a file."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class RankedRuns:
     """The kind of labels: `verdicts`, or the name of a quality."""
     report: SystemsReport
     order: KnownOrder | None
-    """None if no order was given."""
+    """The known order of the runs, compared with the estimates; None if no order was given."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,19 +48,19 @@ class Ranking:
 
     tables: tuple[RankedRuns, ...]
     notes: tuple[str, ...]
-    """What was left out of the file, and why."""
+    """Which labels in the file do not count, and why."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Matched:
-    """The labelled answers of a file by run and position, and the number that were left out."""
+    """The labelled answers in a file by run and position, and how many answers were left out."""
 
     by_run: Mapping[RunRef, Mapping[int, Sequence[LabelledOutcome]]]
-    """In the order of the file; a position can have several rows, because ARES has one per passage."""
+    """In the order of the file; a position can have several rows, because files of ARES have one row per passage."""
     other_runs: int
     """Number of answers that belong to other runs, according to the file."""
     unmatched: int
-    """Number of answers that no run has with these passages, or that a run has several times."""
+    """Number of answers that are in no run with these passages, or several times in one run."""
 
 
 def rank_runs(
@@ -73,15 +73,15 @@ def rank_runs(
     order: Sequence[str] = (),
     level: float = 0.95,
 ) -> Ranking:
-    """Estimate the mean label of each run from the labels of a file and the judge's scores, and rank the runs by it.
+    """Estimate the mean label of each run from the labels in a file and the judge's scores, and rank the runs by it.
 
-    `metrics`: names of metrics, as `NAME=QUALITY` if the name does not say which labels correct it; by default, for
-    each quality with labels, a metric that all runs have. Labels correct the judge's scores of their own run; with
-    `pool`, the labels of all runs correct every run. `order`: a known order of the runs, best first. If a sample has
-    several rows, their mean counts (of the rows drawn at random, if there are any).
+    `metrics`: names of metrics, or `NAME=QUALITY` if the name does not say which labels correct it; by default, for
+    each quality with labels, a metric that all runs have. Labels correct the judge's scores of their run; with `pool`,
+    the labels of all runs correct every run. `order`: a known order of the runs, best first. If a sample has several
+    rows, their mean counts; if some rows were drawn at random, only these.
 
-    Raises SettingError for a repeated run, rows that match several runs, labels of none of the runs, and metrics that
-    are not in [0, 1] with higher values better.
+    Raises SettingError for a repeated run, rows that match several runs, a file without labels of these runs, and
+    metrics that are not in [0, 1] or for which higher is not better.
     """
     names = [run.name for run in runs]
     if len(set(names)) < len(names):
@@ -111,14 +111,14 @@ def rank_runs(
         )
         tables.append(ranked)
     left_out = {
-        "labelled answers are of other runs": matched.other_runs,
-        "labelled answers are in none of these runs with these passages, or several times in one": matched.unmatched,
+        "labelled answers belong to other runs": matched.other_runs,
+        "labelled answers are in no run with these passages, or several times in one run": matched.unmatched,
     }
     unused = sorted(set(labelled) - {table.measured for table in tables})
     return Ranking(
         tables=tuple(tables),
         notes=(
-            *(f"{count:,} {description}, and do not count" for description, count in left_out.items() if count),
+            *(f"{count:,} {description}; they do not count" for description, count in left_out.items() if count),
             *(f"no metric is compared with the labels of {name}" for name in unused),
         ),
     )
@@ -151,7 +151,7 @@ def _named(text: str, labelled: Sequence[str]) -> tuple[str, str]:
     if equals and ")" not in measured:
         if measured not in labelled:
             raise SettingError(
-                f"{text!r}: there are no labels of {measured!r}; there are labels of {', '.join(labelled)}"
+                f"{text!r}: there are no labels of {measured!r}; the file has labels of {', '.join(labelled)}"
             )
         return metric, measured
     name = text.partition("(")[0].rpartition(".")[2]
@@ -204,7 +204,7 @@ def _design(designs: Sequence[SamplingDesign]) -> SamplingDesign:
 
 
 def _with_refusals(systems: Sequence[System]) -> list[System]:
-    """Return the systems, those without labels with the reason why there is no estimate."""
+    """Return the systems; systems without labels get the reason why they have no estimate (`refusal`)."""
     checked: list[System] = []
     for system in systems:
         others = " and ".join(other.name for other in systems if other.labels)
@@ -215,13 +215,14 @@ def _with_refusals(systems: Sequence[System]) -> list[System]:
 
 
 def _match(store: Store, runs: Sequence[RunRef], answers: Collection[LabelledOutcome]) -> _Matched:
-    """Find each labelled answer in the run that its row names, or if it names none, in the only run that has it.
+    """Find each labelled answer in the run that its row names or, if the row names no run, in the only run that has it.
 
-    An answer matches if question, history, passages and answer are the same; otherwise if it is the only one of the run
-    with the same question and answer whose passages contain those of the row. Raises SettingError if a row without a
-    run matches several runs, because it is unknown from which run the sample was drawn.
+    An answer of a run matches if its question, history, passages and answer are the same as in the row. Without such an
+    answer, it matches if it is the run's only answer with the same question and answer whose passages contain the row's
+    passages. Raises SettingError if a row without a run matches several runs: it is then unknown from which run the
+    sample was drawn.
     """
-    wanted = {_words(answer.answer.sample) for answer in answers}
+    wanted = {_question_and_answer(answer.answer.sample) for answer in answers}
     answers_by_key = {run: _answers_by_key(store, run, wanted) for run in runs}
     by_run: dict[RunRef, dict[int, list[LabelledOutcome]]] = {run: {} for run in runs}
     other_runs = unmatched = 0
@@ -246,14 +247,14 @@ def _match(store: Store, runs: Sequence[RunRef], answers: Collection[LabelledOut
 def _answers_by_key(
     store: Store, run: RunRef, wanted: Collection[tuple[str, str]]
 ) -> dict[str | tuple[str, str], list[tuple[int, str]]]:
-    """Return position and passages of a run's answers, by answer key and also by question and answer."""
+    """Return position and passages of a run's answers, by answer key and also by (question, answer)."""
     with store.database.read() as connection:
         rows = answers_of_run(connection, run)
     by_key: dict[str | tuple[str, str], list[tuple[int, str]]] = {}
     for position, key, question, answer, passages in rows:
-        words = _spaced(question), _spaced(answer)
+        words = _single_spaced(question), _single_spaced(answer)
         if words in wanted:
-            located = (position, _spaced(passages))
+            located = (position, _single_spaced(passages))
             by_key.setdefault(key, []).append(located)
             by_key.setdefault(words, []).append(located)
     return by_key
@@ -262,19 +263,19 @@ def _answers_by_key(
 def _positions(
     answers_by_key: Mapping[str | tuple[str, str], list[tuple[int, str]]], answer: LabelledOutcome
 ) -> list[int]:
-    """Return the positions in a run of a labelled answer; see `_match`."""
+    """Return the positions of a labelled answer in a run, as `_match` describes."""
     exact = answers_by_key.get(answer.answer.key)
     if exact:
         return [position for position, _ in exact]
-    contexts = [_spaced(passage.text) for passage in answer.answer.sample.contexts or ()]
-    same_words = answers_by_key.get(_words(answer.answer.sample), [])
+    contexts = [_single_spaced(passage.text) for passage in answer.answer.sample.contexts or ()]
+    same_words = answers_by_key.get(_question_and_answer(answer.answer.sample), [])
     matches = [position for position, passages in same_words if all(text in passages for text in contexts)]
     return matches if len(matches) == 1 else []
 
 
-def _words(sample: Sample) -> tuple[str, str]:
-    return _spaced(sample.question), _spaced(sample.answer or "")
+def _question_and_answer(sample: Sample) -> tuple[str, str]:
+    return _single_spaced(sample.question), _single_spaced(sample.answer or "")
 
 
-def _spaced(text: str) -> str:
+def _single_spaced(text: str) -> str:
     return " ".join(text.split())

@@ -46,9 +46,9 @@ METRIC_OF_DIMENSION: Mapping[str, Metric] = {
     "completeness": ragchecker.Recall(),
     "overall": ragchecker.F1(),
 }
-"""The default metric for each dimension without a metric of its name."""
+"""The default metric for dimensions that are not names of metrics."""
 SAME_AS: Mapping[str, str] = {"appropriateness": "answer_relevance", "relevance": "answer_relevance"}
-"""Dimensions of label files, and the metric that means the same."""
+"""Dimensions of label files that have another name than the metric that measures them, with this metric."""
 
 DIRECT_RATINGS: Mapping[str, Metric] = {
     metric.name: metric
@@ -65,7 +65,7 @@ class ScorerSelection:
 
     scorers: tuple[Scorer, ...]
     metrics: Mapping[str, tuple[tuple[str, Metric], ...]]
-    """The metrics to compute by dimension, each with the name of its scorer."""
+    """{dimension: (name of the scorer, metric) pairs}, for the metrics to compute."""
     ranked: frozenset[Quality] = field(default_factory=frozenset[Quality])
     """Dimensions in which GPT Ranking compares pairs."""
     notes: tuple[str, ...] = ()
@@ -87,9 +87,9 @@ class ScorerFigures:
 def select_scorers(labelled: LabelFile, panel: Panel, metrics: Sequence[Metric]) -> ScorerSelection:
     """Choose the scorers: metrics (default: one per dimension), GPT Score and GPT Ranking, and trivial baselines.
 
-    A metric with the name of a dimension is compared only in that dimension, any other metric in all dimensions.
-    Metrics of one source that are named like dimensions form one scorer, named like the source. If the labels are
-    verdicts or grades of passages, the judge's own verdicts or grades are compared instead of metrics.
+    A metric with the name of a dimension is compared only in this dimension, any other metric in all dimensions.
+    Metrics of one source that have names of dimensions form one scorer with the name of the source. If the labels are
+    verdicts or grades of passages, the judge's verdicts or grades are compared instead of metrics.
     """
     chosen = {} if labelled.is_verdicts else _metrics_by_dimension(labelled.dimensions, metrics, panel)
     qualities: list[Quality] = [name for name in QUALITIES if name in chosen]
@@ -113,7 +113,9 @@ def select_scorers(labelled: LabelFile, panel: Panel, metrics: Sequence[Metric])
         ),
         metrics=by_dimension,
         ranked=frozenset(ranked),
-        notes=(f"GPT Score and GPT Ranking are left out: {panel.name} cannot answer these tasks",) if left_out else (),
+        notes=(f"GPT Score and GPT Ranking are left out: {panel.name} does not support their tasks",)
+        if left_out
+        else (),
     )
 
 
@@ -130,16 +132,16 @@ def grade_scorer(judge: str) -> Scorer:
 
 
 def judge_scorers(judge: str) -> tuple[Scorer, Scorer]:
-    """Return the two scorers for a judge: its verdict (yes or no), and its score, if it gives one."""
+    """Return the two scorers for a judge: its verdict (yes or no), and its score (if it gives scores)."""
     return Scorer(name=f"{judge}, its verdict", kind="metric"), Scorer(name=f"{judge}, its score", kind="metric")
 
 
 def _metrics_by_dimension(
     dimensions: Sequence[str], metrics: Sequence[Metric], panel: Panel
 ) -> dict[str, tuple[tuple[str, Metric], ...]]:
-    if not metrics:  # those that an evaluation by these judges has
-        usual = {**{metric.name: metric for metric in default_metrics(panel)}, **METRIC_OF_DIMENSION}
-        metric_of = {name: usual.get(SAME_AS.get(name, name)) for name in dimensions}
+    if not metrics:  # use the default metrics of an evaluation by these judges
+        defaults = {**{metric.name: metric for metric in default_metrics(panel)}, **METRIC_OF_DIMENSION}
+        metric_of = {name: defaults.get(SAME_AS.get(name, name)) for name in dimensions}
         return {name: ((metric.source, metric),) if metric else () for name, metric in metric_of.items()}
     names = [(metric.source, metric.name) for metric in metrics if metric.name in dimensions]
     return {
@@ -171,7 +173,7 @@ def _published(labelled: LabelFile) -> Iterator[Scorer]:
 
 
 def trivial_outcomes(item: Item, dimension: str, seed: int) -> Iterator[tuple[str, tuple[Outcome, ...]]]:
-    """Score an item with the trivial baselines; yield name and outcomes (one per side) of each."""
+    """Score an item with the trivial baselines; yield (name of the baseline, outcomes, one per side)."""
     texts = [compared_text(dimension, sample) for sample in item.sides]
     yield "shorter", tuple(Score(value=-len(text), counted=f"{len(text):,} characters") for text in texts)
     yield "word overlap", tuple(_overlap(sample, dimension) for sample in item.sides)
@@ -186,9 +188,9 @@ def _overlap(sample: Sample, dimension: str) -> Outcome:
     answer, reference = sample.answer or "", sample.reference
     passages = compared_text("context_relevance", sample)
     if dimension == "context_relevance":
-        return _share("of the passages' words are the question's", passages, sample.question)
+        return _share("of the passages' words are in the question", passages, sample.question)
     if SAME_AS.get(dimension, dimension) in ("answer_relevance", "helps", PASSAGE_RELEVANCE):
-        return _share("of the question's words are in it", sample.question, answer)
+        return _share("of the question's words are in the text", sample.question, answer)
     if dimension == "completeness" and reference:
         return _share("of the reference's words are in the answer", reference, answer)
     if dimension in ("correctness", "overall") and reference:
@@ -204,7 +206,7 @@ def _share(description: str, text: str, other: str) -> Score:
 
 
 def word_overlap(text: str, others: Sequence[str]) -> float:
-    """Return the share of the words of `text` that occur in any of the others, in [0, 1]; 0 if it has no words."""
+    """Return the share of the words of `text` that occur in `others`, in [0, 1]; 0 if `text` has no words."""
     words = set(re.findall(r"\w+", text.lower()))
     other_words = set(re.findall(r"\w+", " ".join(others).lower()))
     return len(words & other_words) / len(words) if words else 0.0
@@ -213,8 +215,9 @@ def word_overlap(text: str, others: Sequence[str]) -> float:
 def trivial_scores(question: str, text: str, passages: Sequence[str] | None) -> dict[str, float]:
     """Return word overlap and length of a text as scores; higher is better.
 
-    With passages, the overlap is the share of the text's words in them, and shorter texts score higher. Without
-    passages (None), it is the share of the question's words in the text, and longer texts score higher.
+    With passages, the overlap is the share of the text's words that are in the passages, and shorter texts score
+    higher. If passages is None, it is the share of the question's words that are in the text, and longer texts score
+    higher.
     """
     if passages is None:
         return {"word overlap": word_overlap(question, [text]), "length": float(len(text))}
@@ -231,7 +234,7 @@ def compare_scorers(
 ) -> tuple[ScorerFigures, ...]:
     """Compare a judge (the first scorer) with baselines on the same labels, with bootstrap intervals over groups.
 
-    For scorers with a threshold, the balanced accuracy is computed, too. Both classes must occur in `truth`.
+    For scorers in `thresholds`, the balanced accuracy is computed, too. Both classes must occur in `truth`.
     """
     judge = next(iter(scores.values()))
     return tuple(
@@ -258,7 +261,7 @@ def _balanced_accuracy(positive: Sequence[bool], truth: Sequence[bool], groups: 
 
 
 def balanced_accuracy_of_rows(positive: Sequence[bool], truth: Sequence[bool]) -> Callable[[Rows], float]:
-    """Return a function that computes the balanced accuracy of resampled rows; it raises ValueError without a class."""
+    """Return a function from resampled rows to their balanced accuracy; it raises ValueError if they lack a class."""
     decisions, labels = np.array(positive, dtype=bool), np.array(truth, dtype=bool)
 
     def balanced_accuracy(rows: Rows) -> float:

@@ -1,4 +1,4 @@
-"""Estimates and ranks of systems by a judge's scores, bias-corrected with labels.
+"""Estimate and rank systems by a judge's scores, bias-corrected with labels.
 
 Saad-Falcon et al. 2024 (ARES), arXiv 2311.09476, section 3.3; Angelopoulos et al. 2023, Science 382, and
 2023, arXiv 2311.01453 (PPI++).
@@ -47,19 +47,20 @@ __all__ = [
 THRESHOLD = 0.5
 """Minimum score or label that counts as yes in the judge's accuracy."""
 MIN_SHARED = 0.5
-"""Minimum share of one system's labels on questions that are also labelled in the other, for a paired difference."""
+"""A difference is paired if at least this share of the labels (of the system with fewer) is on questions that are
+labelled in both systems."""
 
 CAUTION = (
-    "the labels of all runs correct each run: this assumes that the judge's mean error is the same in all runs, which"
-    " these labels cannot show and which rarely holds if the runs differ in quality; differences and ranks are those of"
-    " the judge"
+    "the labels of all runs correct each run. This assumes that the judge's mean error is the same in all runs. These"
+    " labels cannot show whether it is, and it rarely is if the runs differ in quality. Differences and ranks are those"
+    " of the judge"
 )
 _NO_LABELS_ONLY = "the labels are from several runs; without the judge, they say nothing about a single run"
 _UNSCORED = "no sample of this run has a score"
 _NO_PPI_PLUS_PLUS = "a weight below 1 would pull each run towards the mean label of all runs"
 
 Key = str
-"""Identifies an item: the same key in two systems is the same question."""
+"""Identifies an item; items of two systems with the same key have the same question."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +79,7 @@ class System:
     notes: tuple[str, ...] = ()
 
     def arrays(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return three arrays: labels, judge's scores of the labelled items (same order), scores of all other items."""
+        """Return three arrays: labels, the judge's scores of the same items, and the judge's scores of all others."""
         both = [key for key in self.labels if key in self.scores]
         rest = [score for key, score in self.scores.items() if key not in self.labels]
         labels, judged = [self.labels[key] for key in both], [self.scores[key] for key in both]
@@ -91,7 +92,7 @@ class System:
         return powered_means(*self.arrays(), bounds=self.bounds, level=level)
 
     def __sub__(self, other: System) -> System:
-        """Return the item-by-item differences from another system, over the items that both have."""
+        """Return the differences from another system item by item, over the items that both have."""
         return System(
             name=f"{self.name} - {other.name}",
             scores={key: score - other.scores[key] for key, score in self.scores.items() if key in other.scores},
@@ -116,12 +117,12 @@ class SystemEstimate:
     agreement: Interval | NoInterval
     """Pearson's correlation of the judge's scores with the labels, over the items that have both."""
     accuracy: Interval | NoInterval
-    """Share of labelled items on which judge and label agree, where 0.5 and above counts as yes; Wilson interval."""
+    """Share of labelled items on which judge and label agree (0.5 and above counts as yes), with Wilson's interval."""
     notes: tuple[str, ...]
 
     @property
     def best(self) -> PoweredMean | NoInterval | None:
-        """PPI++ if available, else PPI, else labels alone, else the reason why there is no PPI."""
+        """The first available estimate of PPI++, PPI and labels alone; else the reason why there is no PPI estimate."""
         return _best(self.means)
 
 
@@ -139,7 +140,7 @@ class SystemDifference:
     a: str
     b: str
     paired: bool
-    """Whether the difference is computed question by question; if not, as between independent systems."""
+    """Whether the difference is computed question by question; if not, the systems are treated as independent."""
     labels: int
     """Number of labels behind the difference."""
     interval: Interval | NoInterval
@@ -154,7 +155,7 @@ class SystemsReport:
     ranking: tuple[Ranked, ...]
     """The systems that have an estimate, best first, each with its possible ranks."""
     tau: float | None
-    """Kendall's tau-b of this order with the judge's; None with fewer than 2 systems, or if all are tied."""
+    """Kendall's tau-b of this order with the judge's order; None with fewer than 2 systems, or if all are tied."""
     level: float
     """Confidence level of the intervals."""
     caution: str = ""
@@ -237,10 +238,10 @@ def _ordered(
 
 
 def _difference(a: System, b: System, level: float) -> SystemDifference:
-    """Compute b minus a: paired if enough labels are on questions labelled in both systems, else unpaired.
+    """Compute b minus a: paired if enough labels (`MIN_SHARED`) are on questions labelled in both, else unpaired.
 
-    With few shared questions, the unpaired difference is more precise. The choice depends only on their number, not on
-    the labels.
+    With few shared questions, the unpaired difference is more precise. The choice depends only on the number of shared
+    questions, not on the labels.
     """
     difference = b - a
     paired = _best(difference.means(level))
@@ -271,7 +272,7 @@ def against_order(report: SystemsReport, order: Sequence[str]) -> KnownOrder:
 
 
 def _estimates(named: Iterable[tuple[str, PoweredMean | NoInterval | None]]) -> dict[str, float]:
-    """Return the estimates by name, leaving out systems without one."""
+    """Return the estimates by name; systems without an estimate are left out."""
     return {name: estimate.interval.estimate for name, estimate in named if isinstance(estimate, PoweredMean)}
 
 
@@ -283,9 +284,9 @@ def pooled_report(systems: Sequence[System], *, level: float = 0.95) -> SystemsR
     """Correct each system with the judge's mean error on the labels of all systems, as ARES does with one labelled set.
 
     Only the full correction (weight 1, PPI) makes sense here: a smaller weight would pull every system towards the mean
-    of all labels, which is the mean of no system. The correction is the same for all systems, so it does not change
-    their order. The judge's mean and the correction are treated as independent although they share items: for a judge
-    that says yes or no, this makes the interval wider, not narrower.
+    of the labels of all systems. The correction is the same for all systems and does not change their order. The
+    judge's mean and the correction are treated as independent although they share items. For a judge that says yes or
+    no, this makes the interval wider, not narrower.
     """
     pool = [system.arrays()[:2] for system in systems if system.labels and not system.refusal]
     if not pool:

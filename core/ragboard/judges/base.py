@@ -68,7 +68,7 @@ class RequestEstimate:
 
 @runtime_checkable
 class ModelJudge(Protocol):
-    """A judge that sends texts to a model and can say beforehand what it would send. Other judges send nothing."""
+    """A judge that sends texts to a model and can say beforehand what it would send."""
 
     @property
     def model(self) -> str:
@@ -96,12 +96,12 @@ class ComputingJudge(Protocol):
 
     @property
     def computes(self) -> bool:
-        """Always True; its presence marks such a judge."""
+        """Always True. A judge with this attribute counts as a `ComputingJudge`."""
         ...
 
 
 class LimitReachedError(Exception):
-    """A request was not sent, because a limit was reached. The message names the limit."""
+    """A request was not sent because a limit was reached. The message names the limit."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -138,13 +138,13 @@ def meter_of(on_call: OnCall) -> Meter | None:
 
 @cache
 def _is_meter(kind: type) -> bool:
-    """Return whether a class is one of meters. Checking a protocol is slow, and this is asked for every request."""
+    """Return whether a class implements `Meter`. Cached: the check is slow, and every request needs it."""
     return issubclass(kind, Meter)
 
 
 @dataclass(frozen=True, slots=True)
 class RequestMeter:
-    """Counts the attempts to send one request; without a limit if `on_call` is not a `Meter`."""
+    """Reports every attempt to send one request to `on_call` if that is a `Meter`; otherwise does nothing."""
 
     task: Task
     on_call: OnCall

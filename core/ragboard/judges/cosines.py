@@ -22,7 +22,7 @@ def texts_of(tasks: Sequence[Task]) -> list[str]:
 
 
 def similarities(task: Task, vectors: Mapping[str, Vector | Failure]) -> Similarities | Failure:
-    """Return the cosine of the task's text with each of its `others`, in order; a Failure if one has no embedding."""
+    """Return the cosine of the task's text with each of its `others`, in order; a Failure without an embedding."""
     if not isinstance(task, Similarity):
         return Failure(detail=f"an embedder does not answer {type(task).__name__}")
     if not task.others:
@@ -41,7 +41,7 @@ def similarities(task: Task, vectors: Mapping[str, Vector | Failure]) -> Similar
 
 
 def _cosine(first: Vector, second: Vector) -> float:
-    """Return the cosine of two vectors, in [-1, 1]; NaN if one of them is 0 or not finite."""
+    """Return the cosine of two vectors, in [-1, 1]; NaN if a vector is zero or not finite."""
     lengths = math.hypot(*first) * math.hypot(*second)
     if not lengths or not math.isfinite(lengths):
         return math.nan

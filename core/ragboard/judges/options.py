@@ -20,7 +20,7 @@ class JudgeOptions:
     """Names of judges by role, and settings of models. API keys are not included; they are in the environment."""
 
     judge: str = "embedded"
-    """The judge of every role for which no other judge is named."""
+    """The judge of all roles, except those with a judge below."""
     extract: str | None = None
     """Splits texts into statements."""
     verify: str | None = None
@@ -32,31 +32,33 @@ class JudgeOptions:
     prompts: Path | None = None
     """A folder with files that replace the package's prompts."""
     examples: Path | None = None
-    """A tab-separated file of ARES; its labelled rows are few-shot examples for `Classify`."""
+    """A tab-separated file in ARES's format; its labelled rows are few-shot examples for `Classify`."""
     base_url: str | None = None
     """URL of the model server; None: `OPENAI_BASE_URL`, or OpenAI if that is not set."""
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     """HTTP headers of every request; those with a secret (`Authorization`, `x-api-key`) are never stored."""
     redact: tuple[str, ...] = ()
-    """Regular expressions; what they match is hidden before a text is sent to a model on another machine."""
+    """Regular expressions. Whatever they match is masked before a text is sent to a model server."""
     concurrency: int = 32
     """Maximum number of concurrent requests, over all models."""
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
     deadline: float = 120.0
-    """Seconds per request; a request that takes longer is cancelled and sent again."""
+    """Seconds per request (`--timeout`). A request that takes longer is cancelled and sent again."""
     batch: bool = False
     """Send the requests of an evaluation in batches: at a lower price, with replies within a day."""
     batch_interval: float = 60.0
-    """Maximum seconds between two checks whether a batch is done."""
+    """Maximum seconds between two checks of a batch's state."""
     device: str | None = None
-    """What local models run on: `cuda`, `cuda:1`, `mps` or `cpu`; None: a GPU if there is one."""
+    """The device of local models: `cuda`, `cuda:1`, `mps` or `cpu`; None: a GPU if there is one."""
     threads: int | None = None
     """CPU threads of local models; None: the default of torch or onnxruntime."""
     backend: str = "torch"
     """Runtime of local models that verify statements: `torch`, or `onnx` for their ONNX export."""
 
 
+_OPTION_NAMES = {"deadline": "--timeout"}
+"""Command-line options whose name is not that of the field."""
 _FILES = ("prompts", "examples")
 _JSON_TYPES: Mapping[str, Any] = (
     dict.fromkeys(("judge", "extract", "verify", "embed", "base_url", "device", "backend", *_FILES), str | None)
@@ -70,7 +72,7 @@ _JSON_TYPES: Mapping[str, Any] = (
 
 
 def options_to_json(options: JudgeOptions) -> dict[str, Any]:
-    """Return the options as data for JSON, without secrets in the URL and the headers."""
+    """Return the options as JSON data, without the secrets in the URL and the headers."""
     files = {name: str(path) if (path := getattr(options, name)) else None for name in _FILES}
     base_url = options.base_url and _without_secrets(options.base_url)
     headers = {name: value for name, value in options.headers.items() if not is_credential(name)}
@@ -80,7 +82,7 @@ def options_to_json(options: JudgeOptions) -> dict[str, Any]:
 
 
 def options_from_json(data: Mapping[str, Any]) -> JudgeOptions:
-    """Read options from JSON data. Raises TypeError if `options_to_json` cannot have written it."""
+    """Read options from the data of `options_to_json`. Raises TypeError for an unknown option or a wrong type."""
     for name, value in data.items():
         if not isinstance(value, _JSON_TYPES.get(name, object)) or (name == "judge" and value is None):
             raise TypeError(f"{name} is {value!r}")
@@ -90,10 +92,10 @@ def options_from_json(data: Mapping[str, Any]) -> JudgeOptions:
 
 
 def command_options(options: JudgeOptions) -> Iterator[tuple[str, ...]]:
-    """Yield the command-line options that name these judges, each with its value if it takes one.
+    """Yield the command-line options that select these judges, each with its value if it takes one.
 
-    Options with their default value are left out, except the judge. Secrets are left out too, because other users of
-    the machine could read them in the command line: headers with a key, and `base_url`, whose query can contain a key.
+    Options with their default value are left out, except the judge. Other users of the machine can read a command
+    line, so it leaves out headers with a key, and `base_url`, whose query can contain a key.
     """
     default = JudgeOptions()
     yield "--judge", options.judge
@@ -107,7 +109,7 @@ def command_options(options: JudgeOptions) -> Iterator[tuple[str, ...]]:
     for name in (option.name for option in fields(JudgeOptions)):
         value = getattr(options, name)
         if name not in ("judge", "parameters", "headers", "redact", "base_url") and value != getattr(default, name):
-            option = (f"--{name.replace('_', '-')}", str(value))
+            option = (_OPTION_NAMES.get(name, f"--{name.replace('_', '-')}"), str(value))
             yield option[:1] if value is True else option
 
 

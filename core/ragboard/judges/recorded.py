@@ -1,9 +1,9 @@
 """A judge that returns recorded human verdicts, looked up by the texts that they are about.
 
-A recording is a folder of label files (docs/reference/label-files.md) with more fields in each row: verdicts on the
-statements of answer and reference with quotes, helpful sentences, ratings and preferences. Tasks are looked up by
-question, statement and passages, so a recording stays valid if prompts or task keys change, and serves every run with
-the same texts.
+A recording is a folder of label files (docs/reference/label-files.md) with additional fields in each row: verdicts with
+quotes on the statements of the answer and the reference, helpful sentences, ratings and preferences. Verdicts are
+looked up by question, statement and passages. They stay valid if prompts or task keys change, and apply to every run
+with these texts.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class _Quote(BaseModel):
 
 
 class _LocatedStatement(BaseModel):
-    """A statement and its span in the text it is from."""
+    """A statement, and its span in the answer or reference that it comes from."""
 
     start: int
     end: int
@@ -79,7 +79,7 @@ class _Statement(_LocatedStatement):
     reference: Label
 
     def evidence(self, ranks: Mapping[int, int]) -> tuple[Evidence, ...]:
-        """Return the quotes as evidence; `ranks` maps ranks to new ones, and quotes of other passages are left out."""
+        """Return the quotes as evidence. `ranks` maps old ranks to new ones; quotes with other ranks are left out."""
         stance: Literal["for", "against"] = "against" if self.verdict == "contradicted" else "for"
         return tuple(
             Evidence(rank=ranks[quote.rank], start=quote.start, end=quote.end, stance=stance, how="quoted")
@@ -134,10 +134,10 @@ class RecordedJudge:
 
     @classmethod
     def from_folder(cls, folder: Path) -> Self:
-        """Read a recording. Raises RunFileError, with file and line, for a folder or row that is not one."""
+        """Read a recording. Raises RunFileError for a folder without a recording and for an invalid row."""
         paths = sorted(folder.glob("*.jsonl"))
         if not paths:
-            raise RunFileError(folder, "holds no recording; expected a folder with .jsonl files of verdicts")
+            raise RunFileError(folder, "contains no recording; expected a folder with .jsonl files of verdicts")
         digest = blake2b(digest_size=8)
         replies: dict[object, Any] = {}
         annotators: dict[str, None] = {}
@@ -154,7 +154,7 @@ class RecordedJudge:
         for row in rows:
             replies.update(_answer_replies(row))
             replies.setdefault(("helpful", row.question), set()).update(row.helpful)
-        for row in rows:  # a statement that occurs in an answer too keeps the verdict with quotes
+        for row in rows:  # if an answer has the same statement, its verdict stays, because it has quotes
             replies |= {key: reply for key, reply in _reference_replies(row) if key not in replies}
         return cls(f"{', '.join(annotators)}, recorded", digest.hexdigest(), replies=replies)
 
@@ -201,7 +201,7 @@ class RecordedJudge:
         return reply
 
     def _nugget_labels(self, task: AssignNuggets) -> NuggetLabels | None:
-        """Label nuggets by the recorded verdicts on the same statements of the reference; none is stated in part."""
+        """Label nuggets by the recorded verdicts on the same statements of the reference; never `partial_support`."""
         stated: dict[bool, NuggetLabel] = {True: "support", False: "not_support"}
         try:
             verdicts = [self.replies["joint", task.question, text, (task.answer,)] for text in task.nuggets]
@@ -226,7 +226,7 @@ class RecordedJudge:
 
 
 def _at_rank(verdict: Verdict, rank: int) -> Verdict:
-    """Return the verdict against a single passage, with the rank of that passage in its evidence."""
+    """Return a verdict on a single passage with this rank in its evidence."""
     return replace(verdict, evidence=tuple(replace(evidence, rank=rank) for evidence in verdict.evidence))
 
 

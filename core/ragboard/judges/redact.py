@@ -16,14 +16,14 @@ __all__ = ["NOTHING_REDACTED", "Redaction", "redaction_of"]
 
 BLOCK = "█"
 METRIC_FIELDS = frozenset({"quality", "definition"})
-"""Fields of tasks that hold the metric's own words, not texts of the sample; they are not redacted."""
+"""Fields of tasks whose text comes from the metric and not from the sample; they are not redacted."""
 
 AnyTask = TypeVar("AnyTask", bound=Task[Any])
 
 
 @dataclass(frozen=True)
 class Redaction:
-    """Regular expressions. Each character that they match is replaced by a block, so positions stay the same."""
+    """Regular expressions. Each character that they match is replaced by a block, so character offsets stay valid."""
 
     patterns: tuple[re.Pattern[str], ...] = ()
 

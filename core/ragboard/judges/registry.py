@@ -38,7 +38,7 @@ __all__ = [
 
 
 ONLY_VERIFY: frozenset[type[Task]] = frozenset({Verify})
-"""The task types of a judge that only verifies statements; the embedded judge then answers all others."""
+"""The task types of a judge that only verifies statements. With such a judge, the embedded judge answers the others."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,15 +46,15 @@ class BackendSettings:
     """Settings of the model behind a judge or embedder."""
 
     endpoint: Endpoint | None = None
-    """The server of the models; None: the one in the environment variables."""
+    """The server of the models; None: the server that the environment variables name."""
     parameters: Mapping[str, JsonValue] | None = None
     """Parameters for a chat model: `temperature`."""
     prompts: Path | None = None
     """A folder with files that replace the package's prompts."""
     examples: Path | None = None
-    """A tab-separated file of ARES with few-shot examples."""
+    """A tab-separated file in ARES's format with few-shot examples."""
     hardware: Hardware = ANY_HARDWARE
-    """What local models run on."""
+    """The device, threads and runtime of local models."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,13 +67,13 @@ class Backend:
     summary: str
     """A description for help texts."""
     default: str = ""
-    """The argument that the prefix alone stands for; empty if an argument is required."""
+    """The argument if a name has only the prefix; empty if an argument is required."""
     build: Callable[[str, BackendSettings], Judge]
     """Creates the judge from the argument and the settings."""
     identity: str
     """The first part of the judge's identity."""
     no_prompt: str = ""
-    """What pages show in place of a prompt; empty if the judge uses prompts."""
+    """The text that pages show instead of a prompt; empty if the judge uses prompts."""
     is_openai_server: bool = False
     """Whether it calls an OpenAI-compatible HTTP server, which can need an API key."""
 
@@ -102,10 +102,10 @@ def _chat(model: str, settings: BackendSettings) -> Judge:
 
 _EMBEDDED = Backend(
     prefix="embedded",
-    summary="rules over words, numbers and names; needs nothing",
+    summary="rules over words, numbers and names; no model or key needed",
     build=lambda _, __: EmbeddedJudge(),
     identity="embedded",
-    no_prompt="No prompt: the built-in judge answers by rules and word weights on this machine.",
+    no_prompt="No prompt: the embedded judge answers by rules and word weights on this machine.",
 )
 _NO_PROMPT_FOR_TEXTS = "No prompt: a model on this machine compared the texts."
 
@@ -158,7 +158,7 @@ JUDGES: tuple[Backend, ...] = (
         default=str(sample_folder() / "verdicts"),
         build=lambda folder, _: RecordedJudge.from_folder(Path(folder)),
         identity="recorded",
-        no_prompt="No prompt: this was judged beforehand, and recorded.",
+        no_prompt="No prompt: annotators gave this verdict earlier.",
     ),
 )
 """The backends of judges."""
@@ -221,7 +221,7 @@ def judge_named(
     examples: Path | None = None,
     hardware: Hardware = ANY_HARDWARE,
 ) -> Judge:
-    """Return the judge with this name. Chat models are called at `endpoint`; None: that of the environment variables.
+    """Return the judge with this name. Chat models are called at `endpoint`; None: as the environment variables say.
 
     Raises SettingError for an unknown name, and JudgeError if credentials or a model are missing.
     """
@@ -245,7 +245,7 @@ def asks_server(identity: str) -> bool:
 
 
 def why_no_prompt(identity: str) -> str:
-    """Return why answers of the judge with this identity have no prompt, in words; empty if they have one."""
+    """Return the text to show for the judge with this identity instead of a prompt; empty if it uses prompts."""
     kind = identity.partition("/")[0]
     if kind in ("llm", "own"):
         return ""
@@ -261,9 +261,9 @@ def asks_models(options: JudgeOptions) -> bool:
 
 
 def panel_named(options: JudgeOptions, environment: Mapping[str, str] | None = None) -> Panel:
-    """Return the judges that the options name. All models share one endpoint; equal names give one judge.
+    """Return the judges that the options name. All models share one endpoint; roles with the same name share a judge.
 
-    If the judge only verifies statements, the embedded judge answers everything for which no other judge is named.
+    If `options.judge` only verifies statements, the embedded judge answers all other tasks whose role has no judge.
     The API key is read from `environment`; None: the environment of this process.
     Raises SettingError for an invalid name, parameter or prompt, JudgeError without credentials.
     """

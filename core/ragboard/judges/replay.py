@@ -22,12 +22,12 @@ __all__ = ["RecordingJudge", "ReplayJudge"]
 
 @dataclass(frozen=True)
 class ReplayJudge:
-    """Answers each task as in a recording; a task that is not recorded fails."""
+    """Answers each task with its recorded reply; a task that is not in the recording fails."""
 
     recorded: Mapping[str, Reply | Failure]
     """Replies by the key of their task, `task_key(task, "")`."""
     version: str
-    """A digest of the recording; another recording is another judge."""
+    """A digest of the recording, which is part of the judge's identity."""
     name: str = "replay"
     heuristic: bool = False
     answers: frozenset[type[Task]] = field(default_factory=lambda: frozenset(TASKS))
@@ -68,7 +68,7 @@ class RecordingJudge:
     path: Path
 
     def __new__(cls, inner: Judge, path: Path) -> Self:  # noqa: ARG004 - __init__ takes both
-        """Make the recorder of a model judge a model judge too."""
+        """Create a `ModelJudge` if the inner judge is one."""
         kind: type[Any] = _RecordingModelJudge if isinstance(inner, ModelJudge) else cls
         recorder: Self = super().__new__(kind)
         return recorder
@@ -103,7 +103,7 @@ class RecordingJudge:
 
 
 class _RecordingModelJudge(RecordingJudge):
-    """The recorder of a model judge."""
+    """A recording judge around a `ModelJudge`."""
 
     @property
     def _model_judge(self) -> ModelJudge:

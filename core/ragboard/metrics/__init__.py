@@ -134,16 +134,16 @@ WITH_SETTINGS = re.compile(r"(?P<name>[^()]+)\((?P<settings>[^()]*)\)")
 
 
 def split_names(text: str) -> tuple[str, ...]:
-    """Split a list of metric names at its commas, but not at the commas between settings in brackets."""
+    """Split a list of metric names at commas, except commas between settings in brackets."""
     return tuple(name.strip() for name in re.split(r",(?![^(]*\))", text))
 
 
 def metrics_named(names: Iterable[str], known: Mapping[str, Metric] = METRICS) -> tuple[Metric, ...]:
-    """Return the metrics of `known` with these names, in order, without repetition.
+    """Return the metrics of `known` with these names, in order, each once.
 
-    A name without a source (`faithfulness`) is enough if it is unambiguous; a default metric wins. A source alone
-    (`ragas`) means all of its metrics. Settings follow in brackets (`retrieval.recall(k=5)`). Raises SettingError, with
-    the candidates, for an unknown or ambiguous name.
+    The source can be left out (`faithfulness`) if only one metric has this name; a default metric has priority. A
+    source alone (`ragas`) means all of its metrics. Settings follow in brackets (`retrieval.recall(k=5)`). Raises
+    SettingError for an unknown or ambiguous name; the message lists the candidates.
     """
     metrics: dict[str, Metric] = {}
     for name in names:
@@ -152,7 +152,7 @@ def metrics_named(names: Iterable[str], known: Mapping[str, Metric] = METRICS) -
 
 
 def metric_of(spec: str, known: Mapping[str, Metric] = METRICS) -> Metric | None:
-    """Return the metric with this full name, as `Metric.spec` writes it, or None if there is none."""
+    """Return the metric whose `spec` is exactly this full name, or None if no metric has it."""
     if spec in known:
         return known[spec]
     try:

@@ -24,16 +24,16 @@ from ragboard.tasks import AresQuality, Classification, Classify, Task
 
 __all__ = ["AnswerFaithfulness", "AnswerRelevance", "AresMetric", "ContextRelevance", "QualityVerdict"]
 
-NOT_ASKED = "Not asked: the judge finds the passages irrelevant to the question."
+NOT_ASKED = "Not judged, because the judge finds the passages irrelevant to the question."
 
 
 @dataclass(frozen=True)
 class QualityVerdict(Need[Classification]):
-    """Whether a quality of ARES holds. Not resolved without the texts that the quality is about."""
+    """Whether an ARES quality holds. Unscored if a text that the quality is about is missing."""
 
     quality: AresQuality
     after_contexts: bool = False
-    """First ask whether the passages are relevant; if they are not, the quality does not hold, without asking."""
+    """Whether to ask first if the passages are relevant. If they are not, the quality does not hold."""
 
     def tasks(self) -> tuple[type[Task], ...]:
         return (Classify,)
@@ -68,7 +68,7 @@ async def _classify(
 
 @dataclass(frozen=True)
 class AresMetric(Metric):
-    """Base class of the three metrics: one yes or no per sample, so the mean over a run is the rate of yes."""
+    """Base class of the three metrics. The score is yes (1) or no (0), so the mean over a run is the share of yes."""
 
     source: ClassVar[str] = "ares"
     formula: ClassVar[str] = "1 if the judge says yes, 0 if it says no"
@@ -116,8 +116,8 @@ class _AnswerMetric(AresMetric):
 class AnswerFaithfulness(_AnswerMetric):
     """Whether the passages together support everything the answer says: 1 or 0.
 
-    With `compat`, the score is 0 without a further call if the judge finds the passages irrelevant to the question, as
-    in ARES's own code.
+    With `compat`, the judge is first asked whether the passages are relevant to the question. If they are not, the
+    score is 0. ARES's code does this too.
     """
 
     name: ClassVar[str] = "answer_faithfulness"
@@ -131,8 +131,8 @@ class AnswerFaithfulness(_AnswerMetric):
 class AnswerRelevance(_AnswerMetric):
     """Whether the answer answers the question: 1 or 0.
 
-    With `compat`, the score is 0 without a further call if the judge finds the passages irrelevant to the question, as
-    in ARES's own code; this needs passages.
+    With `compat`, the judge is first asked whether the passages are relevant to the question. If they are not, the
+    score is 0. ARES's code does this too. `compat` needs passages.
     """
 
     name: ClassVar[str] = "answer_relevance"

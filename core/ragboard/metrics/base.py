@@ -1,8 +1,8 @@
-"""Base classes of metrics and of needs. A need is what a metric is computed from: statements, verdicts, ratings.
+"""Base classes of metrics and needs. A need is an input of a metric: statements, verdicts, ratings.
 
-A metric lists its needs. The evaluation resolves each need once per sample by sending tasks to judges, and the metric
-computes its score from the results. If a need cannot be resolved, its result and the score are an `Unscored` with the
-reason.
+A metric lists its needs. The evaluation resolves each need once per sample, by sending tasks to judges. The metric
+computes its score from the results. If a need cannot be resolved, its result is an `Unscored` with the reason, and so
+is the score.
 """
 
 from __future__ import annotations
@@ -59,38 +59,38 @@ CATEGORIES: Mapping[Category, str] = {
     "quality": "Is it sound, clear and safe, as a chat model sees it?",
     "other": "Your own metrics",
 }
-"""The question that the metrics of each category answer, in the order in which pages show them."""
+"""The question that the metrics of each category answer, in the order of the pages."""
 
 ROUNDING = 1e-9
-"""How far rounding errors may put a score outside its range."""
+"""Maximum distance of a score from its range that counts as a rounding error."""
 
 AnswerTask: TypeAlias = Callable[[Task], Awaitable[Reply | Failure]]
 """Sends one task of a sample to the judge."""
 
 Row: TypeAlias = tuple[str, tuple[Any, ...]]
-"""The name of a table in the store, and a row of it without the columns that identify the sample."""
+"""The name of a table in the store, and a row for this table without the columns that identify the sample."""
 
 
 @dataclass
 class Ask:
-    """Sends the tasks of one sample to judges; each task once, even if several needs ask for it."""
+    """Sends the tasks of one sample to judges: each task once, even if several needs use it."""
 
     sample: Sample
     answer: AnswerTask
     known: Callable[[Task], bool] = lambda _: False
     """Returns whether the judge has answered a task before."""
     needs: Collection[Need[Any]] = ()
-    """All needs that are being resolved; two of them can share one task."""
+    """All needs that are being resolved. Needs check here whether another need can share a task with them."""
     draw: int = 0
     """Number of the draw of independent replies, from 0."""
     redraws: Callable[[Task], bool] = lambda _: True
-    """Returns whether later draws ask a task again; if not, they use the reply of the first draw."""
+    """Returns whether later draws send a task again; if not, they use the reply of the first draw."""
     _asked: dict[Task, asyncio.Future[Reply | Failure]] = field(
         default_factory=dict[Task, "asyncio.Future[Reply | Failure]"]
     )
 
     async def __call__(self, task: Task[R]) -> R | Unscored:
-        """Return the reply to the task, or the reason why there is none."""
+        """Return the reply to the task, or an Unscored with the reason if there is no reply."""
         task = self._for_this_draw(task)
         if task not in self._asked:
             self._asked[task] = asyncio.ensure_future(self.answer(task))
@@ -102,7 +102,7 @@ class Ask:
         return cast("R", reply)
 
     def knows(self, task: Task) -> bool:
-        """Return whether the task was answered before. Needs then send it in the same form again."""
+        """Return whether the judge has answered the task before. Needs then send it unchanged, to reuse the reply."""
         return self.known(self._for_this_draw(task))
 
     def _for_this_draw(self, task: Task[R]) -> Task[R]:
@@ -112,7 +112,7 @@ class Ask:
 
     @cached_property
     def file_verdicts(self) -> FileVerdicts | Unscored:
-        """The claims and verdicts in the run file, or the reason why they cannot be used."""
+        """The claims and verdicts in the run file, or an Unscored with the reason why they cannot be used."""
         try:
             return read_file_verdicts(self.sample)
         except UnusableError as error:
@@ -120,47 +120,47 @@ class Ask:
 
 
 class Need(ABC, Generic[T]):
-    """Something judged of a sample that metrics are computed from; `T` is the type of its result.
+    """An input of metrics that judges provide for a sample. `T` is the type of its result.
 
     Subclasses are frozen dataclasses.
     """
 
     @abstractmethod
     def tasks(self) -> tuple[type[Task], ...]:
-        """Return the types of task that the need can send."""
+        """Return the task types that the need can send."""
 
     @abstractmethod
     async def resolve(self, sample: Sample, ask: Ask) -> T | Unscored:
-        """Send the tasks, and return the result or the reason why there is none."""
+        """Send the tasks. Return the result, or an Unscored with the reason if there is no result."""
 
     def inner(self) -> tuple[Need[Any], ...]:
-        """Return the needs that this one may resolve itself; they can share tasks with other needs."""
+        """Return the needs that this need may resolve. Other needs can share tasks with them."""
         return ()
 
     def rows(self, result: T, /) -> Iterable[Row]:
-        """Return the rows to store for a result; none by default."""
+        """Return the rows to store for a result. By default, nothing is stored."""
         del result
         return ()
 
 
 @dataclass(frozen=True)
 class NeedResults:
-    """The result of each need, or the reason why it was not resolved."""
+    """The result of each need, or an Unscored with the reason why it was not resolved."""
 
     by_need: Mapping[Need[Any], object]
 
     def of(self, need: Need[T]) -> T:
-        """Return the result of a need. Call it only if `missing` returns None."""
+        """Return the result of a need. Call this only if `missing` returns None."""
         return cast("T", self.by_need[need])
 
     def missing(self, need: Need[Any]) -> Unscored | None:
-        """Return why the need was not resolved, or None if it was."""
+        """Return the reason why the need was not resolved; None if it was resolved."""
         result = self.by_need[need]
         return result if isinstance(result, Unscored) else None
 
 
 def tasks_for(needs: Iterable[Need[Any]]) -> frozenset[type[Task]]:
-    """Return the types of task that these needs can send."""
+    """Return the task types that these needs can send."""
     return frozenset(task for need in needs for task in need.tasks())
 
 
@@ -170,9 +170,9 @@ async def resolve(
     answer: AnswerTask,
     known: Callable[[Task], bool] = lambda _: False,
 ) -> NeedResults:
-    """Resolve every need for one sample; a need that cannot be resolved becomes an Unscored with the reason.
+    """Resolve every need for one sample. The result of a need that cannot be resolved is an Unscored with the reason.
 
-    `known` returns whether a task was answered before; such a task is sent in the same form again.
+    `known` returns whether a task was answered before. Such a task is sent unchanged, to reuse the reply.
     """
     (results,) = await resolve_draws(sample, [needs], answer, known)
     return results
@@ -185,10 +185,10 @@ async def resolve_draws(
     known: Callable[[Task], bool] = lambda _: False,
     redraws: Callable[[Task], bool] = lambda _: True,
 ) -> tuple[NeedResults, ...]:
-    """Resolve the needs of several independent draws for one sample, all at once; return the results by draw.
+    """Resolve the needs of several independent draws for one sample, concurrently. Return the results of each draw.
 
-    `draws` has the needs of each draw. The first draw is what `resolve` returns. Later draws ask a task again if
-    `redraws` returns True for it; else they use the reply of the first draw.
+    `draws` has the needs of each draw. The results of the first draw are those of `resolve`. Later draws send a task
+    again if `redraws` returns True for it; otherwise they use the reply of the first draw.
     """
     asked: dict[Task, asyncio.Future[Reply | Failure]] = {}
 
@@ -203,7 +203,7 @@ async def resolve_draws(
 
 
 def judgement_row(about: str, number: int, reply: str, value: float | None = None, reason: str = "") -> Row:
-    """Return the row of one judgement: what was judged, its number, the reply in words and as a number, the reason."""
+    """Return the row of one judgement: what is judged, its number, the reply as text and as a number, the reason."""
     return "judgements", (about, number, reply, value, reason)
 
 
@@ -222,14 +222,14 @@ def no_column(column: str) -> Unscored:
 
 
 def no_answer(sample: Sample) -> Unscored | None:
-    """Return why there is no answer to judge, or None if there is one."""
+    """Return an Unscored if the sample has no answer or an empty one, else None."""
     if sample.answer is None:
         return no_column("answer")
     return None if sample.answer.strip() else Unscored(reason="undefined", detail="the answer is empty")
 
 
 def no_passages(sample: Sample) -> Unscored | None:
-    """Return why there are no passages to judge, or None if there are some."""
+    """Return an Unscored if the sample has no passages, else None."""
     if sample.contexts is None:
         return no_column("contexts")
     return None if sample.contexts else Unscored(reason="undefined", detail="no passage was retrieved")
@@ -237,39 +237,39 @@ def no_passages(sample: Sample) -> Unscored | None:
 
 @dataclass(frozen=True)
 class Metric(ABC):
-    """A metric. Its fields are its settings; its docstring is its description for users.
+    """A metric. The fields are its settings; the docstring is its description for users.
 
-    Its full name is `source.name(settings)`, with the settings that differ from their defaults. It includes the source
-    because the same name means different things in different tools.
+    The full name is `source.name(settings)`, with the settings that differ from their defaults. It includes the source
+    because different tools use the same name for different metrics.
     """
 
     source: ClassVar[str]
-    """The first part of its full name, for the tool or paper that defines it: `ragas`."""
+    """The first part of the full name: the tool or paper that defines the metric, such as `ragas`."""
     name: ClassVar[str]
-    """Its name within the source: `answer_relevance`."""
+    """The name within the source: `answer_relevance`."""
     title: ClassVar[str]
-    """Its name on pages: `Faithfulness`."""
+    """The name on pages: `Faithfulness`."""
     formula: ClassVar[str]
-    """How it is computed, in one line."""
+    """The formula, in one line."""
     paper: ClassVar[str]
-    """Citation of the definition: paper and section, or a tool and its version."""
+    """The citation of the definition: paper and section, or a tool and its version."""
     requires: ClassVar[tuple[Column, ...]]
-    """Columns a sample must have, besides the question."""
+    """The columns that a sample must have in addition to the question."""
     range: ClassVar[tuple[float, float]]
     """Minimum and maximum score."""
     direction: ClassVar[Direction]
-    """Which values are better: higher, lower, or neutral if that depends on the use."""
+    """Whether higher or lower values are better; neutral if that depends on the use."""
     calls: ClassVar[str]
-    """The calls to judges per sample, in words."""
+    """A description of the calls to judges per sample."""
     more_passages: ClassVar[MorePassages] = ""
-    """How the score usually changes if passages are appended to the list; empty if it does not depend on their number.
-    For a metric with a setting `k`: without `k`."""
+    """How the score usually changes if more passages are retrieved; empty if it does not depend on their number. If the
+    metric has a setting `k`, this is for `k=None`."""
     category: ClassVar[Category] = "other"
-    """Its group on pages, a key of `CATEGORIES`."""
+    """The group on pages, a key of `CATEGORIES`."""
     source_label: ClassVar[str] = ""
     """A short form of `paper` for lists: `RAGAS paper`. If empty, lists show `paper`."""
     needs_gold: ClassVar[bool] = False
-    """Whether it compares the retrieved passages with gold passages, which the run file gives as texts or ids."""
+    """Whether the metric compares the retrieved passages with gold passages, which the run file has as texts or ids."""
 
     @property
     def spec(self) -> str:
@@ -295,7 +295,7 @@ class Metric(ABC):
 
     @property
     def summary(self) -> str:
-        """A sentence that describes it with these settings. If empty, lists show the docstring's first paragraph."""
+        """A description of the metric with these settings. If empty, lists show the docstring's first paragraph."""
         return ""
 
     def _changed(self) -> list[str]:
@@ -307,15 +307,15 @@ class Metric(ABC):
 
     @abstractmethod
     def needs(self) -> tuple[Need[Any], ...]:
-        """Return what the score is computed from; an empty tuple if no judge is needed."""
+        """Return the needs that the score is computed from; empty if no judge is needed."""
 
     @abstractmethod
     def score(self, sample: Sample, results: NeedResults) -> Outcome:
-        """Compute the score. Called only if all required columns are present and all needs are resolved."""
+        """Compute the score. It is called only if all required columns are present and all needs are resolved."""
 
 
 def compute_outcome(metric: Metric, sample: Sample, results: NeedResults) -> Outcome:
-    """Return the metric's score of a sample, or the reason why there is none.
+    """Return the metric's score for a sample, or an Unscored with the reason if there is no score.
 
     Raises SettingError if the metric returns a number outside its range.
     """
@@ -337,5 +337,7 @@ def compute_outcome(metric: Metric, sample: Sample, results: NeedResults) -> Out
 def _in_range(metric: Metric, sample: Sample, score: Outcome) -> Outcome:
     low, high = metric.bounds
     if isinstance(score, Score) and not low - ROUNDING <= score.value <= high + ROUNDING:
-        raise SettingError(f"{metric.spec} gives {score.value} for sample {sample.id!r}; its range is {low} to {high}")
+        raise SettingError(
+            f"{metric.spec} returned {score.value} for sample {sample.id!r}; its range is {low} to {high}"
+        )
     return score

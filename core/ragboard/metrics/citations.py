@@ -1,7 +1,8 @@
-"""Citation metrics: whether the passages that a sentence cites support it, as in ALCE, as in TREC RAG, and as counts.
+"""Citation metrics: whether the passages that a sentence cites support it. From ALCE, TREC RAG and ragboard.
 
-By default they are computed from the verdicts on the answer's statements against each passage, which other metrics use
-too. A sentence without statements needs no citation and is left out. `compat=True` asks and counts as the source does.
+By default, they use the verdicts on the answer's statements against each passage, which other metrics use too. A
+sentence without statements needs no citation and is left out. With `compat=True`, the questions to the judge and the
+counts are as in ALCE or TREC RAG.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ WEIGHTS: dict[Support, float] = {"full": 1.0, "partial": 0.5, "none": 0.0}
 HARD_WEIGHTS: dict[Support, float] = {"full": 1.0, "partial": 0.0, "none": 0.0}
 
 SHARED_WORDS = 0.5
-"""A statement without a span belongs to a sentence only if that has at least this share of its words."""
+"""Minimum share of a statement's words that its sentence must have, if the statement has no span."""
 
 NO_CITATION = Unscored(reason="undefined", detail="the answer cites nothing")
 NO_SENTENCE = Unscored(reason="undefined", detail="the answer has no sentence")
@@ -72,33 +73,34 @@ class SupportedCitation:
 
     citation: Citation
     rank: int | None
-    """Rank of the cited passage; None if it was not retrieved. Of a cited document: the passage that supports most."""
+    """Rank of the cited passage; None if it was not retrieved. For a document with several passages, the rank of the
+    passage that supports most statements."""
     support: Support
     needed: bool
-    """False if the other citations support the sentence fully and this one alone does not."""
+    """Whether the citation is needed: False if it alone does not support the sentence, but the other citations do."""
 
     @property
     def target(self) -> object:
-        """The cited passages, or the name if it cites none; equal for two citations of the same passage."""
+        """The ranks of the cited passages; without any, the cited name. Citations of the same passage are equal."""
         return self.citation.ranks or self.citation.name
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SentenceSupport:
-    """A sentence with statements, and how far the passages that it cites support it."""
+    """A sentence that has statements, and how far the cited passages support it."""
 
     number: int
-    """Its number among the sentences of the answer, from 0."""
+    """The index of the sentence in the answer."""
     sentence: CitedSentence
     statements: tuple[int, ...]
-    """Positions of its statements in the table of verdicts, from 0."""
+    """The indices of its statements in the table of verdicts."""
     supported: tuple[bool, ...]
-    """Whether the cited passages, together, support each of these statements."""
+    """Whether the cited passages together support each of these statements."""
     citations: tuple[SupportedCitation, ...]
 
     @property
     def distinct(self) -> tuple[SupportedCitation, ...]:
-        """The citations, without repetitions of the same target."""
+        """The citations, without repeated citations of the same target."""
         by_target: dict[object, SupportedCitation] = {}
         for citation in self.citations:
             by_target.setdefault(citation.target, citation)
@@ -106,7 +108,7 @@ class SentenceSupport:
 
     @property
     def together(self) -> Support:
-        """How far the cited passages together support the sentence; none without a citation."""
+        """How far the cited passages together support the sentence: `full`, `partial` or `none`."""
         return "full" if all(self.supported) else "partial" if any(self.supported) else "none"
 
 
@@ -116,10 +118,11 @@ class CitationSupport:
 
     sentences: tuple[SentenceSupport, ...]
     left_out: tuple[tuple[int, CitedSentence], ...] = ()
-    """The sentences without statements, with their numbers; their citations are not judged."""
+    """(index, sentence) of the sentences without statements; their citations are not judged."""
     unplaced: int
-    """Number of statements that are in no sentence; they are not counted."""
+    """Number of statements that belong to no sentence; they are not counted."""
     refuses: bool | None
+    """Whether the answer refuses; None if the run file has the claims, which do not say so."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +135,7 @@ class CitedSentences(Need[CitationSupport]):
         return (ExtractStatements, Verify)
 
     async def resolve(self, sample: Sample, ask: Ask) -> CitationSupport | Unscored:
-        """Use the verdicts against each passage; ask once more where a statement may need several cited passages."""
+        """Use the verdicts against each passage. Ask again if a statement may need several cited passages together."""
         sentences = _cited_sentences(sample, self.by)
         if isinstance(sentences, Unscored):
             return sentences
@@ -184,7 +187,7 @@ def _citation_row(
 
 
 def _cited_sentences(sample: Sample, by: By) -> tuple[CitedSentence, ...] | Unscored:
-    """Return the sentences of the answer with their citations, or the reason why these cannot be read."""
+    """Return the sentences of the answer with their citations, or an Unscored if the citations are unclear."""
     if sample.answer is None or sample.contexts is None:
         return no_column("contexts" if sample.answer is not None else "answer")
     try:
@@ -194,9 +197,10 @@ def _cited_sentences(sample: Sample, by: By) -> tuple[CitedSentence, ...] | Unsc
 
 
 def assign_sentences(statements: Sequence[Statement], sentences: Sequence[CitedSentence]) -> list[int | None]:
-    """Return for each statement the index of the sentence that contains it, or None if none does.
+    """Return, for each statement, the index of the sentence that it belongs to; None if there is no such sentence.
 
-    The sentence has most of the statement's span; for a statement without a span, most of its words, and at least half.
+    It belongs to the sentence that overlaps most with its span. A statement without a span belongs to the sentence that
+    has most of its words, but at least half of them.
     """
     sentence_words: list[frozenset[str]] = []
     if any(statement.span is None for statement in statements):
@@ -223,14 +227,14 @@ def _words(text: str) -> frozenset[str]:
 async def _sentence_support(
     number: int, sentence: CitedSentence, statements: Sequence[int], table: VerdictTable, sample: Sample, ask: Ask
 ) -> SentenceSupport | Unscored:
-    """Return the support of one sentence; the cited passages are judged together only if no single one is enough."""
+    """Return the support of one sentence. The cited passages are judged together only if none of them is enough."""
     by_rank = {
         target.rank: frozenset(number for number in statements if table.rows[number][column].label == "supported")
         for column, target in enumerate(table.targets)
     }
 
     def supported_by(ranks: Iterable[int]) -> frozenset[int]:
-        """Return the statements that at least one of these passages supports alone."""
+        """Return the statements that at least one of these passages alone supports."""
         return frozenset[int]().union(*(by_rank[rank] for rank in ranks))
 
     cited_ranks = sorted({rank for citation in sentence.citations for rank in citation.ranks})
@@ -270,7 +274,8 @@ async def _supported_together(
 ) -> dict[int, frozenset[int]] | Unscored:
     """Ask which statements these passages support together.
 
-    Returns the supported statements, each with the ranks of the passages quoted for it; all ranks if none is quoted.
+    Return the supported statements, each with the ranks of the passages that the judge quotes for it. If it quotes
+    none, with all ranks.
     """
     texts = {passage.rank: passage.text for passage in sample.contexts or ()}
     task = Verify(
@@ -294,25 +299,26 @@ async def _supported_together(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EntailedSentence:
-    """What ALCE counts of a sentence."""
+    """The counts of ALCE for a sentence."""
 
     recalled: bool
-    """Whether the cited passages together entail it."""
+    """Whether the cited passages together entail the sentence."""
     citations: int
     """Number of citations that count."""
     precise: int
-    """How many of them ALCE counts as precise: the citation alone entails the sentence, or the others alone do not."""
+    """Number of precise citations: the citation alone entails the sentence, or the others without it do not."""
 
 
 ALCE_MARK = re.compile(r" ?\[(\d+)")
-"""The only marks that ALCE reads: the first number in square brackets."""
+"""Matches the only citation marks that ALCE reads: the first number in square brackets."""
 
 
 @dataclass(frozen=True)
 class EntailedSentences(Need[tuple[EntailedSentence, ...]]):
-    """Whether the cited passages entail each sentence of the answer's first line, asked and counted as ALCE does."""
+    """Whether the cited passages entail each sentence of the answer's first line. Asked and counted as in ALCE."""
 
     at_most: int = 3
+    """Maximum number of citations per sentence that count."""
 
     def tasks(self) -> tuple[type[Task], ...]:
         return (Verify,)
@@ -332,7 +338,10 @@ class EntailedSentences(Need[tuple[EntailedSentence, ...]]):
         return tuple(sentences)
 
     async def _sentence(self, sentence: str, sample: Sample, ask: Ask) -> EntailedSentence | Unscored:
-        """Ask whether the cited passages together entail the sentence; if so, whether each alone, or the others, do."""
+        """Ask whether the cited passages together entail the sentence. If so, ask whether each passage alone does.
+
+        If a passage alone does not, ask whether the other passages do.
+        """
         texts = tuple(passage.text for passage in sample.contexts or ())
         indices = [int(number) - 1 for number in ALCE_MARK.findall(sentence)]
         if not indices or not texts or max(indices) >= len(texts):
@@ -363,12 +372,12 @@ class EntailedSentences(Need[tuple[EntailedSentence, ...]]):
 
 
 ASKED_ALONE = "support by {}, asked alone"
-"""What a stored judgement with the grade of one citation is about; its number is that of the sentence, from 1."""
+"""The `about` of a stored judgement with the grade of one citation. Its number is the sentence's number, from 1."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GradedSentence:
-    """The citations of a sentence that count, each with its grade; None: the judge gave no usable reply."""
+    """The citations of a sentence that count, each with its grade; None if the judge gave no usable reply."""
 
     names: tuple[str, ...]
     grades: tuple[Support | None, ...]
@@ -376,7 +385,7 @@ class GradedSentence:
 
 @dataclass(frozen=True)
 class SupportGrades(Need[tuple[GradedSentence, ...]]):
-    """How far each cited passage supports its sentence, graded one at a time as in TREC RAG."""
+    """How far each cited passage supports its sentence. Each citation is graded in a separate call, as in TREC RAG."""
 
     citations: Literal["first", "all"] = "first"
     by: By = "auto"
@@ -417,7 +426,7 @@ class SupportGrades(Need[tuple[GradedSentence, ...]]):
 
 @dataclass(frozen=True)
 class CitationMetric(Metric):
-    """Base class of the metrics that are counted from the sentences of `CitedSentences`."""
+    """Base class of the metrics that are computed from the sentences of `CitedSentences`."""
 
     category: ClassVar[Category] = "citations"
     requires: ClassVar[tuple[Column, ...]] = ("answer", "contexts")
@@ -468,7 +477,7 @@ class AlceMetric(CitationMetric):
     at_most: int = 3
 
     def __post_init__(self) -> None:
-        """Raise ValueError for settings that do not apply."""
+        """Raise ValueError for an invalid setting, or one that does not apply."""
         if self.at_most < 1:
             raise ValueError(f"at_most, the number of citations, must be at least 1, got {self.at_most}")
         if self.at_most != type(self).at_most and not self.compat:
@@ -492,9 +501,9 @@ class AlceMetric(CitationMetric):
 
 @dataclass(frozen=True)
 class AlceRecall(AlceMetric):
-    """The share of the answer's sentences that the passages they cite support, taken together.
+    """The share of the answer's sentences that are supported by the passages they cite, taken together.
 
-    A sentence without a citation counts as not supported. Sentences without statements are left out.
+    A sentence without citations counts as not supported. Sentences without statements are left out.
     """
 
     name: ClassVar[str] = "citation_recall"
@@ -514,8 +523,8 @@ class AlceRecall(AlceMetric):
 class AlcePrecision(AlceMetric):
     """The share of the answer's citations that are needed to support their sentence.
 
-    A citation is wrong if the passages cited with it do not support the sentence, or if they do so without it.
-    Undefined for an answer that cites nothing.
+    A citation is wrong if the passages that the sentence cites do not support the sentence together. It is also wrong
+    if the other citations are enough and this citation alone is not. Undefined for an answer without citations.
     """
 
     name: ClassVar[str] = "citation_precision"
@@ -534,7 +543,7 @@ class AlcePrecision(AlceMetric):
         return share_score(right, "citations") if right else NO_CITATION
 
     def count_entailed(self, sentences: Sequence[EntailedSentence]) -> Outcome:
-        """Precise citations / all citations; 0 without a citation."""
+        """Precise citations / all citations; 0 if there are no citations."""
         total, precise = (
             sum(sentence.citations for sentence in sentences),
             sum(sentence.precise for sentence in sentences),
@@ -548,7 +557,7 @@ class AlcePrecision(AlceMetric):
 class AlceF1(AlceMetric):
     """The harmonic mean of ALCE's citation recall and precision; 0 if both are 0.
 
-    ALCE itself reports only the two, not their mean.
+    ALCE reports only recall and precision, not their mean.
     """
 
     name: ClassVar[str] = "citation_f1"
@@ -556,7 +565,7 @@ class AlceF1(AlceMetric):
     formula: ClassVar[str] = "2 PR / (P + R) of citation precision and citation recall"
 
     def count(self, sentences: Sequence[SentenceSupport]) -> Outcome:
-        """Return the harmonic mean of precision and recall; undefined without a citation."""
+        """Return the harmonic mean of precision and recall; undefined if there are no citations."""
         return f_score(AlcePrecision().count(sentences), AlceRecall().count(sentences))
 
     def count_entailed(self, sentences: Sequence[EntailedSentence]) -> Outcome:
@@ -570,7 +579,7 @@ def _is_recalled(sentence: SentenceSupport) -> bool:
 
 @dataclass(frozen=True)
 class SupportMetric(CitationMetric):
-    """Base class of TREC RAG's two measures of support."""
+    """Base class of TREC RAG's two support metrics."""
 
     source: ClassVar[str] = "trec"
     paper: ClassVar[str] = "Thakur et al. 2025, arXiv 2504.15205, section 3"
@@ -600,10 +609,10 @@ class SupportMetric(CitationMetric):
 
     @abstractmethod
     def mean(self, grades: Sequence[Sequence[Support | None]]) -> Outcome:
-        """Compute the mean weight of sentences, given the grades of the citations that count."""
+        """Compute the mean weight of the sentences from the grades of the citations that count."""
 
     def weight(self, grades: Sequence[Support | None]) -> float | None:
-        """Return the mean weight of the judged citations of a sentence; None if it has none."""
+        """Return the mean weight of the judged citations of a sentence; None if no citation was judged."""
         weights = HARD_WEIGHTS if self.hard else WEIGHTS
         judged = [weights[grade] for grade in grades if grade is not None]
         return sum(judged) / len(judged) if judged else None
@@ -613,9 +622,9 @@ class SupportMetric(CitationMetric):
 class SupportPrecision(SupportMetric):
     """How far the passages that the answer cites support the sentences that cite them, on average.
 
-    A sentence whose first cited passage supports it fully counts 1, partly 0.5, not at all 0; sentences without a
-    citation are left out. `citations=all` takes the mean of a sentence's citations, `hard=True` counts only full
-    support. Undefined for an answer that cites nothing.
+    A sentence counts 1 if its first cited passage fully supports it, 0.5 for partial support, 0 for none. Sentences
+    without citations are left out. `citations=all` uses the mean over a sentence's citations; `hard=True` counts only
+    full support. Undefined for an answer without citations.
     """
 
     name: ClassVar[str] = "support_precision"
@@ -634,7 +643,7 @@ class SupportPrecision(SupportMetric):
 class SupportRecall(SupportMetric):
     """How far the sentences of the answer are supported by the passages that they cite, on average.
 
-    As TREC RAG's support precision, but a sentence without a citation counts 0.
+    It is computed like `trec.support_precision`, but a sentence without citations counts 0.
     """
 
     name: ClassVar[str] = "support_recall"
@@ -642,7 +651,7 @@ class SupportRecall(SupportMetric):
     formula: ClassVar[str] = "sum of weights of sentences / all sentences with statements; full 1, partial 0.5, none 0"
 
     def mean(self, grades: Sequence[Sequence[Support | None]]) -> Outcome:
-        """Return the mean over sentences; one whose citations all lack a grade is left out."""
+        """Return the mean over sentences, without sentences that have citations but no grade."""
         weights = [self.weight(sentence_grades) if sentence_grades else 0.0 for sentence_grades in grades]
         judged = [weight for weight in weights if weight is not None]
         if not judged:
@@ -652,9 +661,10 @@ class SupportRecall(SupportMetric):
 
 @dataclass(frozen=True)
 class UncitedStatements(Metric):
-    """The share of the answer's statements that are in sentences without a citation.
+    """The share of the answer's statements that are in sentences without citations.
 
-    It says nothing about whether the cited passages support the others. Undefined for an answer without statements.
+    It does not check whether the cited passages support the other statements. Undefined for an answer without
+    statements.
     """
 
     source: ClassVar[str] = "ragboard"
@@ -688,9 +698,9 @@ class UncitedStatements(Metric):
 
 @dataclass(frozen=True)
 class UnsupportedCitations(CitationMetric):
-    """The share of the answer's citations whose passage supports nothing that the sentence says.
+    """The share of the answer's citations whose passage supports no statement of the sentence.
 
-    A citation that names no retrieved passage counts as one. Undefined for an answer that cites nothing.
+    A citation that names no retrieved passage counts as unsupported. Undefined for an answer without citations.
     """
 
     source: ClassVar[str] = "ragboard"

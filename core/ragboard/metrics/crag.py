@@ -1,4 +1,4 @@
-"""Truthfulness as in CRAG: a correct answer counts 1, a missing one 0, a wrong one -1."""
+"""Truthfulness as in CRAG: a correct answer counts 1, a missing answer 0, a wrong answer -1."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ Truth = Literal["correct", "missing", "wrong"]
 VALUES: dict[Truth, float] = {"correct": 1.0, "missing": 0.0, "wrong": -1.0}
 
 I_DO_NOT_KNOW = "i don't know"
-"""An answer that contains this, in upper or lower case, is missing in CRAG's own code."""
+"""In CRAG's code, an answer that contains this is missing. Case does not matter."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CheckedAnswer:
-    """Whether an answer is correct, missing or wrong, and why."""
+    """Whether an answer is correct, missing or wrong, with the reason."""
 
     truth: Truth
     reason: str
@@ -45,8 +45,8 @@ class CheckedAnswer:
 class AnswerCheck(Need[CheckedAnswer]):
     """Whether the answer is correct, missing or wrong, given the reference. Clear cases are decided without a judge.
 
-    With `compat`, CRAG's own rules decide without a judge: an answer that contains "i don't know" is missing; "invalid"
-    in both answer and reference is correct, in only one of them wrong.
+    With `compat`, these are the cases of CRAG's code: an answer that contains "i don't know" is missing. If both answer
+    and reference contain "invalid", the answer is correct; if only one of them does, it is wrong.
     """
 
     compat: bool = False
@@ -100,10 +100,11 @@ class AnswerCheck(Need[CheckedAnswer]):
 
 @dataclass(frozen=True)
 class Truthfulness(Metric):
-    """1 for a correct answer, 0 for none, -1 for a wrong one; the mean is the correct share minus the wrong share.
+    """1 for a correct answer, 0 for a missing answer, -1 for a wrong answer.
 
-    An answer that refuses and states nothing is missing. An answer that equals the reference is correct; for others a
-    judge says whether they agree with the reference. `compat`: an answer is missing if it contains "i don't know".
+    The mean over a run is the share of correct answers minus the share of wrong ones. An answer that refuses and states
+    nothing is missing. An answer that equals the reference is correct. For other answers, a judge decides whether they
+    agree with the reference. With `compat`, an answer is missing if it contains "i don't know".
     """
 
     source: ClassVar[str] = "crag"

@@ -1,6 +1,6 @@
-"""Aspect critiques: a judge decides `n` times whether a description fits the answer, and the majority counts.
+"""Aspect critiques: a judge answers a yes-or-no question about the answer `n` times, and the majority counts.
 
-1 means that the description fits, so the better direction depends on the description.
+1 means yes. Whether 1 is good depends on the question.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class DescriptionVerdicts(Need[tuple[CritiqueVerdict, ...]]):
-    """Whether a description fits the answer, asked `n` times."""
+    """The judge's answers to a yes-or-no question about the answer, asked `n` times."""
 
     definition: str
     n: int = 1
@@ -142,8 +142,8 @@ class Coherence(AspectCritique):
 class Correctness(AspectCritique):
     """Whether the answer has no factual error as far as the judge knows: 1 or 0.
 
-    The judge sees neither passages nor reference and decides from its own knowledge. If there is a reference,
-    `ragas.answer_correctness` compares the answer with it.
+    The judge decides from its knowledge; it sees neither passages nor reference. If samples have references,
+    `ragas.answer_correctness` compares the answer with them.
     """
 
     name: ClassVar[str] = "correctness"
@@ -175,10 +175,10 @@ class _Aspect(BaseModel):
 
 
 def aspects_from_file(path: Path) -> tuple[AspectCritique, ...]:
-    """Read the aspects in a TOML file; the table `[NAME]` becomes the metric `aspect.NAME`.
+    """Read the aspects in a TOML file. The table `[NAME]` becomes the metric `aspect.NAME`.
 
     A table has a `definition` (a yes-or-no question about the answer), a `direction` (`higher`, `lower` or `neutral`)
-    and optionally a `title` and `passages = true`. Raises SettingError with the file and the key.
+    and optionally a `title` and `passages = true`. Raises SettingError, with file and key, for an invalid file.
     """
     try:
         tables = tomllib.loads(path.read_text("utf-8-sig"))

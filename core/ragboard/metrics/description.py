@@ -1,4 +1,4 @@
-"""Descriptions of metrics, read from their classes, for the command line, the pages and the store."""
+"""Descriptions of metrics for the command line, the pages and the store, derived from their classes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def describe(metric: Metric) -> MetricDescription:
 
 
 def setting_kinds(metric: Metric) -> dict[str, Any]:
-    """Return the type of each setting, by its name."""
+    """Return the type of each setting by name."""
     hints = get_type_hints(type(metric))
     return {field.name: hints[field.name] for field in fields(metric)}
 
@@ -50,7 +50,7 @@ def choices(kind: Any) -> tuple[object, ...]:
 
 
 def allowed(kind: Any) -> str:
-    """Return the allowed values of a setting of this type, in words: `True or False`, `a whole number`."""
+    """Return a description of the values that a setting of this type can have: `True or False`, `a whole number`."""
     return " or ".join(map(str, choices(kind))) or ("a number" if kind is float else "a whole number")
 
 
@@ -67,6 +67,6 @@ def _settings(metric: Metric) -> tuple[MetricSetting, ...]:
 
 
 def _docstring(kind: type[Metric]) -> str:
-    """Return the docstring; empty if it is only the signature that `dataclass` writes."""
+    """Return the docstring; empty if it is only the signature that `dataclass` generates."""
     text = inspect.getdoc(kind) or ""
     return "" if text.startswith(f"{kind.__name__}(") else text

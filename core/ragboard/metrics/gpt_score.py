@@ -1,4 +1,4 @@
-"""GPT Score, the first baseline of the RAGAS paper: a judge rates a quality from 0 to 10 in one step."""
+"""GPT Score, a baseline in the RAGAS paper: a judge rates a quality from 0 to 10 in one step."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class AnswerRelevance(GptScore):
 
 @dataclass(frozen=True)
 class ContextRelevance(GptScore):
-    """How far the passages contain what the question needs and nothing else, from 0 to 10, rated in one step."""
+    """How far the passages contain only what the question needs, from 0 to 10, rated by the judge in one step."""
 
     name: ClassVar[str] = "context_relevance"
     title: ClassVar[str] = "GPT Score (context relevance)"

@@ -1,4 +1,4 @@
-"""Scores as in MTRAG: a refusal is right if the question cannot be answered, and wrong if it can."""
+"""Metrics of MTRAG: refusing is right if the question cannot be answered, and wrong if it can."""
 
 from __future__ import annotations
 
@@ -48,19 +48,20 @@ ASKS_BACK = "Is the main purpose of the answer to ask the user for details that 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Behaviour:
-    """What an answer should do, and what it does."""
+    """Whether the question can be answered, and whether the answer refuses or asks back."""
 
     answerability: Answerability | None
-    """None if the run file does not say."""
+    """None if neither labels nor the run file have it."""
     refuses: float | None
-    """1 if it refuses and states nothing, 0.5 if it refuses in part, else 0; None if the question is underspecified."""
+    """1 if the answer refuses and states nothing, 0.5 if it refuses in part, else 0. None for an underspecified
+    question, where it is not needed."""
     asks_back: bool | None = None
-    """Whether it asks the user what is meant; None unless the question is underspecified."""
+    """Whether the answer asks the user what is meant. None for other than underspecified questions."""
     reason: str = ""
 
     @property
     def decided_score(self) -> tuple[float, str] | None:
-        """The score and a reason if the behaviour alone decides; None if the content of the answer counts."""
+        """(score, reason) if the behaviour alone decides the score; None if the content of the answer counts."""
         if self.answerability == "underspecified":
             words = "asks what is meant" if self.asks_back else "does not ask what is meant"
             return float(self.asks_back or False), f"the question is underspecified and the answer {words}"
@@ -77,8 +78,8 @@ class Behaviour:
 class TurnBehaviour(Need[Behaviour]):
     """Whether the question can be answered, and whether the answer refuses or asks back.
 
-    People's labels say whether the question can be answered, else the run file. Skipped if neither does, unless
-    `compat` is set.
+    Whether the question can be answered is taken from human labels or, without labels, from the run file. If neither
+    has it, the sample is skipped, unless `compat` is set.
     """
 
     compat: bool = False
@@ -93,7 +94,7 @@ class TurnBehaviour(Need[Behaviour]):
             return Unscored(reason="failed", detail=f"{error}; fix the run file")
         if answerability is None and not self.compat:
             columns = ", ".join(ANSWERABILITY_COLUMNS)
-            detail = f"nobody labelled the question, and the run file has none of the columns {columns} for this sample"
+            detail = f"the question has no label, and the run file has no column {columns} for this sample"
             return Unscored(reason="skipped", detail=detail)
         if missing := no_answer(sample):
             return missing
@@ -152,7 +153,7 @@ class TurnRating(Need[Rating]):
 
 @dataclass(frozen=True)
 class AnswerBertScores(Need[BertScores]):
-    """BERTScore of the answer, first against the reference, then against each passage."""
+    """BERTScore of the answer against the reference (first) and against each passage."""
 
     def tasks(self) -> tuple[type[Task], ...]:
         return (BertScore,)
@@ -180,7 +181,8 @@ def _value_row(about: str, number: int, value: float | None) -> Row:
 class NeedUnlessDecided(Need[Any]):
     """The result of another need, unless the behaviour alone decides the score.
 
-    If the behaviour decides, nothing more is asked: the result is the statements, or None if these were not needed.
+    If the behaviour decides, no further tasks are sent. The result is then the statements, or None if these were not
+    extracted.
     """
 
     need: Need[Any]
@@ -206,9 +208,9 @@ class NeedUnlessDecided(Need[Any]):
 
 @dataclass(frozen=True)
 class AnswerabilityMetric(Metric):
-    """Base class of metrics in which the behaviour decides if it is right or wrong to refuse or to ask back.
+    """Base class of metrics that first consider whether it is right or wrong to refuse or to ask back.
 
-    Otherwise the answer is scored by `answer_score`.
+    If that decides, the score is 1 or 0. Otherwise `answer_score` scores the answer.
     """
 
     source: ClassVar[str] = "mtrag"
@@ -241,12 +243,12 @@ class AnswerabilityMetric(Metric):
 
 @dataclass(frozen=True)
 class Faithfulness(AnswerabilityMetric):
-    """Faithfulness where the question should be answered; elsewhere, whether the answer refuses or asks back.
+    """Faithfulness if the question should be answered; otherwise, whether the answer refuses or asks back.
 
-    1 for refusing an unanswerable question or for asking what an underspecified one means, 0 for anything else there,
-    and 0 for refusing a question that has an answer. People's labels of questions say which these are, else the run
-    file (`answerability`, `answerable` or `is_impossible`). `compat`: a question of which neither says it counts as
-    answerable.
+    For an unanswerable question, the score is 1 if the answer refuses, else 0. For an underspecified question, it is 1
+    if the answer asks what is meant, else 0. Refusing an answerable question scores 0. Human labels say which questions
+    can be answered or, without labels, the run file (`answerability`, `answerable` or `is_impossible`). With `compat`,
+    a question without this information counts as answerable; otherwise it is skipped.
     """
 
     name: ClassVar[str] = "faithfulness"
@@ -269,10 +271,10 @@ class Faithfulness(AnswerabilityMetric):
 
 @dataclass(frozen=True)
 class RatingByAnswerability(AnswerabilityMetric):
-    """A judge's rating where the question should be answered; elsewhere, whether the answer refuses or asks back.
+    """A judge's rating if the question should be answered; otherwise, whether the answer refuses or asks back.
 
-    The judge rates from 1 to 10 how faithful, appropriate and complete the answer is, in one step; the score is a tenth
-    of it. Which questions should be answered: as in `mtrag.faithfulness`.
+    The judge rates from 1 to 10, in one step, how faithful, appropriate and complete the answer is. The score is the
+    rating divided by 10. Whether a question should be answered is decided as in `mtrag.faithfulness`.
     """
 
     name: ClassVar[str] = "rating"
@@ -292,11 +294,12 @@ class RatingByAnswerability(AnswerabilityMetric):
 
 @dataclass(frozen=True)
 class Overlap(AnswerabilityMetric):
-    """Overlap with reference and passages where the question should be answered; elsewhere, whether the answer refuses.
+    """Overlap with reference and passages if the question should be answered; otherwise, whether the answer refuses.
 
     The harmonic mean of BERTScore recall of the reference, ROUGE-L, and the best BERTScore precision against a passage.
-    Which questions should be answered: as in `mtrag.faithfulness`. `compat` scores as the source: 0 without passages,
-    the share of the reference's words in the answer where BERTScore recall is missing, and ROUGE-L of a-z and 0-9.
+    Whether a question should be answered is decided as in `mtrag.faithfulness`. With `compat`, details are as in
+    MTRAG's code: the score is 0 without passages, ROUGE-L uses only words of a-z and 0-9, and a missing BERTScore
+    recall is replaced by the share of the reference's words in the answer.
     """
 
     name: ClassVar[str] = "overlap"
@@ -341,7 +344,7 @@ class Overlap(AnswerabilityMetric):
 
 
 def _ascii_rouge_l(answer: str, reference: str) -> float:
-    """Return the ROUGE-L of the words of a-z and 0-9, as the library rouge-score computes it; 0 for an empty text."""
+    """Return ROUGE-L over words of a-z and 0-9, as the rouge-score library computes it; 0 for an empty text."""
     first, second = (re.findall("[a-z0-9]+", text.lower()) for text in (answer, reference))
     return 2 * common_subsequence(first, second) / (len(first) + len(second)) if first and second else 0.0
 

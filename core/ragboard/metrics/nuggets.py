@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 NUGGETS_PER_CALL = 10
-"""How many nuggets AutoNuggetizer asks about in one call; used with `compat=True`."""
+"""Maximum number of nuggets in one call with `compat=True`, as in AutoNuggetizer."""
 
 AssignedLabel: TypeAlias = NuggetLabel | Literal["failed"]
 
@@ -41,7 +41,7 @@ class AssignedNugget:
     text: str
     importance: Importance | None
     label: AssignedLabel
-    """failed: the judge gave no usable reply; only with `compat=True`."""
+    """`failed` means that the judge gave no usable reply; it occurs only with `compat=True`."""
     reason: str = ""
 
 
@@ -50,7 +50,7 @@ class NuggetAssignments(Need[tuple[AssignedNugget, ...]]):
     """Whether the answer states each nugget of the question."""
 
     compat: bool = False
-    """Ask about ten nuggets at a time; nuggets without a usable reply count as missing."""
+    """Whether to ask about at most ten nuggets per call, and to count nuggets without a usable reply as missing."""
 
     def tasks(self) -> tuple[type[Task], ...]:
         return (AssignNuggets,)
@@ -100,7 +100,7 @@ class NuggetMetric(Metric):
     direction: ClassVar[Direction] = "higher"
     calls: ClassVar[str] = "1 for all nuggets of the question; with compat=True 1 for each ten"
     strict: ClassVar[bool] = False
-    """Whether a nugget that the answer states in part counts as missing."""
+    """Whether a nugget that the answer states only in part counts as missing."""
     noun: ClassVar[str] = "nugget"
 
     compat: bool = False
@@ -138,7 +138,7 @@ class NuggetMetric(Metric):
 
 @dataclass(frozen=True)
 class All(NuggetMetric):
-    """The share of the question's nuggets that the answer states; half for one that it states in part."""
+    """The share of the question's nuggets that the answer states. A nugget that it states in part counts half."""
 
     name: ClassVar[str] = "all"
     title: ClassVar[str] = "Nuggets"
@@ -164,7 +164,7 @@ class _VitalOnly(NuggetMetric):
 
 @dataclass(frozen=True)
 class Vital(_VitalOnly):
-    """The share of the question's vital nuggets that the answer states; half for one that it states in part."""
+    """The share of the question's vital nuggets that the answer states. A nugget that it states in part counts half."""
 
     name: ClassVar[str] = "vital"
     title: ClassVar[str] = "Vital nuggets"
@@ -186,16 +186,19 @@ class _ByImportance(NuggetMetric):
         return [(nugget, WEIGHTS[nugget.importance]) for nugget in assigned if nugget.importance]
 
     def total(self, weights: Sequence[float]) -> float:
-        """Return the sum of the weights; with `compat`, an unused importance is added once, as in Open RAG Eval."""
+        """Return the sum of the weights. With `compat`, add the weight of each importance that no nugget has.
+
+        Open RAG Eval does this too.
+        """
         absent = [weight for weight in WEIGHTS.values() if weight not in weights]
         return sum(weights) + (sum(absent) if self.compat else 0.0)
 
 
 @dataclass(frozen=True)
 class Weighted(_ByImportance):
-    """The share of the question's nuggets that the answer states, an okay nugget counting half as much as a vital one.
+    """The share of the question's nuggets that the answer states; vital nuggets weigh 1, okay nuggets 0.5.
 
-    A nugget that it states in part counts half.
+    A nugget that the answer states in part counts half.
     """
 
     name: ClassVar[str] = "weighted"
@@ -205,7 +208,7 @@ class Weighted(_ByImportance):
 
 @dataclass(frozen=True)
 class WeightedStrict(_ByImportance):
-    """The share of the question's nuggets that the answer states completely; an okay nugget counts half a vital one."""
+    """The share of the question's nuggets that the answer states completely; vital nuggets weigh 1, okay ones 0.5."""
 
     name: ClassVar[str] = "weighted_strict"
     title: ClassVar[str] = "Nuggets (weighted and strict)"

@@ -1,6 +1,6 @@
-"""Metrics of words and characters, without a judge: trivial baselines for all other metrics.
+"""Metrics of word and character overlap, without a judge: trivial baselines for all other metrics.
 
-An empty reference is undefined; an empty answer scores 0.
+The score is undefined for an empty reference, and usually 0 for an empty answer.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _SIGNS = (
     r"\u0300-\u036f\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f\u0670"
     r"\u0900-\u0963\u0966-\u0dff\u0e31\u0e34-\u0e3a\u0e47-\u0e4e"
 )
-"""Accents and vowel signs of Latin, Hebrew, Arabic, Indic scripts and Thai, which Python does not treat as letters."""
+"""Accents and vowel signs of Latin, Hebrew, Arabic, Indic scripts and Thai, which Python does not count as letters."""
 WORD = re.compile(rf"[{_UNSPACED}]|(?:[^\W{_UNSPACED}]|[{_SIGNS}])+")
-"""A run of letters, digits and vowel signs; each character of Chinese and Japanese is a word."""
+"""A sequence of letters, digits and vowel signs, or a single Chinese or Japanese character."""
 SPACED = re.compile(rf"[{_UNSPACED}]|[^\s{_UNSPACED}]+")
-"""A run of characters between spaces; each character of Chinese and Japanese is a run of its own."""
+"""A sequence of characters between spaces, or a single Chinese or Japanese character."""
 ARTICLES = frozenset({"a", "an", "the"})
 SQUAD_ARTICLES = re.compile(r"\b(a|an|the)\b")
 SQUAD = "Rajpurkar et al. 2016, arXiv 1606.05250, section 6.1"
@@ -65,22 +65,22 @@ class OverlapMetric(Metric):
 
     @abstractmethod
     def compare(self, answer: str, reference: str) -> Outcome:
-        """Compute the score; `comparable(reference)` is true."""
+        """Compute the score. It is called only if `comparable(reference)` is true."""
 
 
 @dataclass(frozen=True)
 class SquadMetric(OverlapMetric):
-    """Base class of metrics that compare as SQuAD does, in any language: without case, punctuation, articles, spaces.
+    """Base class of metrics that compare texts as SQuAD does, ignoring case, punctuation, articles and spaces.
 
-    `compat=True` reproduces SQuAD 2.0's script: it removes only ASCII punctuation and splits words only at spaces, and
-    two texts without remaining words are equal.
+    They work for any language. `compat=True` reproduces SQuAD 2.0's script, which removes only ASCII punctuation and
+    splits words only at spaces. Two texts without remaining words are then equal.
     """
 
     source_label: ClassVar[str] = "SQuAD"
     compat: bool = False
 
     def comparable(self, reference: str) -> bool:
-        """Return whether the reference contains a word; with `compat`, always true."""
+        """Return whether the reference contains a word; always True with `compat`."""
         return self.compat or bool(self.tokens(reference))
 
     def tokens(self, text: str) -> list[str]:
@@ -90,7 +90,7 @@ class SquadMetric(OverlapMetric):
 
 @dataclass(frozen=True)
 class ExactMatch(SquadMetric):
-    """1 if the answer equals the reference, without case, punctuation, articles and spaces; else 0."""
+    """1 if the answer equals the reference, ignoring case, punctuation, articles and spaces; else 0."""
 
     name: ClassVar[str] = "exact_match"
     title: ClassVar[str] = "Exact match"
@@ -125,8 +125,8 @@ class TokenF1(SquadMetric):
 class Bleu(OverlapMetric):
     """The geometric mean of n-gram precisions up to n = 4, times a penalty for brevity.
 
-    A text of fewer than 4 words has only as many orders as words. The first order without a match counts as half a
-    match, the next as a quarter, and so on; without a common word the score is 0.
+    For an answer of fewer than 4 words, n goes only up to its number of words. Smoothing: the first n without a match
+    counts as half a match, the next as a quarter, and so on. Without a common word, the score is 0.
     """
 
     name: ClassVar[str] = "bleu"
@@ -136,14 +136,14 @@ class Bleu(OverlapMetric):
     source_label: ClassVar[str] = "BLEU"
 
     def compare(self, answer: str, reference: str) -> Outcome:
-        """Compare the words, without case."""
+        """Compare the words, ignoring case."""
         in_answer, in_reference = words(answer), words(reference)
         return Score(value=bleu(in_answer, in_reference), counted=f"{len(in_answer)} and {len(in_reference)} words")
 
 
 @dataclass(frozen=True)
 class RougeL(OverlapMetric):
-    """The harmonic mean of the shares of both texts that are in their longest common subsequence of words."""
+    """The harmonic mean of two shares: the part of each text that is in the longest common subsequence of words."""
 
     name: ClassVar[str] = "rouge_l"
     title: ClassVar[str] = "ROUGE-L"
@@ -152,7 +152,7 @@ class RougeL(OverlapMetric):
     source_label: ClassVar[str] = "ROUGE"
 
     def compare(self, answer: str, reference: str) -> Outcome:
-        """Compare the words, without case."""
+        """Compare the words, ignoring case."""
         in_answer, in_reference = words(answer), words(reference)
         common = common_subsequence(in_answer, in_reference)
         counted = f"longest common subsequence {common}, {len(in_answer)} and {len(in_reference)} words"
@@ -170,7 +170,7 @@ class ChrF(OverlapMetric):
     source_label: ClassVar[str] = "chrF"
 
     def compare(self, answer: str, reference: str) -> Outcome:
-        """Compare the characters, with case."""
+        """Compare the characters; case counts."""
         in_answer, in_reference = "".join(answer.split()), "".join(reference.split())
         return Score(
             value=chrf(in_answer, in_reference), counted=f"{len(in_answer)} and {len(in_reference)} characters"
@@ -179,7 +179,7 @@ class ChrF(OverlapMetric):
 
 @dataclass(frozen=True)
 class LengthRatio(OverlapMetric):
-    """The number of words of the answer over that of the reference: 1 is as long, 2 twice as long."""
+    """The number of words of the answer divided by the number of words of the reference: 2 means twice as long."""
 
     name: ClassVar[str] = "length_ratio"
     title: ClassVar[str] = "Length"
@@ -197,7 +197,7 @@ class LengthRatio(OverlapMetric):
 
 @dataclass(frozen=True)
 class ContextOverlap(Metric):
-    """The share of the answer's words that occur in some passage; 0 if nothing was retrieved."""
+    """The share of the answer's words that occur in any passage; 0 if nothing was retrieved."""
 
     source: ClassVar[str] = "overlap"
     name: ClassVar[str] = "context_overlap"
@@ -225,7 +225,7 @@ class ContextOverlap(Metric):
 
 
 def words(text: str) -> list[str]:
-    """Return the runs of letters and digits, in lower case."""
+    """Return the words of a text in lower case, as `WORD` matches them."""
     return WORD.findall(unicodedata.normalize("NFC", text.casefold()))
 
 
@@ -236,10 +236,10 @@ def squad_words(text: str) -> list[str]:
 
 
 def bare_words(text: str) -> list[str]:
-    """Return words of any language as SQuAD compares them, without punctuation (`U.S.` is `us`) and articles.
+    """Return the words of a text in any language without punctuation (`U.S.` is `us`) and articles, as SQuAD does.
 
-    Punctuation is that of Unicode and ASCII. Each character of Chinese and Japanese is a word (as in MLQA, Lewis et al.
-    2020). A text that consists only of articles keeps them: the answer `A` is not empty.
+    Unicode punctuation is removed too. Each Chinese or Japanese character is a word (as in MLQA, Lewis et al. 2020). If
+    a text has only articles, they stay: the answer `A` is not empty.
     """
     folded = unicodedata.normalize("NFC", text.casefold())
     bare = "".join(character for character in folded if not _is_punctuation(character))
@@ -283,7 +283,7 @@ def common_subsequence(first: Sequence[str], second: Sequence[str]) -> int:
 
 
 def chrf(answer: str, reference: str) -> float:
-    """Return the chrF of two texts without spaces, in [0, 1], over the n-gram orders for which both are long enough."""
+    """Return the chrF of two texts without spaces, in [0, 1]. Both must be long enough for an n-gram order to count."""
     orders = min(CHRF_ORDER, len(answer), len(reference))
     if not orders:
         return 0.0

@@ -1,7 +1,7 @@
-"""Classify the claims of an answer into six classes: right or wrong, and by which passages support them.
+"""Sort the claims of an answer into six classes, by whether they are right and which passages support them.
 
 Every claim is in exactly one class. RAGChecker's precision, noise sensitivities, hallucination, self-knowledge and
-faithfulness are sums of classes.
+faithfulness are sums of the shares of classes.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ ClaimClass = Literal[
     "wrong_irrelevant",
     "hallucination",
 ]
-"""A right claim is supported by the reference, a wrong one is not. The second word says which passages support it.
+"""A right claim is supported by the reference; a wrong claim is not. The second word says which passages support it.
 
-`relevant`: a relevant passage; `irrelevant`: only irrelevant passages. A right claim that no passage supports is
-`self_knowledge`, a wrong one `hallucination`.
+`relevant`: at least one relevant passage; `irrelevant`: only irrelevant passages. If no passage supports it, a right
+claim is `self_knowledge` and a wrong claim is a `hallucination`.
 """
 
 CLAIM_CLASSES: dict[ClaimClass, str] = {
@@ -33,7 +33,7 @@ CLAIM_CLASSES: dict[ClaimClass, str] = {
     "wrong_irrelevant": "not in the reference, from an irrelevant passage",
     "hallucination": "neither in the reference nor in any single passage",
 }
-"""The name of each class on pages, in the order in which reports show them."""
+"""The description of each class, in the order of reports."""
 
 CORRECT: frozenset[ClaimClass] = frozenset({"right_relevant", "right_irrelevant", "self_knowledge"})
 FROM_PASSAGES: frozenset[ClaimClass] = frozenset(
@@ -41,11 +41,11 @@ FROM_PASSAGES: frozenset[ClaimClass] = frozenset(
 )
 
 SupportTable = Sequence[Sequence[bool]]
-"""One row per claim: whether each passage supports it."""
+"""One row per claim, which says for each passage whether it supports the claim."""
 
 
 def relevant_passages(reference: SupportTable, passage_count: int) -> tuple[bool, ...]:
-    """Return whether each passage supports at least one claim of the reference; `reference` has a row per claim."""
+    """Return, for each passage, whether it supports at least one claim of the reference."""
     return tuple(any(row[index] for row in reference) for index in range(passage_count))
 
 
@@ -60,7 +60,7 @@ def claim_class(*, correct: bool, supported_by: Sequence[bool], relevant: Sequen
 
 
 def partition(correct: Sequence[bool], supported_by: SupportTable, relevant: Sequence[bool]) -> tuple[ClaimClass, ...]:
-    """Return the class of each claim of an answer, in order; arguments as in `claim_class`, one row per claim."""
+    """Return the class of each claim of an answer, in order. `correct` and `supported_by` have one entry per claim."""
     return tuple(
         claim_class(correct=right, supported_by=row, relevant=relevant)
         for right, row in zip(correct, supported_by, strict=True)

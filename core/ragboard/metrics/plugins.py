@@ -1,4 +1,4 @@
-"""Metrics from files of the user: Python classes, or TOML tables of aspects."""
+"""Load metrics from the user's files: Python classes, or TOML tables of aspects."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ CLASS_VARIABLES = ("source", "name", "title", "formula", "paper", "requires", "r
 def metrics_with(plugins: Iterable[Path]) -> Mapping[str, Metric]:
     """Return ragboard's metrics and the metrics in the files, by full name.
 
-    Every public subclass of `Metric` in a Python file becomes a metric; base classes begin with an underscore. A TOML
-    file contains aspects (`aspects_from_file`).
+    Every public subclass of `Metric` in a Python file becomes a metric; names of base classes must begin with an
+    underscore. A TOML file contains aspects (`aspects_from_file`).
 
-    Raises SettingError with the file if it cannot be read or run, contains no metric or an incomplete one, or one
-    whose name or title is taken.
+    Raises SettingError if a file cannot be read or run, contains no metric or an incomplete metric, or a metric whose
+    name or title another metric has.
     """
     known = dict(METRICS)
     for path in dict.fromkeys(plugin.resolve() for plugin in plugins):
@@ -66,7 +66,7 @@ def _metric_classes(module: ModuleType) -> Iterator[type[Metric]]:
 
 
 def _load(path: Path) -> ModuleType:
-    """Run the file as a module, once per content. Dataclasses require that it is in `sys.modules`."""
+    """Run the file as a module, unless its current content was run before. Dataclasses need it in `sys.modules`."""
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -93,7 +93,7 @@ def _run(path: Path, name: str) -> ModuleType:
 
 
 def _line(path: Path, error: BaseException) -> int | None:
-    """Return the number of the last line of the file in the traceback."""
+    """Return the number of the file's line that is last in the traceback; None if there is none."""
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
     return lines[-1] if lines else None
 
@@ -133,7 +133,7 @@ def _value_problem(kind: type[Metric]) -> str:
     if kind.direction not in get_args(Direction):
         return f"direction is {kind.direction!r}, expected {' or '.join(get_args(Direction))}"
     if kind.more_passages not in get_args(MorePassages):
-        return f"more_passages is {kind.more_passages!r}, expected 'falls', 'rises' or nothing"
+        return f"more_passages is {kind.more_passages!r}, expected 'falls', 'rises' or ''"
     if kind.category not in CATEGORIES:
         return f"category is {kind.category!r}, expected {' or '.join(CATEGORIES)}"
     if isinstance(kind.requires, str) or not set(kind.requires) <= set(get_args(Column)):

@@ -46,7 +46,7 @@ class QuestionSimilarities:
 
 @dataclass(frozen=True)
 class GeneratedQuestions(Need[QuestionSimilarities]):
-    """`n` questions that the answer would answer, each compared with the user's question."""
+    """`n` questions generated from the answer, each compared with the user's question."""
 
     n: int = 3
 
@@ -75,7 +75,7 @@ class GeneratedQuestions(Need[QuestionSimilarities]):
 
 @dataclass(frozen=True)
 class DirectRating(Need[AnswerRating]):
-    """How well the answer answers the question, rated in one step. Not resolved for an empty answer."""
+    """How well the answer answers the question, rated in one step. Unscored for an empty answer."""
 
     def tasks(self) -> tuple[type[Task], ...]:
         return (RateAnswer,)
@@ -93,8 +93,8 @@ class DirectRating(Need[AnswerRating]):
 class Faithfulness(Metric):
     """The share of the answer's statements that the passages together support.
 
-    Undefined for an answer without statements; an answer that only refuses is a refusal. If nothing was retrieved,
-    every statement is unsupported.
+    An answer without statements has no score: the reason is `refusal` if it only refuses, else `undefined`. If nothing
+    was retrieved, every statement is unsupported.
     """
 
     source: ClassVar[str] = "ragas"
@@ -124,12 +124,12 @@ class Faithfulness(Metric):
 
 @dataclass(frozen=True)
 class AnswerRelevance(Metric):
-    """How similar the question is to the questions that the answer would answer.
+    """How similar the question is to questions that are generated from the answer.
 
     The mean cosine between the question and `n` questions generated from the answer alone. It does not check whether
-    the answer is true. Undefined if no question can be generated; with `compat`, it is then 0, and also for an answer
-    that only refuses, as in the ragas library. `method=direct` is a different metric with the same name: a judge rates
-    in one step, in [0, 1], how well the answer answers.
+    the answer is true. Undefined if no question can be generated. With `compat`, the score is then 0, and so is the
+    score of an answer that only refuses, as in the ragas library. `method=direct` is a different metric with the same
+    name: a judge rates in one step, in [0, 1], how well the answer answers the question.
     """
 
     source: ClassVar[str] = "ragas"
@@ -167,7 +167,7 @@ class AnswerRelevance(Metric):
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """From 0 with `method=direct`, which is no cosine."""
+        """0 to 1 with `method=direct`, which is not a cosine."""
         return (0.0, 1.0) if self.method == "direct" else self.range
 
     @property
@@ -206,7 +206,7 @@ class AnswerRelevance(Metric):
 class ContextRelevance(Metric):
     """The share of the passages' sentences that help to answer the question.
 
-    0 if none is selected; undefined if the passages contain no sentence.
+    0 if no sentence is selected; undefined if the passages contain no sentences.
     """
 
     source: ClassVar[str] = "ragas"

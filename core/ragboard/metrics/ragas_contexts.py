@@ -1,6 +1,6 @@
 """Metrics of the ragas library for the retrieved passages: ranked precision, context relevancy, entity recall.
 
-`compat=True` adds the constants that the library adds, and scores 0 where the library does.
+With `compat=True`, small constants and scores of 0 are as in the library.
 """
 
 from __future__ import annotations
@@ -45,10 +45,9 @@ TINY_RECALL = 1e-8
 
 
 def average_precision(useful: tuple[bool, ...], tiny: float = 0.0) -> float:
-    """Return the mean of the precision at the rank of each useful passage, in [0, 1]; 0 if none is useful.
+    """Return the mean of the precision at the rank of each useful passage, in [0, 1]; 0 without useful passages.
 
-    `useful` is in order of rank. `tiny` is added to the number of useful passages: the library adds 1e-10 to avoid a
-    division by 0.
+    `useful` is in order of rank. `tiny` is added to the divisor: the ragas library adds 1e-10 to avoid a division by 0.
     """
     ranks = [rank for rank, is_useful in enumerate(useful, 1) if is_useful]
     if not ranks:
@@ -66,7 +65,7 @@ class UsefulPassages(Need[Usefulness]):
         return (JudgePassages,)
 
     async def resolve(self, sample: Sample, ask: Ask) -> Usefulness | Unscored:
-        """Ask for a verdict on each passage; not resolved if the target is empty."""
+        """Ask for a verdict on each passage. Unscored if the target is empty."""
         if sample.contexts is None:
             return no_column("contexts")
         column = "reference" if self.target == "reference" else "answer"
@@ -88,7 +87,7 @@ class UsefulPassages(Need[Usefulness]):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EntityLists:
-    """People, places, things, dates and amounts that the reference and the passages name, without repetition."""
+    """People, places, things, dates and amounts in the reference and in the passages, each once."""
 
     reference: tuple[str, ...]
     passages: tuple[str, ...]
@@ -96,7 +95,7 @@ class EntityLists:
 
 @dataclass(frozen=True)
 class NamedEntities(Need[EntityLists]):
-    """The entities that the reference names, and those that the passages name."""
+    """The entities in the reference and in the passages."""
 
     def tasks(self) -> tuple[type[Task], ...]:
         return (ExtractEntities,)
@@ -147,7 +146,7 @@ class _Precision(Metric):
         return (self.need,)
 
     def score(self, sample: Sample, results: NeedResults) -> Outcome:
-        """Compute average precision: 0 without a useful passage, undefined without a passage."""
+        """Compute average precision: 0 if no passage is useful, undefined if nothing was retrieved."""
         judged = results.of(self.need)
         if not judged.useful and not self.compat:
             return Unscored(reason="undefined", detail="no passage was retrieved")
@@ -162,8 +161,9 @@ class _Precision(Metric):
 class ContextPrecision(_Precision):
     """Whether the passages that are useful for the reference are ranked before the others.
 
-    Average precision over the ranked list: 1 if all useful passages come first, 0 if none is useful. With `compat`, the
-    divisor is the number of useful passages plus 1e-10, and the score is 0 if nothing was retrieved, as in the library.
+    Average precision over the ranked list: 1 if all useful passages come first, 0 if no passage is useful. With
+    `compat`, the divisor is the number of useful passages plus 1e-10, as in the ragas library. The score is then 0 if
+    nothing was retrieved.
     """
 
     name: ClassVar[str] = "context_precision"
@@ -176,8 +176,8 @@ class ContextPrecision(_Precision):
 class ContextUtilization(_Precision):
     """Context precision without a reference: whether the passages that are useful for the answer come first.
 
-    Usefulness is judged with respect to the answer, so a hallucinated answer has no useful passage. `compat` is as in
-    `ragas.context_precision`.
+    A passage is useful if it helps to arrive at the answer, so a hallucinated answer has no useful passages. `compat`
+    is as in `ragas.context_precision`.
     """
 
     name: ClassVar[str] = "context_utilization"
@@ -188,12 +188,12 @@ class ContextUtilization(_Precision):
 
 @dataclass(frozen=True)
 class ContextRelevancy(Metric):
-    """Context relevance of the early library: the share of helpful sentences, times the agreement of `n` draws.
+    """Context relevance of early ragas versions: the share of helpful sentences, times the agreement of `n` draws.
 
-    In each draw, the judge selects the helpful sentences once. The agreement of two draws is the intersection over the
-    union of their sentences (`jaccard`), or the mean similarity of each sentence of the first to the most similar one
-    of the second (`similarity`, not symmetric); it is 1 for two empty draws, and for a deterministic judge. With
-    `compat`, the score is 0 if the passages contain no sentence, as in the library.
+    In each draw, the judge selects the helpful sentences. With `jaccard`, the agreement of two draws is the number of
+    sentences in both, divided by the number in either. With `similarity`, it is the mean similarity of each sentence of
+    the first draw to the most similar sentence of the second. Two empty draws agree fully (1). With `compat`, the score
+    is 0 if the passages contain no sentences, as in the library.
     """
 
     source: ClassVar[str] = "ragas"
@@ -247,8 +247,8 @@ class ContextRelevancy(Metric):
 class ContextEntityRecall(Metric):
     """The share of the people, places, things, dates and amounts of the reference that the passages name.
 
-    Names are compared without case, with runs of spaces as one. With `compat`, they are compared as they are, 1e-8 is
-    added to the denominator, and the score is 0 if the reference names nothing, as in the library.
+    Case and repeated spaces are ignored when names are compared. With `compat`, names are compared unchanged, 1e-8 is
+    added to the denominator, and the score is 0 if the reference names nothing, as in the ragas library.
     """
 
     source: ClassVar[str] = "ragas"

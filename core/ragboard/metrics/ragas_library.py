@@ -1,6 +1,6 @@
-"""Metrics of the ragas library that are not in the paper, computed from verdicts on statements.
+"""Metrics of the ragas library that are not in the RAGAS paper, computed from verdicts on statements.
 
-`compat=True` adds the constants that the library adds, and rounds as the library does.
+With `compat=True`, small constants and rounding are as in the library.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ NO_STATEMENT = "the reference has no statement"
 
 @dataclass(frozen=True)
 class ReferenceSimilarity(Need[float]):
-    """The cosine of answer and reference, in [-1, 1]. Not resolved if one of them is empty."""
+    """The cosine of answer and reference, in [-1, 1]. Unscored if either is empty."""
 
     def tasks(self) -> tuple[type[Task], ...]:
         return (Similarity,)
@@ -86,10 +86,9 @@ class ContextRecall(Metric):
 class FactualCorrectness(Metric):
     """The agreement of the claims of answer and reference: precision, recall or their harmonic mean.
 
-    Right claims are claims of the answer that the reference supports, wrong claims those that it does not; missing
-    claims are claims of the reference that the answer does not support. With `compat`, 1e-8 is added to the
-    denominator of precision and recall, and the score is rounded to two decimals and 0 without claims, as in the
-    library.
+    A claim of the answer is right if the reference supports it, else wrong. A claim of the reference is missing if the
+    answer does not support it. With `compat`, details are as in the ragas library: 1e-8 is added to the denominator of
+    precision and recall, the score is rounded to two decimals, and it is 0 if there are no claims.
     """
 
     source: ClassVar[str] = "ragas"
@@ -108,7 +107,7 @@ class FactualCorrectness(Metric):
     compat: bool = False
 
     def needs(self) -> tuple[Need[Any], ...]:
-        """Return the verdicts of each text on the other's claims that the mode uses."""
+        """Return the verdict tables that the mode uses: each text's claims against the other text."""
         return self._tables()
 
     def score(self, sample: Sample, results: NeedResults) -> Outcome:
@@ -141,9 +140,8 @@ class FactualCorrectness(Metric):
 class AnswerCorrectness(Metric):
     """The agreement of answer and reference: shared claims, and similarity in meaning.
 
-    The weighted mean of the F1 of factual correctness and the cosine of answer and reference; `weight` is that of F1.
-    With `compat`, the F1 of two texts without claims is 1, and it is 0 if no claim is right and none is missing, as in
-    the library.
+    The weighted mean of the F1 of factual correctness and the cosine of answer and reference; `weight` is the weight of
+    F1. With `compat`, an undefined F1 gets a value as in the ragas library: 1 if neither text has claims, else 0.
     """
 
     source: ClassVar[str] = "ragas"
@@ -167,7 +165,7 @@ class AnswerCorrectness(Metric):
             raise ValueError(f"weight must be in [0, 1], got {self.weight}")
 
     def needs(self) -> tuple[Need[Any], ...]:
-        """Return the verdicts of each text on the other's claims, and the cosine."""
+        """Return the verdict tables of each text's claims against the other text, and the cosine."""
         return (ANSWER_RIGHT, REFERENCE_COVERED, ReferenceSimilarity())
 
     def score(self, sample: Sample, results: NeedResults) -> Outcome:
@@ -188,9 +186,10 @@ class AnswerCorrectness(Metric):
 
 @dataclass(frozen=True)
 class NoiseSensitivity(Metric):
-    """The share of the answer's claims that are wrong and that relevant, or only irrelevant, passages support.
+    """The share of the answer's claims that are wrong although passages support them.
 
-    The two modes are RAGChecker's two metrics of this name.
+    With `mode=relevant`, a relevant passage supports the claim; with `mode=irrelevant`, only irrelevant passages do.
+    RAGChecker has the same two metrics.
     """
 
     source: ClassVar[str] = "ragas"
@@ -208,7 +207,7 @@ class NoiseSensitivity(Metric):
     mode: Literal["relevant", "irrelevant"] = "relevant"
 
     def needs(self) -> tuple[Need[Any], ...]:
-        """Return the verdicts of each passage on both sides' claims, and of the reference on the answer's claims."""
+        """Return three verdict tables: the answer's claims against both, the reference's against the passages."""
         return (ANSWER_RIGHT, ANSWER_SOURCES, REFERENCE_SOURCES)
 
     def score(self, sample: Sample, results: NeedResults) -> Outcome:
@@ -221,7 +220,7 @@ class NoiseSensitivity(Metric):
 class AnswerSimilarity(Metric):
     """How similar answer and reference are in meaning: the cosine of their embeddings.
 
-    Undefined if one of them is empty. It does not check the facts: a negation is similar.
+    Undefined if either is empty. It does not check facts: a sentence and its negation are similar.
     """
 
     source: ClassVar[str] = "ragas"
@@ -245,6 +244,6 @@ class AnswerSimilarity(Metric):
 
 
 def _count_supported(cells: VerdictTable) -> tuple[int, int]:
-    """Return the numbers of claims that the table's only target supports and does not support."""
+    """Return two numbers of claims: those that the table's only target supports, and the others."""
     yes = sum(supported for (supported,) in cells.supported)
     return yes, len(cells.rows) - yes

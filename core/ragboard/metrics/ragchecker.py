@@ -1,11 +1,11 @@
 """RAGChecker's eleven metrics (Ru et al. 2024, arXiv 2408.08067), in its three groups.
 
 All are computed from four tables of verdicts: the claims of the answer and of the reference, each checked against the
-other text and against each passage separately. Only *supported* counts as entailed.
+other text and against each passage separately. Only the verdict *supported* counts as entailed.
 
-`compat=True` scores 0 where a metric is undefined, as RAGChecker does: an answer without claims, no retrieved passage,
-no passage that supports a claim of the reference. If nothing was retrieved, hallucination and self-knowledge are then 0
-as well, although every claim is one or the other.
+With `compat=True`, a score is 0 if it is undefined, as in RAGChecker: the answer has no claims, nothing was retrieved,
+or no passage supports a claim of the reference. If nothing was retrieved, hallucination and self-knowledge are then 0
+too, although every claim is one or the other.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class RagcheckerMetric(Metric):
     direction: ClassVar[Direction] = "higher"
     group: ClassVar[Literal["overall", "retriever", "generator"]]
     reads: ClassVar[tuple[CellVerdicts, ...]]
-    """The verdict tables that it is computed from."""
+    """The verdict tables that the metric is computed from."""
 
     compat: bool = False
 
@@ -70,7 +70,7 @@ class RagcheckerMetric(Metric):
         return self.reads
 
     def score(self, sample: Sample, results: NeedResults) -> Outcome:
-        """Compute the share; with `compat`, it is 0 if it is undefined or nothing was retrieved."""
+        """Compute the share. With `compat`, it is 0 if it is undefined or nothing was retrieved."""
         tables = [results.of(table) for table in self.reads]
         outcome = nothing_to_count(sample, tables) or self.count(results)
         if self.compat and not all(cells.targets for cells in tables):
@@ -81,7 +81,7 @@ class RagcheckerMetric(Metric):
 
     @abstractmethod
     def count(self, results: NeedResults) -> Outcome:
-        """Compute the share, or return the reason why there is none; every table has at least one claim."""
+        """Compute the share, or return an Unscored with the reason. Every table has at least one claim."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ class F1(RagcheckerMetric):
     reads: ClassVar[tuple[CellVerdicts, ...]] = (ANSWER_RIGHT, REFERENCE_COVERED)
 
     def count(self, results: NeedResults) -> Outcome:
-        """Return the harmonic mean of precision and recall; undefined if one of them is."""
+        """Return the harmonic mean of precision and recall; undefined if either is undefined."""
         return f_score(Precision().count(results), Recall().count(results), recalled="")
 
 
@@ -161,7 +161,7 @@ class ClaimRecall(RagcheckerMetric):
 
 @dataclass(frozen=True)
 class ContextPrecision(RagcheckerMetric):
-    """The share of the passages that support at least one claim of the reference, whatever their order."""
+    """The share of the passages that support at least one claim of the reference. Their order does not matter."""
 
     name: ClassVar[str] = "context_precision"
     title: ClassVar[str] = "Context precision"
@@ -183,7 +183,7 @@ class ContextPrecision(RagcheckerMetric):
 
 @dataclass(frozen=True)
 class ContextUtilization(RagcheckerMetric):
-    """Of the reference's claims that some passage supports, the share that the answer supports too."""
+    """The share of the reference's retrieved claims that the answer supports. A passage supports a retrieved claim."""
 
     name: ClassVar[str] = "context_utilization"
     title: ClassVar[str] = "Context utilization"
@@ -269,7 +269,7 @@ class Hallucination(RagcheckerMetric):
 class SelfKnowledge(RagcheckerMetric):
     """The share of the answer's claims that are right although no passage supports them.
 
-    Whether that is good depends on the system: one that must answer only from its passages should have none.
+    Whether this is good depends on the system. A system that must answer only from its passages should score 0.
     """
 
     name: ClassVar[str] = "self_knowledge"
@@ -316,7 +316,7 @@ def claim_classes(results: NeedResults) -> tuple[ClaimClass, ...]:
 
 
 def stored_claim_classes(results: NeedResults) -> tuple[ClaimClass, ...]:
-    """Return the class of each claim of the answer; empty if a table is missing or the reference has no claim."""
+    """Return the class of each claim of the answer; empty if a table is missing or the reference has no claims."""
     resolved: set[object] = set(results.by_need)
     tables = (ANSWER_RIGHT, ANSWER_SOURCES, REFERENCE_SOURCES)
     if any(table not in resolved or results.missing(table) for table in tables):
@@ -330,7 +330,7 @@ def noise_score(results: NeedResults, kind: Literal["wrong_relevant", "wrong_irr
 
 
 def nothing_to_count(sample: Sample, tables: Sequence[VerdictTable]) -> Unscored | None:
-    """Return the reason why a share is undefined (a table has no claim), or None if all tables have claims."""
+    """Return an Unscored if a table has no claims, so that a share is undefined; None if all tables have claims."""
     for cells in tables:
         if cells.side == "response" and not cells.rows:
             return no_statements(sample, refuses=cells.refuses)
@@ -340,9 +340,9 @@ def nothing_to_count(sample: Sample, tables: Sequence[VerdictTable]) -> Unscored
 
 
 def f_score(precision: Outcome, recall: Outcome, *, recalled: str = " covered") -> Outcome:
-    """Return the harmonic mean of two shares; undefined if one of them is, 0 if both are 0.
+    """Return the harmonic mean of two shares; undefined if either is undefined, 0 if both are 0.
 
-    `recalled` follows what the recall counts.
+    `recalled` is appended to the counts of the recall in the description.
     """
     if isinstance(precision, Unscored):
         return precision
@@ -354,7 +354,7 @@ def f_score(precision: Outcome, recall: Outcome, *, recalled: str = " covered") 
 
 
 def share_score(hits: Sequence[bool], noun: str) -> Score:
-    """Return the score hits / all, counted in `noun`s; `hits` must not be empty."""
+    """Return the share of hits as a score. `noun` is what is counted, in the plural; `hits` must not be empty."""
     return Score(value=sum(hits) / len(hits), counted=f"{sum(hits)} of {len(hits)} {noun}")
 
 

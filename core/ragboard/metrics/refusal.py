@@ -15,7 +15,7 @@ UNKNOWN = Unscored(reason="skipped", detail="the run file's claims do not say wh
 
 
 def refuses_in_full(extracted: ExtractedStatements) -> bool | Unscored:
-    """Return whether the text refuses and states nothing, or the reason why that is unknown."""
+    """Return whether the text refuses and states nothing, or an Unscored if that is unknown."""
     if extracted.statements:
         return False
     return UNKNOWN if extracted.refuses is None else extracted.refuses
@@ -25,7 +25,7 @@ def refuses_in_full(extracted: ExtractedStatements) -> bool | Unscored:
 class Refusal(Metric):
     """1 if the answer refuses to answer, completely or in part, else 0; the mean is the refusal rate.
 
-    A refusal is good if the passages contain no answer, and bad if they do. Undefined for an empty answer.
+    A refusal is good if the passages do not contain the answer, and bad if they do. Undefined for an empty answer.
     """
 
     source: ClassVar[str] = "ragboard"

@@ -1,9 +1,9 @@
-"""Metrics of the retrieved list against gold passages, without a judge.
+"""Metrics that compare the retrieved list with gold passages, without a judge.
 
-The run file gives gold passages as ids in `reference_context_ids`, texts in `reference_contexts`, or document ids in
-`documents`. An id matches the passage's id (or its entry in `retrieved_context_ids`, if the file has that), or the part
-of that id before the last `#`: the chunk `bridge#3` belongs to the document `bridge`. A text matches a passage with the
-same text, without case and with runs of spaces as one.
+The run file has gold passages as ids in `reference_context_ids`, texts in `reference_contexts`, or document ids in
+`documents`. A gold id matches a passage with this id, or whose id before the last `#` is this id: the chunk `bridge#3`
+belongs to the document `bridge`. The ids of passages can be in `retrieved_context_ids`. A gold text matches a passage
+with the same text; case and repeated spaces are ignored.
 
 A gold passage counts once, at its first rank in the list; repetitions do not count.
 """
@@ -36,7 +36,7 @@ class RankedPassages:
     relevant: tuple[bool, ...]
     """Whether each retrieved passage is a gold passage, in order of rank."""
     first_matches: tuple[int, ...]
-    """For each retrieved passage, the number of gold passages that no passage before it matches."""
+    """For each retrieved passage, the number of gold passages that it matches and that no earlier passage matches."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class RetrievalMetric(Metric):
         return ()
 
     def score(self, sample: Sample, results: NeedResults) -> Outcome:
-        """Compute the score; skipped if the file has no gold passages, undefined if its list is empty."""
+        """Compute the score. Skipped if the file has no gold passages, undefined if their list is empty."""
         ranked = ranking(sample)
         if isinstance(ranked, Unscored):
             return ranked
@@ -96,7 +96,7 @@ class Recall(RetrievalMetric):
 
 @dataclass(frozen=True)
 class Precision(RetrievalMetric):
-    """The share of the retrieved passages that are gold; with `k`, the share of k, even if fewer were retrieved."""
+    """The share of the retrieved passages that are gold. With `k`, the divisor is k, even if fewer were retrieved."""
 
     name: ClassVar[str] = "precision"
     title: ClassVar[str] = "Retrieval precision"
@@ -129,7 +129,7 @@ class HitRate(RetrievalMetric):
 
 @dataclass(frozen=True)
 class ReciprocalRank(RetrievalMetric):
-    """1 / the rank of the first gold passage; 0 if none was retrieved. Its mean is the MRR."""
+    """1 / the rank of the first gold passage; 0 if no gold passage was retrieved. The mean over a run is the MRR."""
 
     name: ClassVar[str] = "mrr"
     title: ClassVar[str] = "Reciprocal rank"
@@ -162,7 +162,10 @@ class NDCG(RetrievalMetric):
 
 @dataclass(frozen=True)
 class AveragePrecision(RetrievalMetric):
-    """The sum of precision at the rank of each gold passage found, over all gold passages. Its mean is MAP."""
+    """The sum of the precision at the rank of each retrieved gold passage, divided by the number of gold passages.
+
+    The mean over a run is MAP.
+    """
 
     name: ClassVar[str] = "average_precision"
     title: ClassVar[str] = "Average precision"
@@ -170,14 +173,14 @@ class AveragePrecision(RetrievalMetric):
     more_passages: ClassVar[MorePassages] = "rises"
 
     def count(self, ranked: RankedPassages, cutoff: int) -> Outcome:
-        """Compute the score from the ranks that match a new gold passage."""
+        """Compute the score from the ranks at which a gold passage occurs for the first time."""
         hits = [rank for rank, new in enumerate(ranked.first_matches, 1) if new]
         total = sum(number / rank for number, rank in enumerate(hits, 1))
         return Score(value=total / ranked.gold, counted=_ranks([new > 0 for new in ranked.first_matches]))
 
 
 def ranking(sample: Sample) -> RankedPassages | Unscored:
-    """Compare the sample's passages with its gold passages, or return the reason why that is impossible."""
+    """Compare the sample's passages with its gold passages, or return an Unscored if that is impossible."""
     passages = sample.contexts or ()
     ids = _ids_in(sample.metadata, "reference_context_ids")
     if ids is None and sample.reference_contexts is None:
@@ -194,7 +197,7 @@ def ranking(sample: Sample) -> RankedPassages | Unscored:
 
 
 def _match(gold: Sequence[str], retrieved: Sequence[tuple[str, ...]]) -> RankedPassages | Unscored:
-    """Compare passages by name; `retrieved` has all names under which each passage can match."""
+    """Compare passages by name. `retrieved` has, for each passage, all names under which it can match."""
     gold_names = set(gold)
     if not gold_names:
         return Unscored(reason="undefined", detail="the run file lists no gold passage")
@@ -208,7 +211,7 @@ def _match(gold: Sequence[str], retrieved: Sequence[tuple[str, ...]]) -> RankedP
 
 
 def _names(sample: Sample, passages: Sequence[Passage]) -> Sequence[str] | None:
-    """Return the ids of the passages; None if the ids are only ranks."""
+    """Return the ids of the passages; None if the run file has no ids, so that they are only ranks."""
     ids = _ids_in(sample.metadata, "retrieved_context_ids")
     if ids is not None and len(ids) == len(passages):
         return ids
@@ -220,7 +223,7 @@ def _names(sample: Sample, passages: Sequence[Passage]) -> Sequence[str] | None:
 def _ids_in(metadata: Mapping[str, JsonValue], column: str, *, texts: bool = False) -> list[str] | None:
     """Return the ids in a column of the file; None if it contains something else.
 
-    With `texts`, the column can also contain passages: a value with a space is a passage, not an id.
+    With `texts`, the column can also contain passages. A value with a space is a passage and not an id.
     """
     value = metadata.get(column)
     if not isinstance(value, (list, tuple)):

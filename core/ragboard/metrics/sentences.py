@@ -1,4 +1,4 @@
-"""Sentences of the passages that help to answer the question, selected once or in several draws."""
+"""The sentences of the passages that help to answer the question, selected once or in several draws."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 Agreement = Literal["jaccard", "similarity"]
-"""How the agreement of two draws is measured: by the sentences they share, or by similarity in meaning."""
+"""How the agreement of two draws is measured: by the shared sentences, or by similarity in meaning."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,7 +54,7 @@ def no_sentences(sample: Sample) -> Unscored:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SentenceSelection:
-    """All sentences of the passages, and the positions of the selected ones, from 0."""
+    """All sentences of the passages, and the indices of the selected sentences."""
 
     sentences: tuple[Sentence, ...]
     chosen: tuple[int, ...]
@@ -81,23 +81,23 @@ class SelectedSentences(Need[SentenceSelection]):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SentenceDraws:
-    """All sentences of the passages, and the positions of those selected in each draw, from 0."""
+    """All sentences of the passages, and the indices of the sentences selected in each draw."""
 
     sentences: tuple[Sentence, ...]
     draws: tuple[tuple[int, ...], ...]
     agreements: tuple[float, ...]
-    """The agreement of each pair of draws, in [-1, 1]; pairs (1, 2), (1, 3), ... (2, 3), ..."""
+    """The agreement of each pair of draws, in [-1, 1], in the order (1, 2), (1, 3), ..., (2, 3), ..."""
 
 
 @dataclass(frozen=True)
 class DrawnSentences(Need[SentenceDraws]):
-    """The sentences that help to answer the question, selected `n` times, and the agreement of these draws."""
+    """The sentences that help to answer the question, selected `n` times, and the agreement of the draws."""
 
     n: int = 2
     agreement: Agreement = "jaccard"
 
     def tasks(self) -> tuple[type[Task], ...]:
-        """Return the type of the selection task, and of the similarity task if draws are compared in meaning."""
+        """Return `SelectSentences`, and `Similarity` if the draws are compared by similarity."""
         compares = self.agreement == "similarity" and self.n > 1
         return (SelectSentences, Similarity) if compares else (SelectSentences,)
 
@@ -126,7 +126,7 @@ class DrawnSentences(Need[SentenceDraws]):
     async def _agreement(
         self, first: tuple[int, ...], second: tuple[int, ...], texts: Sequence[str], ask: Ask
     ) -> float | Unscored:
-        """Return the agreement of two draws; equal draws need no judge."""
+        """Return the agreement of two draws. Equal draws need no call to a judge."""
         if first == second or self.agreement == "jaccard" or not (first and second):
             shared, either = set(first) & set(second), set(first) | set(second)
             return len(shared) / len(either) if either else 1.0

@@ -1,7 +1,7 @@
 """The statements of a sample and the verdicts on them: from the run file if it has them, else from the judge.
 
-If joint verdicts and verdicts against each passage are both needed, one task asks for both. Verdicts that the judge
-has given before are not asked for again.
+If joint verdicts and verdicts against each passage are both needed, one task asks for both. If the judge has given
+verdicts before, the task is sent in the same form, so the stored reply is reused.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ragboard.text.citations import without_marks_of
 __all__ = ["CellVerdicts", "ExtractedStatements", "JointVerdicts", "JudgedStatements", "Statements", "VerdictTable"]
 
 _Against: TypeAlias = VerdictTarget | Literal["joint"]
-"""What statements are checked against; joint: all passages together."""
+"""The texts that statements are checked against; `joint`: all passages together."""
 
 Rows: TypeAlias = tuple[tuple[Verdict, ...], ...]
 
@@ -30,7 +30,7 @@ EMPTY_TEXT: dict[Side, Verdict] = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ExtractedStatements:
-    """The statements of the answer or the reference, and whether that text refuses to answer."""
+    """The statements of the answer or the reference, and whether this text refuses to answer."""
 
     side: Side
     statements: tuple[Statement, ...]
@@ -103,7 +103,7 @@ class JointVerdicts(Need[JudgedStatements]):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class VerdictTable:
-    """A table of verdicts: one row per statement, in order, with one verdict per target."""
+    """A table of verdicts with one row per statement, in order, and one column per target."""
 
     side: Side
     statements: tuple[Statement, ...]
@@ -113,7 +113,7 @@ class VerdictTable:
 
     @property
     def supported(self) -> tuple[tuple[bool, ...], ...]:
-        """The same table as booleans: True where the verdict is supported."""
+        """The table as booleans: True if the verdict is supported."""
         return tuple(tuple(verdict.label == "supported" for verdict in row) for row in self.rows)
 
 
@@ -125,7 +125,7 @@ class CellVerdicts(Need[VerdictTable]):
     target: VerdictTarget = "passages"
 
     def __post_init__(self) -> None:
-        """Raise ValueError for a text checked against itself."""
+        """Raise ValueError if a text would be checked against itself."""
         if self.side == self.target:
             raise ValueError(f"the statements of the {self.side} cannot be checked against the {self.target} itself")
 
@@ -152,7 +152,7 @@ def _text(sample: Sample, side: Side) -> str | None:
 
 
 def _statement(side: Side, claim: str, text: str) -> Statement:
-    """Return a claim of the run file, with its span if the text contains it verbatim."""
+    """Return a claim of the run file as a statement, with its span if the text contains it verbatim."""
     start = text.find(claim)
     span = None if start < 0 else Span(start=start, end=start + len(claim), how="verbatim")
     return Statement(side=side, text=claim, span=span)
@@ -161,7 +161,7 @@ def _statement(side: Side, claim: str, text: str) -> Statement:
 async def _statements_and_verdicts(
     sample: Sample, ask: Ask, side: Side, against: _Against
 ) -> tuple[ExtractedStatements, Rows] | Unscored:
-    """Return the statements, and a row of verdicts for each."""
+    """Return the statements, and a row of verdicts for each statement."""
     if against == "joint" or against == "passages":
         if sample.contexts is None:
             return no_column("contexts")
@@ -197,7 +197,7 @@ def _file_rows(ask: Ask, side: Side, against: _Against) -> Rows | None:
 def _verify_task(
     sample: Sample, ask: Ask, extracted: ExtractedStatements, against: _Against, texts: tuple[str, ...]
 ) -> Verify:
-    """Return the task: both kinds of verdicts in one if both are needed and neither is known."""
+    """Return the task to send. It asks for both kinds of verdicts if both are needed and no reply is stored."""
     task = Verify(
         question=sample.question,
         statements=tuple(statement.text for statement in extracted.statements),

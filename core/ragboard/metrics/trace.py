@@ -1,7 +1,7 @@
 """TRACe, the metrics of RAGBench: relevance of the passages, and how the answer uses and adheres to them.
 
-They need no calls of their own: they are counted from the sentences that help to answer the question, and from the
-joint verdicts on the statements of the answer, with the quoted evidence.
+They are computed from two results that other metrics use too: the sentences that help to answer the question, and the
+joint verdicts on the statements of the answer, with quotes.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ NO_QUOTES = "the judge quotes no evidence, so the sentences that the answer uses
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SentenceUse:
-    """All sentences of the passages, and the positions, from 0, of those that the answer uses."""
+    """All sentences of the passages, and the indices of the sentences that the answer uses."""
 
     sentences: tuple[Sentence, ...]
     used: tuple[int, ...]
     statements: int
     """Number of the answer's statements."""
     unquoted: int
-    """Number of supported statements without a quote; the sentences that they use are unknown."""
+    """Number of supported statements without a quote, so that it is unknown which sentences they use."""
     refuses: bool | None
 
 
 @dataclass(frozen=True)
 class UsedSentences(Need[SentenceUse]):
-    """The sentences of the passages that the answer uses: sentences quoted, even in part, for a supported statement."""
+    """The sentences of the passages that the answer uses: sentences of which the judge quotes a part as support."""
 
     def tasks(self) -> tuple[type[Task], ...]:
         return JointVerdicts().tasks()
 
     async def resolve(self, sample: Sample, ask: Ask) -> SentenceUse | Unscored:
-        """Find the sentences from the joint verdicts; failed if no supported statement has a quote."""
+        """Derive the used sentences from the joint verdicts. Fails if no supported statement has a quote."""
         judged = await JointVerdicts().resolve(sample, ask)
         if isinstance(judged, Unscored):
             return judged
@@ -69,7 +69,7 @@ class UsedSentences(Need[SentenceUse]):
 
 
 def _quotes(judged: JudgedStatements) -> list[tuple[Evidence, ...]]:
-    """Return the quotes for each supported statement, without evidence that is only the window that a model read."""
+    """Return the quotes for each supported statement, without windows, which are whatever a local model read."""
     return [
         tuple(evidence for evidence in verdict.evidence if evidence.stance == "for" and evidence.how != "window")
         for verdict in judged.verdicts
@@ -95,9 +95,9 @@ class _TraceMetric(Metric):
 
 @dataclass(frozen=True)
 class Relevance(_TraceMetric):
-    """The share of the passages' sentences that help to answer the question; low if the retriever returns much else.
+    """The share of the passages' sentences that help to answer the question.
 
-    The same as `ragas.context_relevance`. 0 if none is selected; undefined if the passages contain no sentence.
+    It equals `ragas.context_relevance`: 0 if no sentence helps, undefined if the passages contain no sentences.
     """
 
     name: ClassVar[str] = "relevance"
@@ -119,10 +119,10 @@ class Relevance(_TraceMetric):
 
 @dataclass(frozen=True)
 class Utilization(_TraceMetric):
-    """The share of the passages' sentences that the answer uses: those quoted for its supported statements.
+    """The share of the passages' sentences that the answer uses: sentences that are quoted for supported statements.
 
-    Undefined if the passages contain no sentence or the answer no statement; an answer that only refuses is a refusal.
-    With `compat`, an answer without statements uses nothing, and scores 0. Failed if the judge quotes nothing.
+    Undefined if the passages have no sentences, or if the answer has no statements (`refusal` if it only refuses). With
+    `compat`, an answer without statements scores 0. Fails if the judge quotes nothing.
     """
 
     name: ClassVar[str] = "utilization"
@@ -151,9 +151,9 @@ class Utilization(_TraceMetric):
 class Completeness(_TraceMetric):
     """The share of the helpful sentences of the passages that the answer uses.
 
-    Undefined if no sentence helps or the answer has no statement; an answer that only refuses is a refusal. With
-    `compat`, it is 1 if no sentence helps, as in RAGBench, and an answer without statements uses nothing. Failed if the
-    judge quotes nothing.
+    Undefined if no sentence helps, or if the answer has no statements (`refusal` if it only refuses). With `compat`,
+    the score is 1 if no sentence helps, as in RAGBench, and 0 for an answer without statements. Fails if the judge
+    quotes nothing.
     """
 
     name: ClassVar[str] = "completeness"
@@ -182,9 +182,9 @@ class Completeness(_TraceMetric):
 
 @dataclass(frozen=True)
 class Adherence(_TraceMetric):
-    """Whether the passages together support all of the answer: 1 if every statement is supported, else 0.
+    """Whether the passages together support the whole answer: 1 if every statement is supported, else 0.
 
-    Undefined for an answer without statements, and a refusal if it only refuses; with `compat`, both adhere: 1.
+    Undefined for an answer without statements (`refusal` if it only refuses); with `compat`, such an answer scores 1.
     """
 
     name: ClassVar[str] = "adherence"

@@ -1,6 +1,7 @@
-"""Metrics of the retrieved list by graded relevance: a judge grades each passage from 0 to 3, as UMBRELA does.
+"""Metrics of the retrieved list by graded relevance: a judge grades each passage from 0 to 3, as in UMBRELA.
 
-No gold passages are needed. Only retrieved passages have a grade, so these metrics say nothing about what was missed.
+They need no gold passages. Only retrieved passages have a grade, so these metrics do not show which relevant passages
+were missed.
 """
 
 from __future__ import annotations
@@ -44,12 +45,12 @@ OPEN_RAG_EVAL = "Open RAG Eval 0.3, UMBRELA metric"
 
 
 GRADED_ALONE = f"{PASSAGE_GRADE}, each passage alone"
-"""What a stored judgement with the grade of a passage is about if each passage was asked about alone."""
+"""The `about` of a stored judgement with the grade of a passage that was graded in a separate call."""
 
 
 @dataclass(frozen=True)
 class GradedPassages(Need[PassageGrades]):
-    """How relevant each passage is to the question, from 0 to 3; with `alone`, one call per passage instead of one."""
+    """How relevant each passage is to the question, from 0 to 3. One call grades all; with `alone`, one call each."""
 
     alone: bool = False
 
@@ -57,7 +58,7 @@ class GradedPassages(Need[PassageGrades]):
         return (GradePassages,)
 
     async def resolve(self, sample: Sample, ask: Ask) -> PassageGrades | Unscored:
-        """Ask for the grades; not resolved if nothing was retrieved, or if one passage has no usable grade."""
+        """Ask for the grades. Unscored if nothing was retrieved, or if a passage has no usable grade."""
         if missing := no_passages(sample):
             return missing
         texts = tuple(passage.text for passage in sample.contexts or ())
@@ -80,7 +81,7 @@ class GradedPassages(Need[PassageGrades]):
 
 @dataclass(frozen=True)
 class _GradedMetric(Metric):
-    """Base class of metrics of the graded list; `k` is the cutoff rank, None for no cutoff."""
+    """Base class of metrics of the graded list. `k` is the cutoff rank, None for no cutoff."""
 
     source: ClassVar[str] = "umbrela"
     category: ClassVar[Category] = "focus"
@@ -118,10 +119,10 @@ class _GradedMetric(Metric):
 class NDCG(_GradedMetric):
     """Normalized discounted cumulative gain of the grades: whether passages with higher grades are ranked first.
 
-    The gain of a passage is its grade, or with `gain=exponential` 2^grade - 1; the discount is log2(rank + 1). The best
-    order is that of the retrieved passages, because no others are graded: 1 means best order, not that all that is
-    relevant was found. Undefined if all grades are 0. With `compat`, each passage is graded in a call of its own, as
-    UMBRELA does, and the score is 0 if all grades are 0, as in trec_eval.
+    The gain of a passage is its grade or, with `gain=exponential`, 2^grade - 1. The discount is log2(rank + 1). The
+    score is relative to the best order of the retrieved passages. So 1 means that their order is the best, not that all
+    relevant passages were found. Undefined if all grades are 0. With `compat`, each passage is graded in a separate
+    call, as in UMBRELA, and the score is 0 if all grades are 0, as in trec_eval.
     """
 
     name: ClassVar[str] = "ndcg"
@@ -147,7 +148,7 @@ class NDCG(_GradedMetric):
 
 @dataclass(frozen=True)
 class _ThresholdMetric(_GradedMetric):
-    """Base class of metrics for which a passage is relevant from the grade `at_least`."""
+    """Base class of metrics for which a passage is relevant if its grade is `at_least` or higher."""
 
     paper: ClassVar[str] = f"{UMBRELA}; {OPEN_RAG_EVAL}"
 
@@ -162,7 +163,7 @@ class _ThresholdMetric(_GradedMetric):
             )
 
     def count(self, grades: Sequence[int]) -> Outcome:
-        """Score the top k; with `compat` undefined if fewer were retrieved."""
+        """Score the top k. With `compat`, undefined if fewer passages were retrieved."""
         cutoff = len(grades) if self.k is None else self.k
         if self.compat and len(grades) < cutoff:
             return Unscored(reason="undefined", detail=f"only {len(grades)} of k = {cutoff} passages were retrieved")
@@ -175,10 +176,10 @@ class _ThresholdMetric(_GradedMetric):
 
 @dataclass(frozen=True)
 class Precision(_ThresholdMetric):
-    """The share of the retrieved passages that are relevant: graded 2 or 3, or from `at_least`.
+    """The share of the retrieved passages that are relevant: their grade is at least 2 (setting `at_least`).
 
-    With `k`, the share of k, even if fewer were retrieved. With `compat`, each passage is graded in a call of its own,
-    as UMBRELA does, and the score is undefined if fewer than `k` were retrieved, as in Open RAG Eval.
+    With `k`, the divisor is k, even if fewer passages were retrieved. With `compat`, each passage is graded in a
+    separate call, as in UMBRELA, and the score is undefined if fewer than `k` were retrieved, as in Open RAG Eval.
     """
 
     name: ClassVar[str] = "precision"
@@ -192,10 +193,11 @@ class Precision(_ThresholdMetric):
 
 @dataclass(frozen=True)
 class AveragePrecision(_ThresholdMetric):
-    """Whether relevant passages (graded 2 or 3, or from `at_least`) are ranked first: mean precision at their ranks.
+    """Whether relevant passages are ranked first: the mean precision at their ranks.
 
-    Divided by the relevant passages in the list, because those that were not retrieved are unknown; 0 if none is
-    relevant. With `compat`, each passage is graded in a call of its own, as UMBRELA does, and the score is undefined if
+    A passage is relevant if its grade is at least 2 (setting `at_least`). The divisor is the number of relevant
+    passages in the list, because relevant passages that were not retrieved are unknown. The score is 0 if no passage is
+    relevant. With `compat`, each passage is graded in a separate call, as in UMBRELA, and the score is undefined if
     fewer than `k` were retrieved, as in Open RAG Eval.
     """
 
@@ -204,7 +206,7 @@ class AveragePrecision(_ThresholdMetric):
     formula: ClassVar[str] = "sum of precision@i over ranks i in the top k with grade >= 2 / number of these ranks"
 
     def count_relevant(self, relevant: tuple[bool, ...], cutoff: int) -> Outcome:
-        """Mean of precision at the rank of each relevant passage."""
+        """Mean of the precision at the rank of each relevant passage."""
         ranks = ", ".join(str(rank) for rank, yes in enumerate(relevant, 1) if yes)
         counted = f"relevant at rank {ranks} of {len(relevant)}" if ranks else f"none of {len(relevant)} relevant"
         return Score(value=average_precision(relevant), counted=counted)

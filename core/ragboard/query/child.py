@@ -1,8 +1,8 @@
-"""The child process that runs one SQL query. It is started as a file, without importing the rest of ragboard.
+"""The child process that runs one SQL query. It is started as a script and does not import the rest of ragboard.
 
-It reads a request as JSON from standard input and writes the result as an Arrow stream to standard output; the schema's
-metadata has the DuckDB type of each column and whether rows were left out. If the query fails, it writes one line to
-standard error, and the exit code says why.
+It reads a request as JSON from standard input and writes the result as an Arrow stream to standard output. The metadata
+of the stream's schema contains the DuckDB type of each column and whether rows were left out. If the query fails, the
+process writes one line to standard error, and the exit code says why.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ LOCKED_DOWN = {
     "lock_configuration": "true",
 }
 TYPES_AS_TEXT = frozenset(("interval", "bit", "bignum", "union", "variant", "map", "geometry"))
-"""DuckDB types without an equivalent in Arrow or Python, which are returned as text."""
+"""DuckDB types that Arrow or Python do not have; they are returned as text."""
 NESTED_TYPES = ("list", "array", "struct", "tuple")
 CHECK_SECONDS = 0.1
 """Seconds between checks for a waiting writer."""
 LOCKED_CHECKS = 8
-"""Number of consecutive checks with a held lock that mean that a writer waits; readers hold it for milliseconds."""
+"""If the lock is held in this many consecutive checks, a writer is waiting; readers hold it only for milliseconds."""
 BATCH_ROWS = 500
 """Number of rows fetched at a time."""
 
@@ -69,14 +69,14 @@ def main() -> None:
 
 
 def _open(request: dict[str, Any]) -> duckdb.DuckDBPyConnection:
-    """Open the database read-only, under the store's lock file (see `ragboard.database`)."""
+    """Open the database read-only while holding the store's lock file (see `ragboard.database`)."""
     config: dict[str, Any] = {**LOCKED_DOWN, "memory_limit": f"{request['memory'] // 4}MB"}
     with _lock(request["lock"], request["wait"]):
         return duckdb.connect(request["path"], read_only=True, config=config)
 
 
 def _lock(path: str, wait: float) -> AbstractContextManager[object]:
-    """Hold the lock file. If it cannot be created, no other process can write either, and no lock is needed."""
+    """Acquire the lock file. If it cannot be created, no lock is needed, because no other process can write either."""
     try:
         return FileLock(path, timeout=wait, is_singleton=False).acquire()
     except Timeout:
@@ -106,8 +106,7 @@ def _run(connection: duckdb.DuckDBPyConnection, request: dict[str, Any]) -> byte
             break
     if more and not rows:
         raise RefusedError(
-            f"the first row alone has more than {size:,} bytes: select fewer columns, or shorten texts with"
-            " left(text, 1000)"
+            f"the first row has more than {size:,} bytes: select fewer columns, or shorten texts with left(text, 1000)"
         )
     metadata = {"types": json.dumps([str(kind) for kind in relation.types]), "truncated": str(int(more))}
     table = pa.Table.from_batches(batches, reader.schema).slice(0, limit)
@@ -128,7 +127,7 @@ def _with_readable_types(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRe
 
 
 def _contains_type(kind: Any, names: frozenset[str]) -> bool:
-    """Return whether a type is one of these, or contains one of these or a blob."""
+    """Return whether a type is one of these types, or contains one of them or a blob."""
     if kind.id in names:
         return True
     parts = [part for _, part in kind.children if hasattr(part, "id")] if kind.id in NESTED_TYPES else []
@@ -172,7 +171,7 @@ def _distinct_names(names: list[str]) -> list[str]:
 
 
 def _start_watchdog(request: dict[str, Any]) -> None:
-    """Start a thread that ends this process at the time limit, or earlier if a writer waits."""
+    """Start a thread that ends this process at the time limit, or earlier if a writer is waiting."""
     threading.Thread(target=_end_in_time, args=(request, time.monotonic()), daemon=True).start()
 
 

@@ -40,9 +40,9 @@ class QueryLimits:
     seconds: float = 5.0
     """Maximum duration in seconds."""
     grace: float = 1.0
-    """Seconds after which the query is stopped as soon as another process waits to write."""
+    """The query is stopped after this many seconds if another process waits to write."""
     memory: int = 2048
-    """Memory of the process in megabytes, of which DuckDB may use a quarter."""
+    """Maximum memory of the process in megabytes; DuckDB may use a quarter of it."""
     size: int = 64 * 2**20
     """Approximate maximum size of the result in bytes; further rows are left out."""
 
@@ -95,7 +95,7 @@ def _for_pandas(column: Any) -> Any:
 
 
 def _with_valid_dates(column: Any) -> Any:
-    """Return an Arrow column with dates and times as text if some are out of the range of Python or pandas."""
+    """Return an Arrow column; with dates and times as text if Python or pandas cannot represent one of them."""
     type_with_text = _dates_as_text(column.type)
     if type_with_text == column.type:
         return column
@@ -204,7 +204,7 @@ def _error_of(code: int, message: str, limits: QueryLimits) -> QueryError | Stor
             return QueryError(message)
         case child.TOO_LONG:
             return QueryLimitError(
-                f"stopped after {limits.seconds:g} s: select fewer rows with WHERE, for example of one run"
+                f"stopped after {limits.seconds:g} s: select fewer rows with WHERE, for example the rows of one run"
             )
         case child.WRITER_WAITS:
             return StoreBusyError("stopped because another process is writing to the store: try again")

@@ -68,7 +68,7 @@ class ImportReport:
     duplicated: tuple[Renamed, ...] = ()
     notes: tuple[str, ...] = ()
     suggestions: tuple[str, ...] = ()
-    """Columns that look like an unused field, each with the option that reads the column as that field."""
+    """What to do with unused columns: the option that reads one as a field, or the command that uses human grades."""
 
 
 @dataclass(frozen=True, kw_only=True)

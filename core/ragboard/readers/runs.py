@@ -36,6 +36,7 @@ from ragboard.readers.formats import Format, format_of
 from ragboard.readers.formats.base import PassageRows, ToolSample
 from ragboard.readers.formats.ragchecker import UnusableError, read_file_verdicts
 from ragboard.readers.formats.shapes import as_object, decode_json
+from ragboard.readers.labels import GRADES, human_grades
 from ragboard.readers.paths import with_paths
 from ragboard.readers.report import Coerced, ColumnUse, ImportReport, ReadResult, Renamed, RowNote
 from ragboard.readers.scores import ScoreColumns, disagreeing, file_scores
@@ -65,6 +66,8 @@ __all__ = [
 
 MAX_SEARCHED_ROWS = 10
 """Number of rows that are searched for columns that look like a field."""
+GRADED_ROWS = 20
+"""Number of rows in which human grades are looked for."""
 MAX_VARIANTS = 20
 """Maximum number of values of a column that tells the answers to a question apart."""
 MIN_PASSAGE_WORDS = 4
@@ -385,6 +388,9 @@ def _suggestions(table: Table, matched: Mapping[str, str], other: Sequence[str])
     for column, meant in suggested_fields(table, matched, other).items():
         how = _option(table, {meant: column})
         yield f"column {column!r} looks like {SUGGESTED_FIELDS[meant]}: to read it that way, {how}"
+    rows = (row.cells for row in table.rows[:GRADED_ROWS] if isinstance(row, RawRow))
+    if table.kind != "memory" and not set(other).isdisjoint(GRADES) and any(map(human_grades, rows)):
+        yield "it has human grades: to compare metrics with them, `ragboard agree FILE`"
 
 
 def _split_suggestion(table: Table, column: str) -> str:

@@ -1,4 +1,4 @@
-"""Statistical functions of plain numbers. Results are frozen dataclasses with their method, level and n."""
+"""Statistical functions that take plain numbers. Their results contain the method, the level and n."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ class BinaryAgreement:
 
 @dataclass(frozen=True, kw_only=True)
 class Cut:
-    """A threshold on scores, and how the decisions that it gives agree with labels."""
+    """A threshold on scores, and how the resulting decisions agree with labels."""
 
     threshold: float
     """The lowest score that counts as positive."""
@@ -146,7 +146,7 @@ def auroc(scores: Sequence[float], positive: Sequence[bool]) -> float:
 
 
 def roc(scores: Sequence[float], positive: Sequence[bool]) -> tuple[Cut, ...]:
-    """Return the points of the ROC curve, without its origin: a cut at every distinct score, highest first.
+    """Return the points of the ROC curve except its origin: a cut at every distinct score, highest score first.
 
     Raises ValueError in the same cases as `auroc`.
     """
@@ -175,8 +175,8 @@ def roc(scores: Sequence[float], positive: Sequence[bool]) -> tuple[Cut, ...]:
 def best_cut(cuts: Sequence[Cut], *, precision: float | None = None) -> Cut | None:
     """Return the cut with the highest sensitivity + specificity (Youden 1950).
 
-    If several cuts are equally good, the first is returned. With `precision`, only cuts with at least this precision
-    are considered, and the one with the highest sensitivity is returned; None if there is none. The agreement is
+    If several cuts are equally good, the first is returned. With `precision`, return the cut with the highest
+    sensitivity among cuts with at least this precision; None if there is none. The agreement of the returned cut is
     optimistic, because the cut is chosen on the same rows.
     """
     if precision is None:
@@ -350,7 +350,7 @@ def _interval_distances(values: FloatArray, _: FloatArray) -> FloatArray:
 
 
 def _ordinal_distances(_: FloatArray, totals: FloatArray) -> FloatArray:
-    """Return the squared number of ratings between any two values, where ratings of the two values count half."""
+    """Return the squared number of ratings between any two values; ratings equal to either value count half."""
     middles = np.cumsum(totals) - totals / 2
     return _interval_distances(middles, totals)
 

@@ -28,9 +28,9 @@ Rows = NDArray[np.intp]
 """Indices of rows."""
 
 DRAWS = 2000
-"""Default number of bootstrap draws of an interval."""
+"""Default number of bootstrap draws for an interval."""
 REPORT_DRAWS = 1000
-"""Number of bootstrap draws of each interval in a report with many intervals."""
+"""Number of bootstrap draws for each interval in a report with many intervals."""
 MIN_GROUPS = 10
 """Minimum number of groups for an interval."""
 MAX_UNDEFINED = 0.05
@@ -39,7 +39,7 @@ MAX_UNDEFINED = 0.05
 
 @dataclass(frozen=True, kw_only=True)
 class Resampled:
-    """A statistic of rows, and its values on bootstrap draws of whole groups."""
+    """A statistic of rows, and its values for bootstrap draws of whole groups."""
 
     estimate: float
     """The statistic of all rows."""
@@ -75,7 +75,7 @@ def clustered_interval(
     seed: int = 0,
     draws: int = DRAWS,
 ) -> Interval | NoInterval:
-    """Return a bootstrap interval for any statistic of rows, where rows of the same group are not independent.
+    """Return a bootstrap interval for any statistic of rows; rows of one group may depend on each other.
 
     `statistic` takes row indices, drawn with replacement, and raises ValueError if it is undefined for them.
     `groups[i]` is the group of row i (`range(n)` if rows are independent). Whole groups are drawn.
@@ -89,14 +89,14 @@ def clustered_interval(
 
 
 def resampled_interval(resampled: Resampled, *, level: float = 0.95) -> Interval | NoInterval:
-    """Return the interval from existing draws, as `clustered_interval`."""
+    """Return the interval of `clustered_interval` from existing draws."""
     n, draws = resampled.n, len(resampled.values)
     if n < MIN_GROUPS:
         return NoInterval(reason=f"an interval needs at least {MIN_GROUPS} clusters, got {n}", n=n)
     values = resampled.values[~np.isnan(resampled.values)]
     if len(values) < (1 - MAX_UNDEFINED) * draws:
         undefined = f"{draws - len(values):,} of {draws:,} bootstrap samples"
-        return NoInterval(reason=f"too little data: it is undefined in {undefined}", n=n)
+        return NoInterval(reason=f"too little data: the statistic is undefined in {undefined}", n=n)
     if values.max() - values.min() < 1e-12:
         return NoInterval(reason="every draw gives the same value", n=n)
     low, high = _expanded_bounds(values, math.sqrt(n / (n - 1)), n - 1, level)
@@ -115,9 +115,9 @@ def mean_over_sets(sets: Mapping[str, Resampled], *, level: float = 0.95) -> Int
 
     All sets need the same number of draws. The draws of each set are shuffled, because sets drawn with the same seed
     are not independent. Bounds are widened as in `clustered_interval`, with the degrees of freedom of Satterthwaite
-    (1946); for a single set, they are those of its own interval. If a set has no interval, the mean has none, and the
-    reason names the set. The order of the sets does not matter. `n` of the result is the total number of groups. Raises
-    ValueError for no sets.
+    (1946); for a single set, the result is the interval of this set. If a set has no interval, the mean has none, and
+    the reason names the set. The order of the sets does not matter. `n` of the result is the total number of groups.
+    Raises ValueError for no sets.
     """
     if not sets:
         raise ValueError("a mean over sets needs at least one set")

@@ -1,4 +1,4 @@
-"""Checks of arguments, and the type of arrays."""
+"""Checks of arguments, and the type of arrays in this package."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def t_cdf(x: float, df: float) -> float:
 
 
 def two_sided_t(t: float, df: float) -> float:
-    """Return P(|T| >= |t|) for Student's t with df > 0; very small probabilities do not become 0."""
+    """Return P(|T| >= |t|) for Student's t with df > 0; very small probabilities are not rounded to 0."""
     return 2 * t_cdf(-abs(t), df)
 
 

@@ -25,14 +25,14 @@ from ragboard.stats.intervals import (
 __all__ = ["GroupDifference", "difference_of_moments", "group_difference"]
 
 MIN_UNTIED_FOR_WELCH = 10
-"""If a group has fewer untied values, p is computed by a permutation test."""
+"""If a group has fewer untied values than this, p is computed by a permutation test."""
 ROUNDING_STEPS = 1000
 """For the permutation test, values are rounded to multiples of their range divided by this number."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class GroupDifference:
-    """The mean of a group minus the mean of the others, with interval and p value."""
+    """The mean of a group minus the mean of the other values, with interval and p value."""
 
     n: int
     """Number of values in the group."""
@@ -41,7 +41,7 @@ class GroupDifference:
     mean: float
     mean_others: float
     difference: float
-    """Mean of the group minus mean of the others."""
+    """Mean of the group minus mean of the other values."""
     interval: Interval | NoInterval
     p: float
     """Two-sided p value of the hypothesis of no difference; 1 if all values are equal."""
@@ -65,9 +65,9 @@ def group_difference(
     slightly wider than Welch's interval. p is computed by Welch's t test, or by a permutation test (`draws`, `seed`) if
     fewer than 10 values of a group are untied.
 
-    `clusters[i]` and `other_clusters[i]` are the clusters of `group[i]` and `others[i]`. p is then computed by Welch's
-    t test of clusters; it is 1 if one of the two has fewer than 5 effective clusters. Raises ValueError for an empty
-    group or NaN.
+    `clusters[i]` and `other_clusters[i]` are the clusters of `group[i]` and `others[i]`. With clusters, p is computed
+    by Welch's t test of clusters; it is 1 if either side has fewer than 5 effective clusters. Raises ValueError for an
+    empty group or NaN.
     """
     values, other_values = finite_array(group, "group"), finite_array(others, "others")
     group_moments, other_moments = moments(values, clusters), moments(other_values, other_clusters)

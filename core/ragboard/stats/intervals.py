@@ -1,10 +1,11 @@
 """Confidence intervals of a mean, by Student's t and by the Bayesian bootstrap without random draws.
 
 The Bayesian bootstrap (Rubin 1981) gives the values random Dirichlet weights; the bounds of its interval are quantiles
-of the weighted mean. One extra point represents values that a sample of this size does not show. If the extra point is
-at the bound of the scores, the limits are those of Gaffke (2005) and Learned-Miller and Thomas (2020), and for 0/1
-scores those of Clopper and Pearson. The distribution of the weighted mean follows from a sum of exponential variables.
-The saddlepoint approximation (Barndorff-Nielsen 1986) is accurate far into its tails, so no random draws are needed.
+of the weighted mean. One extra point represents values that a sample of this size does not contain by chance. If the
+extra point is at the bound of the scores, the limits equal those of Gaffke (2005) and Learned-Miller and Thomas (2020),
+and for 0/1 scores those of Clopper and Pearson. The quantiles are computed without random draws: the distribution of
+the weighted mean follows from a sum of exponential variables, and the saddlepoint approximation (Barndorff-Nielsen
+1986) of it is accurate even far out in the tails.
 
 The bootstrap functions take the sum and the number of values of each cluster; an independent value is a cluster of one.
 """
@@ -54,7 +55,7 @@ MAX_STEPS = 100
 MAX_DECIMALS = 6
 """Maximum number of decimals of a printed bound near 0."""
 SMALLEST = 1e-100
-"""Smaller values, and values above its inverse, are rescaled, because their squares would underflow or overflow."""
+"""Values below this, or above its inverse, are rescaled, because their squares would underflow or overflow."""
 PRECISION = 1e-8
 """Absolute accuracy of a normal score, and relative accuracy of a limit."""
 
@@ -140,11 +141,12 @@ MIN_FOR_INTERVAL = 5
 LARGE_SAMPLE = 500
 """With more values or clusters, intervals use only Student's t."""
 MIN_UNTIED_LARGE_SAMPLE = 50
-"""Minimum number of untied values or clusters of a large sample for Student's t alone not to be too narrow."""
+"""Minimum number of untied values or clusters for intervals of a large sample to use only Student's t; with fewer, it
+would be too narrow."""
 MIN_UNTIED = 3
-"""With fewer untied values, the interval is conservative and has a warning."""
+"""With fewer untied values than this, the interval is conservative and has a warning."""
 SMALL_SAMPLE = 15
-"""With fewer values or clusters, the interval of very skewed values may be too narrow and has a warning."""
+"""With fewer values or clusters than this, the interval has a warning: it may be too narrow for very skewed values."""
 COMPARED_DECIMALS = 9
 """Values are rounded to this number of decimals before they are compared: 0.1 + 0.2 is then equal to 0.3."""
 BOTH_METHODS = "Student's t and Bayesian bootstrap"
@@ -165,7 +167,7 @@ class Interval:
     level: float
     """Confidence level: 0.95."""
     n: int
-    """Number of values; of a bootstrap of clusters, number of clusters."""
+    """Number of values; for a bootstrap of clusters, number of clusters."""
     method: str
     warning: str = ""
     """A warning about the interval; empty if there is none."""
@@ -173,7 +175,7 @@ class Interval:
 
 @dataclass(frozen=True, kw_only=True)
 class NoInterval:
-    """The reason why there is no interval."""
+    """Takes the place of an interval that cannot be computed, and says why."""
 
     reason: str
     n: int
@@ -246,7 +248,7 @@ class ClusterMoments:
     n: int
     """Number of values."""
     mean: float
-    """Mean of the values, not of the clusters."""
+    """Mean of all values, not of the means of the clusters."""
     counts: tuple[float, ...]
     """Number of values in each cluster."""
     sums: tuple[float, ...]
@@ -254,7 +256,7 @@ class ClusterMoments:
 
     @cached_property
     def effective(self) -> float:
-        """The effective number of clusters, at most their number (Kish 1965)."""
+        """The effective number of clusters, at most the number of clusters (Kish 1965)."""
         return self.n**2 / float(np.square(self.counts).sum())
 
     @cached_property
@@ -271,7 +273,7 @@ class ClusterMoments:
 
     @cached_property
     def untied(self) -> int:
-        """Number of clusters whose mean differs from the most common one."""
+        """Number of clusters whose mean differs from the most common mean."""
         return _count_untied(np.array(self.sums) / np.array(self.counts))
 
 
@@ -332,12 +334,12 @@ def mean_interval(
 ) -> Interval | NoInterval:
     """Return the two-sided interval of a mean of values within `bounds` (None: unbounded), independent or clustered.
 
-    - Only values at the bounds (0/1): Clopper and Pearson's interval.
+    - If all values are at the bounds (0/1): Clopper and Pearson's interval.
     - Up to 500 values or clusters: Student's t or the Bayesian bootstrap, whichever is wider at each end. The bootstrap
-      has an extra point for values that a small sample does not show. It is far out on the side of a long tail, and
-      near the bound if few values are untied.
-    - More than 500: Student's t. With fewer than 50 untied values, it is Clopper and Pearson's interval of a share with
-      the same mean, which is conservative. With fewer than 50 untied clusters, the bootstrap is used too.
+      has an extra point for values that a small sample does not contain by chance. This point is far out on the side of
+      a long tail, and near the bound if few values are untied.
+    - More than 500: Student's t. If fewer than 50 values are untied, Clopper and Pearson's interval of a share with the
+      same mean is used instead; it is conservative. If fewer than 50 clusters are untied, the bootstrap is used, too.
 
     For clusters, Student's t uses the standard error of the jackknife and the effective number of clusters minus 1 as
     degrees of freedom; the bootstrap weights whole clusters. There is no interval with fewer than 5 values or effective
@@ -366,11 +368,10 @@ def mean_interval(
 
 
 def two_sided_p(summary: Moments | ClusterMoments, *, bounds: tuple[float, float] | None) -> float:
-    """Return the two-sided p value of the hypothesis that the mean is 0, consistent with `mean_interval`.
+    """Return the two-sided p value of the hypothesis that the mean is 0.
 
-    It is below 0.05 if the 95% CI excludes 0.
-
-    Raises ValueError if all values are tied and have no bounds.
+    It is below 0.05 if the 95% CI of `mean_interval` excludes 0. Raises ValueError if all values are tied and have no
+    bounds.
     """
     if summary.mean == 0:
         return 1.0
@@ -441,8 +442,8 @@ def _refusal(summary: Moments | ClusterMoments, bounds: tuple[float, float] | No
         number = len(summary.counts)
         clusters = f"{number} cluster" if number == 1 else f"{number} clusters"
         return (
-            f"{summary.n} values in {clusters} tell as much as {summary.effective:.1f} independent"
-            f" values; an interval needs at least {MIN_FOR_INTERVAL}"
+            f"{summary.n} values in {clusters} count as {summary.effective:.1f} independent values; an interval needs"
+            f" at least {MIN_FOR_INTERVAL}"
         )
     if not math.isfinite(summary.error):
         return "the values are too large to square"
@@ -493,7 +494,10 @@ _cached_limits = lru_cache(maxsize=1024)(_limits)
 
 
 def _share_method(summary: Moments, bounds: tuple[float, float], units: object) -> str:
-    """Return the method if the interval of a share applies (all values at the bounds, or most tied), else empty."""
+    """Return the name of the method if the interval of a share is used: all values at the bounds, or most tied.
+
+    Else return an empty text.
+    """
     low, high = bounds
     share = (summary.mean - low) / (high - low)
     max_variance = share * (1 - share) * summary.n / (summary.n - 1)
@@ -521,7 +525,7 @@ def _share_limits(summary: Moments, bounds: tuple[float, float], level: float) -
 
 
 def _sums_and_counts(summary: Moments | ClusterMoments) -> tuple[FloatArray, FloatArray] | None:
-    """Return sums and counts of values or clusters for the bootstrap; None if Student's t alone is used."""
+    """Return sums and counts of values or clusters for the bootstrap; None if only Student's t is used."""
     if isinstance(summary, ClusterMoments):
         if len(summary.counts) > LARGE_SAMPLE and summary.untied >= MIN_UNTIED_LARGE_SAMPLE:
             return None
@@ -549,8 +553,8 @@ def _extra_points(
     """Return the extra points of the bootstrap, below and above the values.
 
     - For skewed values, the point on the side of the long tail is further out. An Edgeworth expansion gives half the
-      ratio of the third to the second moment; small samples underestimate this ratio.
-    - If there are ties with other values on both sides, it is less far out: the skewness is then due to chance.
+      ratio of the third to the second moment as the distance; small samples underestimate this ratio.
+    - If there are ties with other values on both sides, this point is less far out: the skewness is then due to chance.
     - With few untied values, both points are near the bounds; if all values are tied, they are at the bounds.
     """
     deviations = (sums - summary.mean * counts) / counts.mean()
@@ -584,9 +588,9 @@ def _balanced_ties(values: FloatArray, low: float, high: float) -> float:
 def gate(
     interval: Interval | NoInterval, *, threshold: float, fail: Literal["below", "above"] = "below"
 ) -> GateVerdict:
-    """Return pass or fail if the whole interval is on one side of the threshold, else inconclusive.
+    """Return pass or fail if the whole interval is on that side of the threshold, else inconclusive.
 
-    `fail` is the side of the threshold that fails; the threshold itself passes. Without an interval, the verdict is
+    `fail`: the side of the threshold that fails; the threshold itself passes. Without an interval, the verdict is
     inconclusive. Raises ValueError if the threshold is NaN.
     """
     if math.isnan(threshold):

@@ -49,9 +49,10 @@ def outer_interval(
     """Combine two intervals: the lower end of `low` (missing values at their minimum) and the upper end of `high`.
 
     The two estimates are the worst-case bounds of Horowitz and Manski (2000). Each end is wrong with a probability of
-    at most (1 - level) / 2 (Bonferroni). So the interval covers the whole range between the bounds at that level, and
-    the mean more often; Imbens and Manski (2004) give a narrower interval for the mean alone. If `low` or `high` is
-    missing, so is the result. Raises ValueError for different levels or numbers of values.
+    at most (1 - level) / 2 (Bonferroni). Therefore the interval covers the whole range between the bounds with the
+    probability `level`, and the mean with a higher one; Imbens and Manski (2004) give a narrower interval for the mean
+    alone. If `low` or `high` is a NoInterval, the result is one, too. Raises ValueError for different levels or numbers
+    of values.
     """
     if isinstance(low, NoInterval) or isinstance(high, NoInterval):
         return smaller_no_interval(low, high)
@@ -72,9 +73,9 @@ def outer_interval(
 def outer_difference(complete: PairedDifference, low: PairedDifference, high: PairedDifference) -> PairedDifference:
     """Return the difference of complete pairs with the widest interval and the largest p that missing values allow.
 
-    `low` and `high` are over all pairs, with the missing values that make the difference smallest and largest. The
-    interval is their `outer_interval`. p is that of `low` or `high`, whichever difference is nearer to 0, or 1 if they
-    are on different sides of 0. n, means, wins and ties are those of the complete pairs.
+    `low` and `high` are over all pairs: missing values are replaced such that the difference is smallest or largest.
+    The interval is the `outer_interval` of both. p is the p value of the difference nearer to 0, or 1 if the two are on
+    different sides of 0. n, means, wins and ties are those of the complete pairs.
     """
     worst_case = None
     if low.difference > 0:
@@ -92,7 +93,7 @@ def outer_difference(complete: PairedDifference, low: PairedDifference, high: Pa
 
 
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
-    """Return the p values, in the same order, adjusted for their number (Holm 1979).
+    """Return the p values adjusted for their number (Holm 1979), in the same order.
 
     The probability that any true null hypothesis has an adjusted p below 0.05 is at most 5%, even if the tests are
     dependent. Raises ValueError for a p outside 0 to 1.
@@ -143,7 +144,7 @@ class PairedDifference:
     ties: int
     """Number of pairs with equal values."""
     detectable: float | None
-    """The minimum detectable difference; None if fewer than 3 differences are untied."""
+    """The minimum detectable difference; None if fewer than 3 differences differ from the most common one."""
     df: float
     """Degrees of freedom of the standard error of the difference."""
     power: float
@@ -167,11 +168,11 @@ def paired_difference(
     `bounds` are the bounds of a difference: (-1, 1) for scores from 0 to 1. `clusters[i]` is the cluster of pair i, for
     example its conversation or its question; None: pairs are independent.
 
-    Interval and p are those of the mean difference, by the methods of `mean_interval`. With at most 12 non-zero
-    differences, p is at least the share of all sign flips whose mean is as far from 0 (Fisher 1935). If there is no
-    interval, p is that share, or by the sign test if there are clusters or more non-zero differences. Swapping `first`
-    and `second` changes only the signs. Raises ValueError for no pairs, different lengths, NaN, or a difference outside
-    the bounds.
+    Interval and p of the mean difference are computed as in `mean_interval`. With at most 12 non-zero differences, p is
+    at least as large as the p value of Fisher's test (1935): the share of all sign flips whose mean is at least as far
+    from 0. If there is no interval, p is computed by Fisher's test or, for clusters or more non-zero differences, by
+    the sign test. Swapping `first` and `second` changes only the signs. Raises ValueError for no pairs, different
+    lengths, NaN, or a difference outside the bounds.
     """
     if len(first) != len(second):
         raise ValueError(f"{len(first)} first and {len(second)} second values are not pairs")
@@ -210,8 +211,8 @@ def paired_difference(
 def pairs_needed(comparison: PairedDifference, difference: float) -> int | None:
     """Return the number of pairs (at least 3) needed to detect a true difference with the power of the comparison.
 
-    Further pairs are assumed to vary like the present ones, in clusters of the same size. None if the comparison has no
-    detectable difference. Raises ValueError for a difference that is not above 0.
+    It is assumed that further pairs vary like the compared pairs and come in clusters of the same size. None if the
+    comparison has no detectable difference. Raises ValueError unless the difference is above 0.
     """
     if not difference > 0:
         raise ValueError(f"the difference to detect must be above 0, got {difference}")
@@ -236,7 +237,7 @@ def pairs_needed(comparison: PairedDifference, difference: float) -> int | None:
 
 
 def sign_test(wins: int, losses: int) -> SignTest:
-    """Return the exact two-sided sign test; p is 1 if there are no wins and no losses."""
+    """Return the result of the exact two-sided sign test; p is 1 without wins and losses."""
     p = min(1.0, 2 * fair_coin_cdf(min(wins, losses), wins + losses))
     return SignTest(wins=wins, losses=losses, p=p)
 

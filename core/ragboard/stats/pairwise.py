@@ -22,7 +22,7 @@ Ties = Literal["random", "half", "loss", "exclude"]
 
 @dataclass(frozen=True, kw_only=True)
 class Pair:
-    """The scores of two candidates: the one that annotators prefer, and the other. None is a missing score."""
+    """The scores of two candidates, of which annotators prefer one. None is a missing score."""
 
     id: str
     preferred: float | None
@@ -42,7 +42,7 @@ class PairwiseAccuracy:
     """Number of pairs that count."""
     wins: int
     ties: int
-    """Number of pairs with equal scores, whatever the policy."""
+    """Number of pairs with equal scores, also if these do not count."""
     losses: int
     unscored: int
     """Number of pairs with a missing score; they never count."""
@@ -62,8 +62,8 @@ def pairwise_accuracy(
 ) -> PairwiseAccuracy:
     """Return the accuracy with Wilson's interval and a bootstrap interval; `ties` sets how equal scores count.
 
-    `groups` maps the id of a pair to its group, if pairs depend on each other (for example, pairs of one question).
-    Only the bootstrap interval is valid then. Raises ValueError for an id that occurs twice.
+    `groups` maps the id of a pair to its group, if pairs depend on each other (for example, pairs of one question); in
+    this case, only the bootstrap interval is valid. Raises ValueError for an id that occurs twice.
     """
     counted = {name: value for name, value in outcomes(pairs, ties=ties, seed=seed).items() if value is not None}
     scored = [(pair.preferred, pair.other) for pair in pairs if pair.preferred is not None and pair.other is not None]
@@ -109,9 +109,9 @@ def mcnemar_test(
 ) -> SignTest:
     """Compare the outcomes of two scorers by McNemar's exact test, on the pairs that count for both.
 
-    `first` and `second` map ids of pairs to `outcomes`. A win is a pair in which the second scorer has a higher
-    outcome. `groups` maps the id of a pair to its group, if pairs depend on each other. p is then computed over groups,
-    and a group is a win if the sum of its outcomes is higher for the second scorer.
+    `first` and `second` map ids of pairs to outcomes, as the function `outcomes` returns them. A win is a pair in which
+    the second scorer has a higher outcome. `groups` maps the id of a pair to its group, if pairs depend on each other;
+    p is then computed over groups, and a group is a win if the sum of its outcomes is higher for the second scorer.
     """
     gains = {
         name: after - before

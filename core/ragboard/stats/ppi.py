@@ -1,6 +1,6 @@
 """Prediction-powered inference (PPI): a judge's mean score, bias-corrected with labels.
 
-y is a label and f a judge's score. n items have both, and m items (the rest) have only f. The estimate is
+y is a label and f a judge's score. n items have both, and m items (the rest) have only f. The estimate is:
 
     mean(y) - weight * share * (mean(f, labelled) - mean(f, rest))
 
@@ -9,8 +9,8 @@ mean is over all items. In the design `separate`, the labelled items are a separ
 
 Weight 1 is prediction-powered inference (Angelopoulos et al. 2023, Science 382). The weight with the smallest variance
 is PPI++ (Angelopoulos, Duchi and Zrnic 2023, arXiv 2311.01453). Weight 0 is the mean of the labels. The variance is the
-sum of two independent parts: the variance of the mean of y - weight * share * f over the labelled items, and that of
-the mean of weight * share * f over the rest.
+sum of two independent parts: the variance of the mean of y - weight * share * f over the labelled items, and the
+variance of the mean of weight * share * f over the rest.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ __all__ = [
 
 
 PpiDesign = Literal["subset", "separate"]
-"""How the labelled items relate to the others; see above."""
+"""How the labelled items relate to the other items; see the module's docstring."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,9 +87,9 @@ class PpiEstimates:
 def ppi_estimates(summary: PpiMoments, *, design: PpiDesign, weight: float | None) -> PpiEstimates:
     """Compute the estimate with this weight; None: with the weight in [0, 1] that minimises the variance (PPI++).
 
-    A weight that is fitted on the same labels makes the variance too small. So the variance is multiplied by
-    (n - 1) / (n - 2) and 1 + 1 / n, as in a regression with unknown slope. If it is then larger than without the judge,
-    the weight is 0.
+    The variance would be too small, because this weight is fitted on the same labels. Therefore it is multiplied by
+    (n - 1) / (n - 2) and 1 + 1 / n, as in a regression with unknown slope. If the result is larger than the variance
+    without the judge, the weight is 0.
     """
     share = summary.m / (summary.n + summary.m) if design == "subset" else 1.0
     if weight is not None:
@@ -107,7 +107,7 @@ def ppi_estimates(summary: PpiMoments, *, design: PpiDesign, weight: float | Non
 
 
 def _best_weight(summary: PpiMoments, share: float) -> FloatArray:
-    """Return weight * share with the smallest variance."""
+    """Return the value of weight * share that gives the smallest variance."""
     spread = summary.judged_variance / summary.n + summary.rest_variance / summary.m
     slope = summary.covariance / summary.n / np.where(spread > 0, spread, 1.0)
     return np.clip(np.where(spread > 0, slope, 0.0), 0.0, share)
@@ -178,9 +178,9 @@ MIN_LABELS = 30
 MIN_RARE = 5
 """Minimum number of rare cases (see `_count_rare_cases`) for an interval."""
 ENOUGH_RARE = 20
-"""With at least this number of rare cases, 95% intervals covered the truth in 93.5% to 96.5% of simulations."""
+"""With at least this many rare cases, 95% intervals covered the truth in 93.5% to 96.5% of simulations."""
 COVERAGE_WITH_FEW_RARE = "92% to 95%"
-"""Share of simulations in which 95% intervals covered the truth, with 5 to 19 expected rare cases."""
+"""Share of simulations with 5 to 19 expected rare cases in which 95% intervals covered the truth."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,8 +202,8 @@ class PoweredMean:
     df: float
     """Degrees of freedom of t; infinite for the normal distribution."""
     effective_labels: float | None
-    """The number of labels that give the same standard error without a judge; None if all labels are equal or no label
-    is used."""
+    """Number of labels that would give the same standard error without a judge; None if all labels are equal or if no
+    label is used."""
     warning: str = ""
     """A warning about the interval; empty without one."""
 
@@ -224,15 +224,15 @@ class PoweredMeans:
 
 @dataclass(frozen=True, kw_only=True)
 class LabelsNeeded:
-    """The number of labels for an interval of the requested width, if further labels are like the present ones."""
+    """The number of labels for an interval of the requested width, if further labels vary like the existing ones."""
 
     width: float
     """Requested width: upper bound minus lower bound."""
     level: float
     labels: int | None
-    """Labels needed with the judge (PPI++), including present ones; None if the width cannot be reached."""
+    """Labels needed with the judge (PPI++), including existing labels; None if the width cannot be reached."""
     more: int | None
-    """Further labels needed; None if the width cannot be reached."""
+    """Labels needed with the judge in addition to existing labels; None if the width cannot be reached."""
     without_judge: int | None
     """Labels needed without the judge; None if the width cannot be reached."""
     reason: str = ""
@@ -254,8 +254,8 @@ def powered_means(
     without a label; `bounds` is the range of a label. For the difference of two runs over the same items, pass the
     differences of their labels and of their scores, and bounds (-1, 1).
 
-    PPI and PPI++ need at least 30 labels, 2 items without a label, and 5 rare cases of each kind: errors of the judge,
-    items with the judge's rarer answers, and items with rarer labels. With fewer than 20 rare cases of a kind, the
+    PPI and PPI++ need at least 30 labels, 2 items without a label, and at least 5 of each kind of rare case: errors of
+    the judge, items with the judge's rarer score, and items with the rarer label. With fewer than 20 of a kind, the
     estimate has a warning. Raises ValueError for NaN, or if labels and judged differ in length.
     """
     labels, judged, rest = _arrays(labels, judged, rest)
@@ -338,8 +338,8 @@ def labels_needed(
 ) -> LabelsNeeded:
     """Return the number of labels for an interval of the given width, with the judge (PPI++) and without it.
 
-    In the design `subset`, at most all items but 2 can be labelled. Raises ValueError for a width that is not above 0,
-    or fewer than 30 labels.
+    In the design `subset`, 2 items must remain without a label. Raises ValueError for a width that is not above 0, or
+    fewer than 30 labels.
     """
     labels, judged, rest = _arrays(labels, judged, rest)
     if not width > 0 or labels.size < MIN_LABELS:
@@ -372,7 +372,7 @@ def _arrays(labels: Values, judged: Values, rest: Values) -> tuple[FloatArray, F
 
 
 def _count_rare_cases(labels: FloatArray, judged: FloatArray) -> tuple[int, str]:
-    """Return the number of cases of the rarest kind on which the interval depends, and all numbers in words."""
+    """Return the number of cases of the rarest kind, and a text with the numbers of all kinds."""
     counts = {
         "errors of the judge": moments(labels - judged).untied,
         "rarer answers of the judge": moments(judged).untied,
@@ -455,14 +455,14 @@ def _clip(interval: Interval, bounds: tuple[float, float]) -> Interval:
 
 
 def _width_at(n: int, summary: PpiMoments, design: PpiDesign, level: float, *, tuned: bool) -> float:
-    """Return the width of the interval with n labels that have the moments of the present ones."""
+    """Return the width of the interval with n labels that have the same moments as the existing labels."""
     m = summary.n + summary.m - n if design == "subset" else summary.m
     estimates = ppi_estimates(replace(summary, n=n, m=m), design=design, weight=None if tuned else 0.0)
     return 2 * t_quantile((1 + level) / 2, float(estimates.df)) * float(estimates.error)
 
 
 def _smallest_n(width_at: Callable[[int], float], width: float, max_n: int) -> int | None:
-    """Return the smallest n from 3 to `max_n` with at most this width, else None; widths decrease with n."""
+    """Return the smallest n from 3 to `max_n` with at most this width, or None. Widths must decrease with n."""
     if width_at(max_n) > width:
         return None
     low, high = 3, max_n

@@ -31,7 +31,7 @@ class Ranked:
     worst: int
     """The worst rank that the differences from the other systems allow."""
     level: float
-    """Confidence that the true ranks of all systems are between `best` and `worst`."""
+    """Confidence level at which the true ranks of all systems are between their `best` and `worst`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +79,7 @@ def rank_systems(
     *,
     level: float = 0.95,
 ) -> tuple[Ranked, ...]:
-    """Rank systems by estimate, highest first, with the best and the worst rank that their differences allow.
+    """Rank systems by estimate, highest first, with the best and the worst rank that their differences do not exclude.
 
     `difference(a, b, level)` returns the interval of b minus a. It is called for every pair of systems, at a level
     adjusted for the number of pairs (Bonferroni). The best rank of a system is 1 + the number of systems significantly
@@ -127,8 +127,8 @@ def simulate_ranking(
 
     For each system, the judge scores all `items`, and a random subset of `labels` items has labels. `sensitivity` is
     the probability that the judge accepts a success, `specificity` the probability that it rejects a failure: one
-    number for all systems, or one per system. Raises ValueError if there are not as many as rates, and for fewer than 3
-    labels or fewer than 2 items without a label.
+    number for all systems, or one per system. Raises ValueError if their numbers differ from the number of `rates`, and
+    for fewer than 3 labels or fewer than 2 items without a label.
     """
     if not 3 <= labels <= items - 2:
         raise ValueError(f"needs at least 3 labels and 2 items without one, got {labels} labels and {items} items")
@@ -201,7 +201,7 @@ def _method_result(name: str, estimates: PpiEstimates, truth: FloatArray, level:
 
 
 def _taus(estimates: FloatArray, truth: FloatArray) -> FloatArray:
-    """Return Kendall's tau-b of each row of estimates with the truth."""
+    """Return Kendall's tau-b between each row of estimates and the truth."""
     first, second = np.triu_indices(truth.size, k=1)
     estimated = np.sign(np.round(estimates[:, first] - estimates[:, second], 12))
     true = np.sign(np.round(truth[first] - truth[second], 12))

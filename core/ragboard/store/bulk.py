@@ -1,7 +1,6 @@
-"""Imports a run in blocks: several processes prepare them, Parquet files hold them, and one transaction loads them.
+"""Import a large run in blocks: several processes read them into Parquet files, and one transaction loads the files.
 
-Nothing is held in memory but the blocks that are being prepared and the ids of the samples. The database is not kept
-while the file is read.
+Only the blocks in progress and the sample ids are held in memory. The database is not locked while the file is read.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ PREFIX = "import-"
 
 
 class ColumnsChangedError(Exception):
-    """A row has a column that changes which column a field is read from: the file has to be read again."""
+    """A later row has a new column, and with it fields are read from other columns: the file must be read again."""
 
     def __init__(self, columns: Sequence[str]) -> None:
         super().__init__(*columns)
@@ -58,12 +57,12 @@ class ColumnsChangedError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class _Prepared:
-    """A block of samples as rows of the database, positions from 0, with ids as if there were no other block."""
+    """A block of samples as database rows. Positions start at 0 and ids are unique only within the block."""
 
     samples: pa.Table
     passages: pa.Table
     content: bytes
-    """A line for each sample, of which the digest of the run is."""
+    """One line per sample; the run's digest is computed over these lines."""
     keys: list[str | None]
     """For each sample without an id in the file, its `question_key`."""
     lines: list[int]
@@ -91,7 +90,7 @@ def _prepare(plan: RowPlan, block: Block) -> _Prepared:
 
 
 def add_streamed(database: Database, folder: Path, stream: RunStream) -> tuple[AddedRun, ImportReport]:
-    """Add the run of a stream, and return it with the report on its file; a run that the store has changes nothing.
+    """Add the run of a stream. Return it with the import report. If the store already has the run, nothing changes.
 
     `folder` is for temporary files. Raises ColumnsChangedError, RunExistsError, and RunFileError if a row cannot be
     read.
@@ -111,7 +110,7 @@ def add_streamed(database: Database, folder: Path, stream: RunStream) -> tuple[A
 
 
 class _StagedRun:
-    """The samples of a run in Parquet files, its digest, and what the report says about its rows."""
+    """The samples of a run in Parquet files, the run's digest, and notes on its rows for the import report."""
 
     def __init__(self, stream: RunStream, folder: Path) -> None:
         run, plan = stream.run, stream.plan
@@ -128,7 +127,7 @@ class _StagedRun:
         self._ids = SampleIds()
 
     def add_all(self, blocks: Iterable[_Prepared]) -> None:
-        """Add all blocks; a thread writes one to the files while the next is numbered."""
+        """Add all blocks; a thread writes each block to the files while the next one gets its positions and ids."""
         written: Future[None] | None = None
         with ExitStack() as stack, _store_errors(self.folder):
             writers = {
@@ -188,7 +187,7 @@ def _with_id(line: bytes, sample_id: str) -> bytes:
 
 
 def _moved(table: Any, first: int) -> Any:
-    """Return an Arrow table with positions from `first` on."""
+    """Return an Arrow table with `first` added to its positions."""
     positions = pc.call_function("add", [table["position"], pa.scalar(first, pa.int32())])
     return _with_column(table, "position", positions)
 
@@ -220,7 +219,7 @@ def _load(database: Database, stream: RunStream, staged: _StagedRun) -> AddedRun
 
 
 def _questions(staged: _StagedRun) -> tuple[int, str]:
-    """Return the number of different questions, and their key."""
+    """Return the number of distinct questions, and their `questions_key`."""
     settings: dict[str, str | bool | int | float | list[str]] = {
         "memory_limit": LOAD_MEMORY,
         "temp_directory": str(staged.folder),
@@ -243,28 +242,28 @@ def _questions(staged: _StagedRun) -> tuple[int, str]:
 
 @contextmanager
 def _staging_folder(folder: Path) -> Generator[Path]:
-    """Yield a new folder, deleted at the end; those of imports that were killed are deleted first."""
-    own = folder / f"{PREFIX}{uuid4().hex}"
+    """Yield a new folder, and delete it at the end. First delete the folders of imports that were killed."""
+    staging = folder / f"{PREFIX}{uuid4().hex}"
     with _store_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         for lock in folder.glob(f"{PREFIX}*.lock"):
             with suppress(Timeout), FileLock(lock, timeout=0):
                 rmtree(lock.with_suffix(""), ignore_errors=True)
                 lock.unlink(missing_ok=True)
-        held = FileLock(own.with_suffix(".lock"), timeout=0)
-        held.acquire()
-        own.mkdir()
+        staging_lock = FileLock(staging.with_suffix(".lock"), timeout=0)
+        staging_lock.acquire()
+        staging.mkdir()
     try:
-        yield own
+        yield staging
     finally:
-        rmtree(own, ignore_errors=True)
-        own.with_suffix(".lock").unlink(missing_ok=True)
-        held.release()
+        rmtree(staging, ignore_errors=True)
+        staging.with_suffix(".lock").unlink(missing_ok=True)
+        staging_lock.release()
 
 
 @contextmanager
 def _store_errors(path: Path) -> Generator[None]:
-    """Turn an OSError of the files of an import into StoreError."""
+    """Raise StoreError instead of an OSError from an import's files."""
     try:
         yield
     except OSError as error:

@@ -14,11 +14,14 @@ __all__ = ["copied_rows", "insert_rows"]
 _RUN_TABLES = ("runs", "samples", "passages")
 _EVALUATION_TABLES = ("evaluations", "metrics", "score_hours", *RESULT_TABLES)
 _QUESTION_TABLES = {"nugget_lists": "current_nuggets", "question_labels": "current_question_labels"}
-"""Tables of what belongs to questions, with the view of what holds."""
+"""Tables with a row per version of a question's nuggets or label, each with the view of the current versions."""
 
 
 def copied_rows(connection: duckdb.DuckDBPyConnection, run: RunRef) -> dict[str, Any]:
-    """Return the rows of a run, and of the evaluations that `run` refers to or its file holds: Arrow tables by name."""
+    """Return the rows of a run, its questions and evaluations, as an Arrow table by name of the table.
+
+    The evaluations are those that `run` refers to, and the evaluation with the scores of the run file.
+    """
     chosen = (
         "evaluation_id IN (SELECT unnest($evaluations))"
         " OR evaluation_id IN (SELECT evaluation_id FROM evaluations WHERE run_id = $run AND imported)"
@@ -45,15 +48,15 @@ def copied_rows(connection: duckdb.DuckDBPyConnection, run: RunRef) -> dict[str,
 
 
 def insert_rows(connection: duckdb.DuckDBPyConnection, rows: Mapping[str, Any], name: str) -> None:
-    """Insert the rows of `copied_rows` and name the run; a run or evaluation that is there already stays as it is."""
-    there = {
+    """Insert the rows of `copied_rows` and name the run; a run or evaluation that exists already does not change."""
+    id_queries = {
         "run_id": "SELECT run_id FROM runs",
         "evaluation_id": "SELECT evaluation_id FROM evaluations",
     }
-    known = {key: [row[0] for row in connection.execute(sql).fetchall()] for key, sql in there.items()}
+    known = {key: [row[0] for row in connection.execute(sql).fetchall()] for key, sql in id_queries.items()}
     for table, content in rows.items():
         if table in _QUESTION_TABLES:
-            _insert_of_questions(connection, table, content)
+            _insert_question_rows(connection, table, content)
             continue
         key = "run_id" if table in _RUN_TABLES else "evaluation_id"
         connection.register("copied", content)
@@ -65,8 +68,8 @@ def insert_rows(connection: duckdb.DuckDBPyConnection, rows: Mapping[str, Any], 
         connection.unregister("copied")
 
 
-def _insert_of_questions(connection: duckdb.DuckDBPyConnection, table: str, content: Any) -> None:
-    """Insert the nuggets or labels of questions that have none."""
+def _insert_question_rows(connection: duckdb.DuckDBPyConnection, table: str, content: Any) -> None:
+    """Insert the nuggets or labels of questions that have none in this store."""
     connection.register("copied", content)
     connection.execute(
         f"INSERT INTO {table} BY NAME SELECT * FROM copied c ANTI JOIN {table} l"

@@ -21,7 +21,7 @@ EXTENSIONS = (".jsonl", ".json", ".draft", ".status.json", ".status.draft", ".st
 
 
 def journals_of(folder: Path, run_ids: Iterable[str], evaluation_ids: Iterable[str]) -> tuple[Path, ...]:
-    """Return the journals of these evaluations, and of evaluations of these runs that were never loaded."""
+    """Return the journals of these evaluations, and of these runs' evaluations that are not in the database yet."""
     runs = set(run_ids)
     unloaded = [path.with_suffix(".jsonl") for path in folder.glob("*.json") if _run_of(path) in runs]
     return tuple(dict.fromkeys((*(folder / f"{name}.jsonl" for name in evaluation_ids), *unloaded)))
@@ -29,7 +29,7 @@ def journals_of(folder: Path, run_ids: Iterable[str], evaluation_ids: Iterable[s
 
 @contextmanager
 def lock_journals(journals: Iterable[Path]) -> Generator[None]:
-    """Lock these evaluations, so that no process works on them. Raises StoreBusyError if one does."""
+    """Lock these evaluations: no other process can work on them. Raises StoreBusyError if a process already does."""
     with ExitStack() as locks:
         for path in journals:
             lock = path.with_suffix(".lock")

@@ -31,7 +31,7 @@ class AddedRun:
 
     id: str
     name: str
-    """Its name in the store; an existing run can have been renamed."""
+    """Its name in the store: if the store already had the run, it may have been renamed."""
     samples: int
     added: bool
     """False if the store already had the same run."""
@@ -41,8 +41,8 @@ class AddedRun:
 class RunRef:
     """A run in the store, and the evaluations that its verdicts and scores are taken from.
 
-    A run's name means, for each metric, its newest evaluation of all samples that has it. `RUN@EVALUATION` means that
-    evaluation alone.
+    A run's name alone stands for its newest results: each metric is taken from the newest evaluation of all samples
+    that computed it. `RUN@EVALUATION` stands for one evaluation.
     """
 
     run_id: str
@@ -50,9 +50,9 @@ class RunRef:
     evaluation_id: str | None
     """The evaluation of the statements and verdicts; None if the run was never evaluated."""
     other_evaluations: tuple[tuple[str, str], ...] = ()
-    """Metrics whose scores are not from `evaluation_id`, each with its evaluation."""
+    """(metric, evaluation) pairs for the metrics whose scores are not taken from `evaluation_id`."""
     chosen: bool = True
-    """Whether the user named the evaluation; False for the name of a run alone."""
+    """Whether the user named the evaluation (`RUN@EVALUATION`)."""
 
     def evaluation_of(self, metric: str) -> str | None:
         """Return the evaluation that the scores of a metric are taken from."""
@@ -60,5 +60,5 @@ class RunRef:
 
     @property
     def evaluations(self) -> tuple[str, ...]:
-        """All evaluations referred to, that of the statements first; evaluations of run files are not included."""
+        """All evaluations referred to, the one with the statements first."""
         return tuple(dict.fromkeys(filter(None, (self.evaluation_id, *(one for _, one in self.other_evaluations)))))

@@ -48,7 +48,10 @@ def _some_ids(connection: duckdb.DuckDBPyConnection, run: RunRef) -> str:
 
 
 def read_samples(connection: duckdb.DuckDBPyConnection, run_id: str, start: int, stop: int) -> list[tuple[int, Sample]]:
-    """Return the samples at the positions from `start` up to `stop`, with their positions and their own references."""
+    """Return the samples at positions `start` to `stop - 1`, with their positions.
+
+    A sample has only the reference in its run's file; `with_dataset_references` adds those of other runs.
+    """
     parameters = [run_id, start, stop]
     rows = connection.execute(
         "SELECT position, sample_id, question, answer, reference, has_contexts, reference_contexts, history,"
@@ -94,7 +97,7 @@ def column(connection: duckdb.DuckDBPyConnection, sql: str, parameters: list[Any
 
 
 def run_id_and_name(connection: duckdb.DuckDBPyConnection, name: str) -> tuple[str, str] | None:
-    """Return id and name of the run with this name or, if there is none, with this id; None without either."""
+    """Return id and name of the run with this name or, if no run has it, with this id; None if neither exists."""
     run: tuple[str, str] | None = connection.execute(
         "SELECT run_id, name FROM runs WHERE name = ? OR run_id = ? ORDER BY name = ? DESC",
         [name, name, name],
@@ -103,7 +106,7 @@ def run_id_and_name(connection: duckdb.DuckDBPyConnection, name: str) -> tuple[s
 
 
 def run_shown(connection: duckdb.DuckDBPyConnection, run_id: str, name: str) -> RunRef:
-    """Return the reference that a run's name alone means: the evaluations whose statements and scores pages show."""
+    """Return what a run's name alone refers to: the run with the evaluations whose statements and scores are shown."""
     main = column(connection, "SELECT evaluation_id FROM shown_evaluations WHERE run_id = ?", [run_id])
     rows = connection.execute(
         "SELECT metric, evaluation_id FROM shown_metrics WHERE run_id = ? AND evaluation_id <> ? ORDER BY metric",
@@ -119,16 +122,16 @@ def run_shown(connection: duckdb.DuckDBPyConnection, run_id: str, name: str) -> 
 
 
 def evaluation_named(connection: duckdb.DuckDBPyConnection, run_id: str, name: str) -> str:
-    """Return the id of the only evaluation of a run whose id begins with `name`, or whose judge has that name.
+    """Return the id of the run's evaluation whose id begins with `name` or whose judge is called `name`.
 
-    Raises NotFoundError, whose message lists the evaluations.
+    Raises NotFoundError, whose message lists the evaluations, unless exactly one evaluation matches.
     """
     evaluations = read_evaluations(connection, "run_id = ?", run_id)
     matching = [one.id for one in evaluations if name and (one.id.startswith(name) or one.judge == name)]
     if len(matching) != 1:
         problem = "more than one evaluation" if matching else "no evaluation"
-        names = ", ".join(f"{one.id} ({one.judge})" for one in evaluations) or "none"
-        raise NotFoundError(f"{problem} of this run is called {name!r}; it has {names}")
+        names = ", ".join(f"{one.id} ({one.judge})" for one in evaluations) or "no evaluations"
+        raise NotFoundError(f"{problem} of this run is called {name!r}; the run has {names}")
     return matching[0]
 
 

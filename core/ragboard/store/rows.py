@@ -29,7 +29,7 @@ RecordedTable: TypeAlias = Literal["statements", "verdicts", "judgements"]
 
 
 def as_json(value: Any) -> str:
-    """Return JSON text with sorted keys, so that equal values give equal texts."""
+    """Return a value as JSON with sorted keys; equal values give equal texts."""
     return _SORTED.encode(value)
 
 
@@ -38,7 +38,7 @@ _UNSORTED = json.JSONEncoder(ensure_ascii=False)
 
 
 def score_row(position: int, metric: str, outcome: Outcome) -> tuple[Any, ...]:
-    """Return a row of `scores` without its evaluation: position, metric, value, counted, reason, detail."""
+    """Return a row of the table `scores` without its evaluation: position, metric, value, counted, reason, detail."""
     if isinstance(outcome, Score):
         return (position, metric, outcome.value, outcome.counted, None, None)
     return (position, metric, None, None, outcome.reason, outcome.detail)
@@ -47,7 +47,7 @@ def score_row(position: int, metric: str, outcome: Outcome) -> tuple[Any, ...]:
 def answer_key(sample: Sample) -> str:
     """Return the key by which labels refer to an answer: a digest of question, history, answer and passage texts.
 
-    It is the same in every run. The order of the passages does not matter.
+    The key does not depend on the run or on the order of the passages.
     """
     passages = sorted([_digest(passage.text) for passage in sample.contexts or ()])
     history = _digest(_history_json(sample))
@@ -67,7 +67,7 @@ def append_rows(
     table: Literal["samples", "passages", "scores", "agreement_items", "agreement_scores"] | RecordedTable,
     rows: list[tuple[Any, ...]],
 ) -> None:
-    """Append rows to a table as one Arrow table; a row has the columns of the table's schema, in order."""
+    """Append rows to a table. Each row has the columns of the table's schema, in order."""
     if not rows:
         return
     connection.register("incoming", arrow_table(table, rows))
@@ -76,7 +76,7 @@ def append_rows(
 
 
 def arrow_table(table: str, rows: Sequence[tuple[Any, ...]]) -> Any:
-    """Return rows of a table as an Arrow table; a row has the columns of the table's schema, in order."""
+    """Return rows as an Arrow table. Each row has the columns of the table's schema, in order."""
     schema = _SCHEMAS[table]
     columns = list(zip(*rows, strict=True)) or [()] * len(schema)
     arrays = [pa.array(column, kind) for column, kind in zip(columns, schema.types, strict=True)]
@@ -84,7 +84,7 @@ def arrow_table(table: str, rows: Sequence[tuple[Any, ...]]) -> Any:
 
 
 def sample_row(run_id: str, position: int, sample: Sample) -> tuple[Any, ...]:
-    """Return the row of `samples` of a sample."""
+    """Return a sample as a row of the table `samples`."""
     return (
         run_id,
         position,
@@ -102,14 +102,14 @@ def sample_row(run_id: str, position: int, sample: Sample) -> tuple[Any, ...]:
 
 
 def passage_rows(run_id: str, position: int, sample: Sample) -> list[tuple[Any, ...]]:
-    """Return the rows of `passages` of a sample."""
+    """Return the passages of a sample as rows of the table `passages`."""
     return [
         (run_id, position, passage.rank, passage.id, passage.text, passage.score) for passage in sample.contexts or ()
     ]
 
 
 def recorded_rows(table: RecordedTable, recorded: RecordedSample) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of a table, without evaluation and position, with what a tool's file says about a sample."""
+    """Yield what a tool's file says about a sample as rows of `table`, without evaluation and position."""
     if table == "judgements":
         yield from (
             (judgement.about, judgement.number, judgement.says, judgement.value, judgement.reason)

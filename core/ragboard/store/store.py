@@ -59,7 +59,7 @@ __all__ = ["Store"]
 
 
 def keep_upload(folder: Path, owners: Iterable[str], file: Path) -> None:
-    """Copy an uploaded file for each owner; the copies share their content. Raises StoreError if that fails."""
+    """Copy an uploaded file for each owner; copies after the first are links if possible. Raises StoreError."""
     first: Path | None = None
     try:
         for owner in owners:
@@ -97,14 +97,14 @@ def _link(first: Path, to: Path) -> None:
 
 JOURNAL_ID = re.compile("[0-9A-Za-z_-]{1,100}")
 PAGE_SIZE = 256
-"""Samples to read in one lease of the database."""
+"""Number of samples to read in one lease of the database."""
 
 
 class Store:
-    """Runs, evaluations and results in a folder. Every call takes one short lease on the database.
+    """Runs, evaluations and results in a folder. A call opens the database for a short time (a lease).
 
-    If it is not `writable`, every call that would change something raises StoreError. `wait`: seconds that a call waits
-    for other processes.
+    `writable`: False makes every call that would change something raise StoreError. `wait`: how many seconds a call
+    waits while another process uses the database.
     """
 
     def __init__(self, folder: Path | str, *, writable: bool = True, wait: float = WAIT_SECONDS) -> None:
@@ -112,7 +112,7 @@ class Store:
         self.database = Database(self.folder / "ragboard.duckdb", writable=writable, wait=wait)
 
     def check(self) -> None:
-        """Raise StoreError if the store cannot be read, StoreBusyError if others hold it too long."""
+        """Raise StoreError if the store cannot be read, StoreBusyError if other processes use it for too long."""
         with self.database.read():
             pass
 
@@ -122,7 +122,7 @@ class Store:
 
     @property
     def version(self) -> str:
-        """A value that changes with every write; it takes no lease."""
+        """A text that changes with every write. Reading it does not open the database."""
         try:
             stat = self.database.path.stat()
         except FileNotFoundError:
@@ -136,7 +136,7 @@ class Store:
         return self.folder / "journals" / f"{evaluation_id}.jsonl"
 
     def add_runs(self, runs: Iterable[Run]) -> tuple[AddedRun, ...]:
-        """Add runs, all or none. Adding the same run again changes nothing.
+        """Add all runs, or no run if one fails. Adding the same run again changes nothing.
 
         Raises RunExistsError if another run already has the name, SettingError for a run without samples or name.
         """
@@ -150,10 +150,10 @@ class Store:
     def import_file(
         self, file: FileSource, *, tags: Sequence[str] = (), **reading: Any
     ) -> tuple[tuple[AddedRun, ...], ImportReport]:
-        """Read a run file and add its runs with further tags, all or none, and return the report on the file.
+        """Read a run file and add its runs: all, or no run if one fails. Return the runs and the import report.
 
-        `reading`: arguments of `readers.open_runs`. A large JSONL file is read and stored in blocks. Raises the errors
-        of `read_runs` and `add_runs`.
+        `tags`: tags to add to those in the file; `reading`: arguments of `readers.open_runs`. A large JSONL file is
+        read and stored in blocks. Raises the errors of `read_runs` and `add_runs`.
         """
 
         def tagged(run: Run) -> Run:
@@ -173,10 +173,10 @@ class Store:
         return self.add_runs(map(tagged, result.runs)), result.report
 
     def copy_run(self, source: Store, run: RunRef, *, name: str | None = None) -> RunRef:
-        """Copy a run of another store with the evaluations that `run` refers to, without labels of answers; return it.
+        """Copy a run from another store with the evaluations that `run` refers to, and return the copy.
 
-        A run that this store already has keeps its name; only its missing evaluations are added. Raises RunExistsError
-        if another run has the name, NotFoundError if the run was deleted.
+        Labels of answers are not copied. A run that this store already has keeps its name; only its missing evaluations
+        are added. Raises RunExistsError if another run has the name, NotFoundError if the run was deleted.
         """
         name = name or run.name
         with source.database.read() as connection:
@@ -192,7 +192,7 @@ class Store:
         return replace(run, name=existing[1] if existing and existing[0] == run.run_id else name)
 
     def same_run(self, run: Run) -> str | None:
-        """Return the id of the same run in the store, whatever its name; None if there is none."""
+        """Return the id of the same run in the store, even if it was renamed; None if the store does not have it."""
         with self.database.read() as connection:
             existing = same_run(connection, run.name, run_digest(run))
         return existing[0] if existing else None
@@ -200,9 +200,9 @@ class Store:
     def append(self, run: Run) -> tuple[str, ...]:
         """Append samples to a run that grows, and return their ids. The first call creates the run.
 
-        An id that exists already gets a number: `s1#2`. Configuration and dataset are those of the first call. Safe for
-        several processes at once. Raises RunExistsError if a run that does not grow has the name, SettingError if the
-        configuration differs from that of the run.
+        If an id exists already, a number is added: `s1#2`. The first call sets configuration and dataset. Several
+        processes can append at once. Raises RunExistsError if the name belongs to a run that was imported as a whole,
+        SettingError if the configuration differs from the run's configuration.
         """
         check_run(run)
         run_id = growing_id(run.name)
@@ -216,9 +216,9 @@ class Store:
             return grow(connection, run, run_id)
 
     def remove_runs(self, run_ids: Iterable[str]) -> None:
-        """Delete runs with everything that belongs to them, also their journals and uploaded files.
+        """Delete runs with their evaluations, journals and uploaded files; labels of answers stay.
 
-        Raises StoreBusyError if a process evaluates one of them.
+        Raises StoreBusyError if a process is evaluating one of the runs.
         """
         ids = list(run_ids)
         with ExitStack() as locks:
@@ -245,10 +245,10 @@ class Store:
         return self.folder / "uploads"
 
     def rename_run(self, run_id: str, name: str) -> None:
-        """Rename a run; its results stay.
+        """Rename a run; its results do not change.
 
-        Raises SettingError for a name that cannot be stored, RunExistsError if another run has it, NotFoundError if the
-        run does not exist.
+        Raises SettingError if the name cannot be stored, RunExistsError if another run has it, NotFoundError if the run
+        does not exist.
         """
         check_name(name)
         with self.database.write() as connection:
@@ -258,7 +258,7 @@ class Store:
             set_column(connection, run_id, "name", name)
 
     def set_tags(self, run_id: str, tags: Iterable[str]) -> None:
-        """Replace the tags of a run; blank and repeated ones are dropped. Raises NotFoundError."""
+        """Replace the tags of a run; blank and repeated tags are dropped. Raises NotFoundError."""
         unique = dict.fromkeys(tag.strip() for tag in tags if tag.strip())
         check_text("tags", *unique)
         with self.database.write() as connection:
@@ -294,10 +294,11 @@ class Store:
             return tuple(column(connection, "SELECT run_id FROM runs WHERE list_contains(tags, ?)", [tag]))
 
     def resolve(self, name: str) -> RunRef:
-        """Return the run with this name or id, or the evaluation `RUN@EVALUATION`: an id or a judge.
+        """Return the run with this name or id. `RUN@EVALUATION` selects one evaluation, by its id or its judge's name.
 
-        For the name of a run alone, each metric is taken from its newest evaluation, preferably one of all samples;
-        scores of run files do not count. Raises NotFoundError, whose message lists the existing names.
+        Without `@EVALUATION`, each metric is taken from its newest evaluation of all samples or, if there is none, from
+        its newest evaluation; scores in run files are not used. Raises NotFoundError, whose message lists the existing
+        names.
         """
         with self.database.read() as connection:
             found = run_id_and_name(connection, name)
@@ -314,7 +315,7 @@ class Store:
             )
 
     def samples(self, run_id: str) -> Iterator[tuple[int, Sample]]:
-        """Yield every sample of a run with its position, one page at a time, with the references of its dataset."""
+        """Yield every sample of a run with its position. A sample without a reference gets one from its dataset."""
         start = 0
         while True:
             with self.database.read() as connection:
@@ -331,7 +332,7 @@ class Store:
             return find_sample(connection, run, sample_id)
 
     def clusters(self, run_id: str) -> dict[str, str]:
-        """Return the cluster of each sample that depends on others of its run, by sample id."""
+        """Return the cluster of each sample that depends on other samples of its run, by sample id."""
         with self.database.read() as connection:
             return dict(
                 connection.execute(
@@ -351,7 +352,7 @@ class Store:
             return metrics_of(connection, evaluation_id)
 
     def draw_counts(self, evaluation_id: str) -> dict[str, int]:
-        """Return the number of independent draws of each metric that an evaluation has several of."""
+        """Return the number of independent draws, by metric, for metrics of which an evaluation has several draws."""
         with self.database.read() as connection:
             return draw_counts(connection, evaluation_id)
 
@@ -369,7 +370,7 @@ class Store:
         return frozenset(row[0] for row in rows)
 
     def loaded_state(self, evaluation_id: str) -> Mapping[str, Any] | None:
-        """Return what `load` was given as `loaded` for the results of an evaluation; None if nothing."""
+        """Return the argument `loaded` that `load` stored with an evaluation's results; None if it had none."""
         with self.database.read() as connection:
             row = connection.execute(
                 "SELECT loaded FROM evaluations WHERE evaluation_id = ?", [evaluation_id]
@@ -384,7 +385,7 @@ class Store:
             )
 
     def last_question_changes(self) -> tuple[int, int]:
-        """Return the numbers of the newest list of nuggets and the newest label, of any question; 0 without one."""
+        """Return the number of the newest nugget list and of the newest question label; 0 if there is none."""
         with self.database.read() as connection:
             row = connection.execute(
                 "SELECT (SELECT coalesce(max(number), 0) FROM nugget_lists),"
@@ -393,12 +394,12 @@ class Store:
         return (int(row[0]), int(row[1])) if row else (0, 0)
 
     def dataset_references(self, run_id: str) -> str:
-        """Return a digest of the references that samples of a run take from its dataset; empty if they take none."""
+        """Return a digest of the references that samples of a run take from its dataset; empty if no sample does."""
         with self.database.read() as connection:
             return dataset_references_digest(connection, run_id)
 
     def spending(self, evaluation_id: str) -> tuple[ModelUsage, ...]:
-        """Return the calls, tokens and cost of an evaluation by model."""
+        """Return the calls, tokens and cost of an evaluation, one entry per model."""
         with self.database.read() as connection:
             return tuple(usage_by_evaluation(connection, [evaluation_id]).get(evaluation_id, ()))
 
@@ -419,7 +420,7 @@ class Store:
         return found[0]
 
     def evaluations(self, run_id: str) -> tuple[Evaluation, ...]:
-        """Return the evaluations of a run, newest first, without those of its run file."""
+        """Return the evaluations of a run, newest first, without the scores in its run file."""
         with self.database.read() as connection:
             return read_evaluations(connection, "run_id = ? AND NOT imported", run_id)
 
@@ -433,7 +434,7 @@ class Store:
         return tuple(dict.fromkeys(row[0] for row in rows))
 
     def prices_used(self, evaluation_id: str) -> Mapping[str, Price]:
-        """Return the known prices that the cost of an evaluation was computed with, by model."""
+        """Return the prices that an evaluation's cost was computed with, by model; without models of unknown price."""
         with self.database.read() as connection:
             rows = connection.execute(
                 "SELECT model, prompt_price, completion_price, cached_price FROM spending WHERE evaluation_id = ?"
@@ -458,11 +459,11 @@ class Store:
     ) -> None:
         """Replace an evaluation's results, in one transaction.
 
-        `results`: Parquet files by table, for those of `RESULT_TABLES` that have rows; `metrics`: the descriptions of
-        the computed metrics; `tasks`: the names of the task types that each of them can ask; `covered`: the number of
-        samples with results (None: all); `loaded`: what they were computed from, for `loaded_state`. Scores of other
-        metrics stay, because their plugins may be missing. Loading twice changes nothing.
-        Raises NotFoundError if the run was deleted meanwhile.
+        `results`: Parquet files by table, for the tables of `RESULT_TABLES` that have rows; `metrics`: the descriptions
+        of the computed metrics; `tasks`: for each metric, the names of the task types that it can ask; `covered`: the
+        number of samples with results (None: all); `loaded`: what the results were computed from, for `loaded_state`.
+        Scores of metrics that were not computed now stay, because their plugins may be missing. Loading twice changes
+        nothing. Raises NotFoundError if the run was deleted meanwhile.
         """
         with self.database.write() as connection:
             connection.execute(f"SET memory_limit = '{LOAD_MEMORY}'")
@@ -498,7 +499,7 @@ class Store:
             keep_agreement(connection, agreement, items, results)
 
     def remove_agreement(self, agreement_id: str) -> None:
-        """Delete an agreement with its journal and uploaded file. Raises NotFoundError if there is none."""
+        """Delete an agreement with its journal and uploaded file. Raises NotFoundError if it does not exist."""
         with self.database.write() as connection:
             if not drop_agreement(connection, agreement_id):
                 raise NotFoundError("the agreement is no longer in the store")

@@ -60,18 +60,18 @@ __all__ = [
 
 
 PAGE_SIZE = 1_000
-"""Samples of a stored run to read at a time."""
+"""Number of samples of a stored run to read at a time."""
 
 
 def check_name(name: str) -> None:
-    """Raise SettingError for a name that a run cannot have."""
+    """Raise SettingError if a run cannot have this name."""
     if not name.strip():
         raise SettingError("a run needs a name; give one with --name")
     check_text("name", name)
 
 
 def check_text(what: str, *texts: str) -> None:
-    """Raise SettingError for a text that cannot be stored; `what` names it."""
+    """Raise SettingError if a text cannot be stored; `what` says in the message which text it is."""
     try:
         "".join(texts).encode()
     except UnicodeEncodeError as error:
@@ -101,24 +101,24 @@ def check_run(run: Run) -> None:
     """Raise SettingError for a run that cannot be stored."""
     check_description(run)
     if not run.samples:
-        raise SettingError(f"run {run.name!r} has no sample")
+        raise SettingError(f"run {run.name!r} has no samples")
     if run.scores and len(run.scores.outcomes) != len(run.samples):
         raise SettingError(
-            f"run {run.name!r} has scores of {len(run.scores.outcomes)} samples, expected {len(run.samples)}"
+            f"run {run.name!r} has scores for {len(run.scores.outcomes)} samples, expected {len(run.samples)}"
         )
 
 
 def run_digest(run: Run) -> str:
-    """Return the digest of a run's name, configuration, samples and file scores, which is its id.
+    """Return the id of a run: a digest of its name, configuration, dataset, samples and file scores.
 
-    It depends neither on the order of keys nor on fields that a run does not use.
+    The order of keys and fields that the run does not use do not change the digest.
     """
     scores = run.scores.outcomes if run.scores else ()
     return _digest(run.name, run.config, run.dataset, run.samples, scores)
 
 
 def stored_digest(connection: duckdb.DuckDBPyConnection, run_id: str) -> str:
-    """Return the `run_digest` of a run in the store, which is not its id if an older version added it."""
+    """Return the `run_digest` of a run in the store. It differs from the run's id if an older version added the run."""
     row = connection.execute(
         "SELECT name, config, dataset, dataset_key, (SELECT count(DISTINCT question) FROM samples WHERE run_id = $run)"
         " FROM runs WHERE run_id = $run",
@@ -148,24 +148,24 @@ def _digest(
 
 
 def new_digest() -> blake2b:
-    """Return the digest of a run before its first line."""
+    """Return an empty digest, to be updated with the lines of a run."""
     return blake2b(digest_size=6)
 
 
 def head_line(name: str, config: Mapping[str, JsonValue], dataset: str | None) -> str:
-    """Return the first line that the digest of a run is of."""
+    """Return the first line of the text that a run's digest is computed from."""
     return _line([name, config, dataset])
 
 
 def content_line(sample: Sample) -> str:
-    """Return the line of a sample that the digest of its run is of."""
+    """Return a sample's line in the text that its run's digest is computed from."""
     content = _content(sample)
     members = ", ".join([f'"{name}": {_json(content[name])}' for name in sorted(content)])
     return f"{{{members}}}\n"
 
 
 def _json(value: Any) -> str:
-    """Return `as_json`; orjson writes texts in the same way, ten times as fast."""
+    """Return the same text as `as_json`; strings are written by orjson, which is ten times as fast."""
     if type(value) is str:
         try:
             return orjson.dumps(value).decode()
@@ -181,9 +181,9 @@ def _line(value: Any) -> str:
 
 
 def _content(sample: Sample) -> dict[str, Any]:
-    """Return the content of a sample without fields at their default, so that a new field does not change old ids.
+    """Return a sample's fields that differ from their defaults; a field added to ragboard later changes no old ids.
 
-    What belongs to the question is left out, because it changes without the run.
+    Fields that belong to the question are left out, because they can change while the run stays the same.
     """
     content: dict[str, Any] = {}
     for name, empty in _EMPTY.items():
@@ -198,17 +198,17 @@ def _content(sample: Sample) -> dict[str, Any]:
 
 
 def _default(field: Field[Any]) -> tuple[Any, ...]:
-    """Return the default of a field; nothing if it has none."""
+    """Return the default of a field in a tuple; an empty tuple if the field has no default."""
     if field.default_factory is not MISSING:
         return (field.default_factory(),)
     return () if field.default is MISSING else (field.default,)
 
 
 OF_THE_QUESTION = ("nuggets", "answerability", "reference_note")
-"""The fields of a sample that belong to its question in every run."""
+"""The fields of a sample that belong to its question: they are the same in every run that asks it."""
 
 _EMPTY = {field.name: _default(field) for field in fields(Sample) if field.name not in (*OF_THE_QUESTION, "time")}
-"""The defaults of the fields of a sample that its content consists of; its time is read from the metadata."""
+"""The default of each field that `_content` reads. `time` is left out because it is read from the metadata."""
 _PASSAGE_FIELDS = attrgetter(*(field.name for field in fields(Passage)))
 _TURN_FIELDS = attrgetter(*(field.name for field in fields(Turn)))
 
@@ -240,7 +240,7 @@ def _stored_scores(connection: duckdb.DuckDBPyConnection, run_id: str) -> list[d
 
 
 def questions_key(questions: Iterable[str]) -> str:
-    """Return a digest of different questions in order; runs over the same questions share it."""
+    """Return a digest of questions: sorted, each once. Runs with the same questions have the same digest."""
     digest = blake2b(digest_size=6)
     for question in questions:
         digest.update(question.encode() + b"\0")
@@ -253,12 +253,12 @@ def _dataset_name(questions: int, key: str) -> str:
 
 
 def growing_id(name: str) -> str:
-    """Return the id of a run that grows: a digest of its name, because its content changes."""
+    """Return the id of a run that grows: a digest of its name only, because its content changes."""
     return blake2b(as_json(["grows", name]).encode(), digest_size=6).hexdigest()
 
 
 def grow(connection: duckdb.DuckDBPyConnection, run: Run, run_id: str) -> tuple[str, ...]:
-    """Append samples to a run, and return their ids."""
+    """Append samples to a run that grows, and return their ids."""
     row = connection.execute(
         "SELECT samples, config, EXISTS (FROM samples s WHERE s.run_id = r.run_id AND history::VARCHAR <> '[]')"
         " FROM runs r WHERE run_id = ?",
@@ -266,7 +266,9 @@ def grow(connection: duckdb.DuckDBPyConnection, run: Run, run_id: str) -> tuple[
     ).fetchone()
     stored, config, has_history = row or (0, "{}", False)
     if run.config and json.loads(config) != json.loads(as_json(run.config)):
-        raise SettingError(f"run {run.name!r} has the configuration {config}; log another one under another name")
+        raise SettingError(
+            f"run {run.name!r} has the configuration {config}; log another configuration under another name"
+        )
     ids = set(column(connection, "SELECT sample_id FROM samples WHERE run_id = ?", [run_id]))
     named: list[Sample] = []
     for sample in run.samples:
@@ -275,7 +277,7 @@ def grow(connection: duckdb.DuckDBPyConnection, run: Run, run_id: str) -> tuple[
     _keep_nuggets(connection, run)
     earlier_questions = set(column(connection, "SELECT DISTINCT question FROM samples WHERE run_id = ?", [run_id]))
     _insert_samples(connection, run_id, named, stored)
-    one_question = stored > 1 and len(earlier_questions) == 1  # becomes a cluster as soon as there is another question
+    one_question = stored > 1 and len(earlier_questions) == 1  # becomes a cluster when a second question is added
     if has_history or one_question or _can_join_cluster(connection, named, earlier_questions):
         mark_clusters(connection, run_id)
     questions = earlier_questions | {sample.question for sample in named}
@@ -289,7 +291,7 @@ def grow(connection: duckdb.DuckDBPyConnection, run: Run, run_id: str) -> tuple[
 def _can_join_cluster(
     connection: duckdb.DuckDBPyConnection, samples: Sequence[Sample], earlier_questions: set[str]
 ) -> bool:
-    """Return whether a new sample is a turn of a conversation, or repeats a question: of these or an earlier one."""
+    """Return whether a new sample is a turn of a conversation, or asks the same question as another sample."""
     names = set(column(connection, "SELECT unnest(conversation_columns())", []))
     questions = {sample.question for sample in samples}
     return (
@@ -300,7 +302,7 @@ def _can_join_cluster(
 
 
 def _unique_id(sample_id: str, existing: set[str]) -> str:
-    """Return the id, or `ID#2` and so on if it exists already."""
+    """Return the id, or the first of `ID#2`, `ID#3` and so on that does not exist."""
     candidates = chain([sample_id], (f"{sample_id}#{n}" for n in count(2)))
     return next(name for name in candidates if name not in existing)
 
@@ -316,7 +318,7 @@ def add_run(connection: duckdb.DuckDBPyConnection, run: Run, run_id: str) -> Add
 
 
 def same_or_free(connection: duckdb.DuckDBPyConnection, name: str, run_id: str) -> tuple[str, str] | None:
-    """Return `same_run`. Raises RunExistsError if a different run has the name."""
+    """Return the result of `same_run`. Raises RunExistsError if a different run has the name."""
     existing = same_run(connection, name, run_id)
     if existing is None and run_id_and_name(connection, name):
         raise RunExistsError(f"another run is already called {name!r}; give this one another name with --name")
@@ -324,7 +326,10 @@ def same_or_free(connection: duckdb.DuckDBPyConnection, name: str, run_id: str) 
 
 
 def same_run(connection: duckdb.DuckDBPyConnection, name: str, digest: str) -> tuple[str, str] | None:
-    """Return id and name of the stored run with this digest: by its id, or by content for runs of older versions."""
+    """Return id and name of the stored run with this digest, or None.
+
+    The ids of runs that older versions added differ from their digests; such a run is found by its name.
+    """
     run = run_id_and_name(connection, digest)
     if run and run[0] == digest:
         return run
@@ -346,7 +351,7 @@ def insert_run(connection: duckdb.DuckDBPyConnection, run: Run, run_id: str) -> 
 def insert_run_row(
     connection: duckdb.DuckDBPyConnection, run: Run, run_id: str, samples: int, questions: int, key: str
 ) -> None:
-    """Insert a run without its samples. `questions`: the number of different ones; `key`: their `questions_key`."""
+    """Insert a run without its samples. `questions`: number of distinct questions; `key`: their `questions_key`."""
     connection.execute(
         "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, now() AT TIME ZONE 'UTC', '')",
         [
@@ -363,7 +368,7 @@ def insert_run_row(
 
 
 def _insert_samples(connection: duckdb.DuckDBPyConnection, run_id: str, samples: Sequence[Sample], first: int) -> None:
-    """Insert samples at the positions from `first` on."""
+    """Insert samples; the first gets the position `first`."""
     for start in range(0, len(samples), 10_000):
         part = list(enumerate(samples[start : start + 10_000], first + start))
         append_rows(connection, "samples", [sample_row(run_id, *numbered) for numbered in part])
@@ -371,7 +376,7 @@ def _insert_samples(connection: duckdb.DuckDBPyConnection, run_id: str, samples:
 
 
 def _keep_nuggets(connection: duckdb.DuckDBPyConnection, run: Run) -> None:
-    """Store the nuggets of a run file for questions that have none; those in the store count otherwise."""
+    """Store the nuggets in a run file, only for questions without nuggets in the store."""
     given = {
         (sample.question, history_json(sample.history)): sample.nuggets
         for sample in run.samples
@@ -386,7 +391,7 @@ def _keep_nuggets(connection: duckdb.DuckDBPyConnection, run: Run) -> None:
 
 
 def mark_clusters(connection: duckdb.DuckDBPyConnection, run_id: str) -> None:
-    """Store new clusters of the samples of a run; a new sample can connect others."""
+    """Update the clusters of all samples of a run, because a new sample can join two clusters."""
     connection.execute(
         "UPDATE samples s SET cluster = found.cluster FROM"
         " (SELECT o.position, c.cluster FROM samples o LEFT JOIN sample_clusters([$run]) c USING (run_id, position)"
@@ -399,8 +404,8 @@ def mark_clusters(connection: duckdb.DuckDBPyConnection, run_id: str) -> None:
 def _insert_scores(connection: duckdb.DuckDBPyConnection, run_id: str, scores: FileScores) -> None:
     """Insert the scores and verdicts of a run file as an evaluation.
 
-    With verdicts it is like an evaluation by a judge of ours: pages show its statements, and scores that our formula
-    reproduces from its verdicts count as scores of our metric.
+    If the file has verdicts, the evaluation is shown like one by ragboard: with its statements. If ragboard's formula
+    gives the same scores from these verdicts, they are stored under the name of ragboard's metric.
     """
     source: dict[str, JsonValue] = {"tool": scores.tool, "format": scores.format, "columns": dict(scores.columns)}
     judge_identity = f"file/{scores.format.rpartition(' (')[0]}/{scores.judge}"
@@ -439,7 +444,7 @@ STATEMENT_TASKS = ("ExtractStatements", "Verify")
 
 
 def _recounted(scores: FileScores, metric: MetricDescription) -> MetricDescription:
-    """Return the description of a metric; under the name of our metric if our formula reproduces its scores."""
+    """Return the description of a metric in a file, under ragboard's name if ragboard's formula gives its scores."""
     spec = scores.recounted.get(metric.spec, metric.spec)
     if spec == metric.spec:
         return metric
@@ -456,7 +461,10 @@ def put_evaluation(
     covered: int | None = None,
     judge_options: JudgeOptions | None = None,
 ) -> None:
-    """Write an evaluation and its metrics, replacing the stored ones; stored judge options stay if none are given."""
+    """Write an evaluation and its metrics, and replace earlier versions.
+
+    `judge_options`: None keeps the stored ones.
+    """
     connection.execute(
         "INSERT OR REPLACE INTO evaluations (evaluation_id, run_id, judge, heuristic, identity, metrics, finished,"
         " covered, judging, imported, has_statements, reads_history) SELECT ?, ?, ?, ?, ?, ?, now() AT TIME ZONE 'UTC',"
@@ -485,7 +493,7 @@ def put_evaluation(
 
 
 def mark_statements(connection: duckdb.DuckDBPyConnection, evaluation_id: str) -> None:
-    """Store whether an evaluation split answers into statements."""
+    """Store whether an evaluation has statements of answers."""
     connection.execute(
         "UPDATE evaluations SET has_statements = EXISTS (FROM statements WHERE evaluation_id = $evaluation"
         " AND side = 'response') WHERE evaluation_id = $evaluation",
@@ -494,7 +502,7 @@ def mark_statements(connection: duckdb.DuckDBPyConnection, evaluation_id: str) -
 
 
 def drop_agreement(connection: duckdb.DuckDBPyConnection, agreement_id: str) -> bool:
-    """Delete an agreement with everything that belongs to it; return whether there was one."""
+    """Delete an agreement with its items and scores; return whether it existed."""
     for table in ("agreement_items", "agreement_scores"):
         connection.execute(f"DELETE FROM {table} WHERE agreement_id = ?", [agreement_id])
     deleted = connection.execute("DELETE FROM agreements WHERE agreement_id = ? RETURNING 1", [agreement_id])

@@ -1,6 +1,6 @@
-"""The tasks that judges answer, one module each. To add one, write its module and its prompt, and add it to `TASKS`.
+"""The tasks that judges answer, one module per task. To add a task, write its module and prompt, and add it to `TASKS`.
 
-Prompts are Markdown files in `prompts/1/`. A user's own files of the same names replace them.
+Prompts are Markdown files in `prompts/1/`. Users can replace them by files with the same names.
 """
 
 from __future__ import annotations
@@ -144,18 +144,18 @@ TASKS: tuple[type[Task], ...] = (
     RewriteQuestion,
     BertScore,
 )
-"""All types of task."""
+"""All task types."""
 
 TASKS_BY_NAME: Mapping[str, type[Task]] = {task.__name__: task for task in TASKS}
 
 PROMPTED_TASKS: tuple[type[Task], ...] = tuple(task for task in TASKS if task.prompts)
-"""The types of task that have a prompt, so a chat model can answer them."""
+"""The task types that have a prompt; a chat model can answer them."""
 
 
 def decode_reply(task: str, data: object) -> Reply:
-    """Return the reply that the JSON data holds; `task` is the name of the task's type.
+    """Convert JSON data to the reply of a task type, which is given by its name.
 
-    Raises ValueError if there is no such task or the data is not a reply to it.
+    Raises ValueError for an unknown task type, or if the data is not a reply to it.
     """
     try:
         reply: Reply = adapter(TASKS_BY_NAME[task].reply).validate_python(data)

@@ -1,9 +1,9 @@
-"""Base classes of questions to a judge. A task is a value: it can be hashed, journalled, cached and replayed.
+"""Base classes of tasks. A task is a question to a judge.
 
-A task is a frozen dataclass that holds everything the question is made of; its reply is another frozen dataclass.
-`draw` numbers independent answers to the same question. `history` holds the earlier turns of the conversation, oldest
-first. The module of a task defines everything about it: its prompt fields, how a reply is parsed and checked, its
-description for people, and the reply that a cost estimate assumes.
+A task is a frozen dataclass with everything that the question consists of, so it can be hashed, journalled, cached and
+replayed. Its reply is another frozen dataclass. `draw` numbers independent replies to the same question. `history` has
+the earlier turns of the conversation, oldest first. The module of a task defines its prompt fields, how a reply is
+parsed and checked, its description for people, and the reply that a cost estimate assumes.
 """
 
 from __future__ import annotations
@@ -46,29 +46,29 @@ __all__ = [
 ]
 
 Role = Literal["extract", "verify", "ask", "embed"]
-"""What a judge does in an evaluation; one judge can have several roles."""
+"""The roles of judges in an evaluation. `ask` is for tasks that need a chat model. A judge can have several roles."""
 
 DRAW_STEP = 1000
-"""Added to `draw` for each further draw of an evaluation; the draws of one metric are below it."""
+"""An evaluation adds this to `draw` for each of its further draws. The draws of a single metric are below it."""
 
-MOST_TOKENS = 10**9
-"""The most tokens that a call can have; a larger count is treated as missing."""
+MAX_TOKENS = 10**9
+"""Maximum plausible number of tokens of a call; a larger count is treated as missing."""
 
 HISTORY_NOTE = (
     "The question continues a conversation. Its earlier turns, the oldest first, show what the question and the texts "
     "below refer to. They are no evidence, and they are not judged."
 )
-"""Introduces the earlier turns. Replies depend on these words, but identities of judges do not include them."""
+"""Introduces the earlier turns in a prompt. Replies depend on this text, but a judge's identity does not include it."""
 
 
 class Reply(ABC):
-    """A judge's reply. Subclasses are frozen dataclasses; their names and fields are stored in journals."""
+    """A judge's reply. Subclasses are frozen dataclasses. Do not rename them or their fields: journals store both."""
 
     __slots__ = ()
 
     @abstractmethod
     def describe(self) -> str:
-        """Describe the reply for people: `together: 2 supported, 1 contradicted`."""
+        """Return a description of the reply for people: `together: 2 supported, 1 contradicted`."""
 
 
 ReplyT = TypeVar("ReplyT", bound=Reply)
@@ -89,37 +89,38 @@ class PromptTexts(Protocol):
 
     @property
     def examples(self) -> Mapping[str, tuple[LabelledExample, ...]]:
-        """Labelled examples, by quality of ARES."""
+        """Labelled examples, by ARES quality."""
         ...
 
 
 class Task(ABC, Generic[R_co]):
-    """One question to a judge. Subclasses are frozen dataclasses; their names and fields are part of task keys."""
+    """A question to a judge. Subclasses are frozen dataclasses. Their names and fields are part of task keys."""
 
     __slots__ = ()
 
     role: ClassVar[Role]
-    """The role of the judge that answers it."""
+    """The role of the judge that answers the task."""
     is_judgement: ClassVar[bool] = True
-    """False if the reply only splits, writes or compares texts."""
+    """Whether the reply is a judgement; False if it only splits, writes or compares texts."""
     judge_needed: ClassVar[str] = ""
-    """Which judge answers it and how to name it, if another judge of its role does not; empty: as for the role."""
+    """The judge to suggest in errors, with its option. Empty if any judge for the role may be suggested."""
     reply: ClassVar[type[Reply]]
-    """The type of its reply."""
+    """The type of the reply."""
     runs_first: ClassVar[bool] = False
-    """Whether it is sent first, because other tasks need its reply."""
+    """Whether the task goes before others in the queue, because other tasks need its reply."""
     reply_model: ClassVar[type[ReplyModel]]
-    """The JSON that a model replies with; not set for a task without a prompt."""
+    """The pydantic model of a chat model's JSON reply; not set for a task without a prompt."""
     prompts: ClassVar[PromptFiles] = {}
-    """The prompt files that it can use, the default first. Empty for a task without a prompt."""
+    """The prompt files that the task type can use, the default first. Empty if it has no prompt."""
     instruction_fields: ClassVar[frozenset[str]] = frozenset({"n", "quality", "examples"})
-    """Prompt fields that hold instructions; all other fields hold texts to judge."""
+    """Prompt fields with instructions; all other fields contain texts to judge."""
     tags: ClassVar[tuple[str, ...]] = ()
-    """The tags that its prompts put around the texts to judge."""
+    """The tags around the texts to judge in the prompts."""
     history_note: ClassVar[str] = HISTORY_NOTE
-    """The sentence that introduces the earlier turns of a conversation in the prompt."""
+    """The text that introduces the earlier turns of a conversation in the prompt."""
 
     draw: int
+    """The number of the draw; tasks that differ only in this ask the same question independently."""
 
     def prompt_file(self) -> str:
         """Return the name of the prompt file of this task. Raises NotImplementedError if it has no prompt."""
@@ -141,34 +142,37 @@ class Task(ABC, Generic[R_co]):
         return None
 
     def trivial_reply(self) -> R_co | None:
-        """Return the reply if it is known without asking (an empty text, no passage), else None."""
+        """Return the reply if it is known without asking the judge (an empty text, no passages), else None."""
         return None
 
     def schema(self) -> dict[str, Any]:
-        """Return the JSON schema of the reply. It does not limit counts and numbers; `parse` and `check` do."""
+        """Return the JSON schema of the reply. Limits for counts and numbers are only in `parse` and `check`."""
         return schema_of(self.reply_model)
 
     def parse(self, value: Json) -> R_co:
-        """Read the reply from a model's JSON.
+        """Convert a model's JSON to the reply.
 
-        Raises ReplyFormatError, whose message tells the model what is wrong, and NotImplementedError if the task has no
-        prompt.
+        Raises ReplyFormatError with a message that tells the model what is wrong, NotImplementedError if the task has
+        no prompt.
         """
         del value
         raise NotImplementedError(f"{type(self).__name__} cannot be sent to a chat model")
 
     def check(self, reply: Any, /) -> str | None:
-        """Return how the reply deviates from what was asked, in words; None if it does not."""
+        """Return a message if the reply does not fit the task, such as a wrong number of verdicts; else None."""
         del reply
         return None
 
     @abstractmethod
     def describe(self, sample: Sample) -> str:
-        """Describe the task for people: `Check 3 statements against 5 passages, together`."""
+        """Return a description of the task for people: `Check 3 statements against 5 passages, together`."""
 
     @abstractmethod
     def simulate(self, sizes: Sizes) -> tuple[R_co, str]:
-        """Return a reply of the assumed size, and the JSON text that a model would write; for cost estimates."""
+        """Return, for cost estimates, a reply of the assumed size and the JSON text that a model would write.
+
+        The JSON text may differ from the reply: it contains the longest words that a model may write.
+        """
 
 
 AnyTask: TypeAlias = Task[Any]
@@ -183,7 +187,7 @@ class Failure:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NotAsked(Failure):
-    """The judge was not asked, because a limit of cost, calls or time was reached."""
+    """The judge was not asked, because a limit for cost, calls or time was reached."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -196,22 +200,22 @@ class Exchange:
     """None if the server does not report it."""
     completion_tokens: int | None = None
     cached_tokens: int | None = None
-    """Prompt tokens that the server took from its cache."""
+    """The prompt tokens that the server read from its cache."""
     truncated: bool = False
     """Whether the reply was cut off at the token limit."""
     batch: bool = False
-    """Whether it was a request in a batch, which has a price of its own."""
+    """Whether the request was in a batch, which has a different price."""
 
     def __post_init__(self) -> None:
         """Replace values that cannot be token counts with None."""
         for name in ("prompt_tokens", "completion_tokens", "cached_tokens"):
             value = getattr(self, name)
-            if not (isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS):
+            if not (isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_TOKENS):
                 object.__setattr__(self, name, None)
 
 
 OnCall: TypeAlias = Callable[[Task, Exchange], None]
-"""Called after every call to a model; a call that answers several tasks is passed with the first of them."""
+"""A callback after every call to a model. For a call that answers several tasks, it gets the first of these tasks."""
 
 
 def ignore_call(_task: Task, _exchange: Exchange) -> None:
@@ -223,25 +227,26 @@ class Sizes:
     """The sizes of replies that a cost estimate assumes. Lengths are in characters."""
 
     statements: int | None = None
-    """Statements per answer; None: as many as `split` finds."""
+    """Statements per answer; None: the number that `split` returns."""
     reference_statements: int | None = None
-    """Statements per reference; None: as many as `split` finds."""
+    """Statements per reference; None: the number that `split` returns."""
     at_least: bool = False
-    """Treat the numbers of statements as minimums: use more if `split` finds more, each as long as the longest."""
+    """Whether to assume the worst case. The numbers of statements are then minimums: `split` can return more. All
+    statements are as long as the longest."""
     question: int = 60
     reason: int = 80
     quote: int = 60
     answer: int = 150
     repairs: int = 0
-    """Requests per task that ask the model to repair its reply."""
+    """Number of repair requests per task."""
 
     def split(self, text: str) -> tuple[list[str], bool]:
-        """Return the statements of a text, one per sentence, and whether it declines to answer (here always False)."""
+        """Return the assumed statements of a text, one per sentence, and whether it declines to answer (never)."""
         return [text[start:end] for start, end in sentence_spans(text)], False
 
 
 def reply_or_failure(task: Task, reply: Reply | Failure) -> Reply | Failure:
-    """Return the reply, or a Failure that says how it deviates from what was asked."""
+    """Return the reply, or a Failure that says why it does not fit the task."""
     if isinstance(reply, Failure):
         return reply
     problem = _mismatch(task, reply)
@@ -249,13 +254,13 @@ def reply_or_failure(task: Task, reply: Reply | Failure) -> Reply | Failure:
 
 
 def is_valid_reply(task: Task, reply: Reply | Failure) -> bool:
-    """Return whether a stored reply fits the task; a failure always does."""
+    """Return whether a stored reply fits the task; a Failure always fits."""
     return isinstance(reply, Failure) or _mismatch(task, reply) is None
 
 
 def _mismatch(task: Task, reply: Reply) -> str | None:
     if type(reply) is not task.reply:
-        return f"a {type(reply).__name__} is no reply to {type(task).__name__}"
+        return f"{type(reply).__name__} is not a reply to {type(task).__name__}"
     return task.check(reply)
 
 
@@ -275,7 +280,7 @@ def count_of(items: Sequence[object], noun: str) -> str:
 
 
 def side_of(text: str, sample: Sample) -> str:
-    """Return `reference` if the text is the sample's reference and not its answer, else `answer`."""
+    """Return `reference` if the text is the sample's reference and differs from its answer, else `answer`."""
     return "reference" if text == sample.reference and text != sample.answer else "answer"
 
 

@@ -15,7 +15,7 @@ __all__ = ["BertScore", "BertScores"]
 class BertScores(Reply):
     """Precision and recall of the task's `text` against each of its `others`, in order.
 
-    At most 1; 0 is what two random texts have, so values can be negative. None if one of the two texts has no token.
+    Values are at most 1. Two random texts have 0 on average, so values can be negative. None if a text has no tokens.
     """
 
     precision: tuple[float | None, ...]
@@ -32,7 +32,7 @@ def _in_words(value: float | None) -> str:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BertScore(Task[BertScores]):
-    """Match the tokens of `text` with those of each of `others`. A local model answers this; there is no prompt."""
+    """Match the tokens of `text` with the tokens of each of `others`. A local model does this, without a prompt."""
 
     role = "embed"
     is_judgement = False
@@ -50,7 +50,7 @@ class BertScore(Task[BertScores]):
         )
 
     def describe(self, sample: Sample) -> str:
-        return f"Compare the tokens of a text with those of {count_of(self.others, 'other')}"
+        return f"Compare the tokens of a text with {count_of(self.others, 'other text')}"
 
     def simulate(self, sizes: Sizes) -> tuple[BertScores, str]:
         values = (0.0,) * len(self.others)

@@ -1,4 +1,4 @@
-"""Decide whether a quality of ARES holds."""
+"""Decide whether an ARES quality holds."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ AresQuality: TypeAlias = Literal["context_relevance", "answer_faithfulness", "an
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Classification(Reply):
-    """Whether the quality holds, with a probability and a reason if the judge gives them."""
+    """Whether the quality holds. The probability and the reason are optional."""
 
     holds: bool
     probability: float | None = None
-    """Probability that the quality holds, in [0, 1]; None if the judge only says yes or no."""
+    """The probability that the quality holds, in [0, 1]; None if the judge only says yes or no."""
     reason: str = ""
 
     def describe(self) -> str:
@@ -36,7 +36,7 @@ class Classify(Task[Classification]):
     """Decide whether the passages or the answer have a quality.
 
     Context relevance is about question and contexts, answer faithfulness about contexts and answer, answer relevance
-    about question and answer. All three texts are given; a trained judge reads those that it was trained on.
+    about question and answer. A trained judge may read another selection of these texts.
     """
 
     role = "verify"
@@ -72,7 +72,7 @@ class Classify(Task[Classification]):
         return prompts.examples.get(self.quality, ())
 
     def parse(self, value: Json) -> Classification:
-        """Read yes or no; a chat model gives no probability."""
+        """Convert a yes or no; a chat model gives no probability."""
         json = VerdictJson.read(value, self)
         return Classification(holds=json.verdict == "yes", reason=json.reason)
 

@@ -14,25 +14,26 @@ from ragboard.tasks.markup import imitates
 __all__ = ["adapter", "encode", "task_key"]
 
 NOT_IN_PROMPT = {"against"}
-"""Fields of tasks that no prompt shows; only the wording of the embedded judge's reasons depends on them."""
+"""Task fields that are in no prompt and no task key. Only the wording of the embedded judge's reasons depends on
+them."""
 
 
 @cache
 def adapter(kind: type[Task | Reply]) -> TypeAdapter[Any]:
-    """Return the pydantic adapter that reads and writes values of this type."""
+    """Return the pydantic adapter that validates and serializes values of this type."""
     return TypeAdapter(kind)
 
 
 def encode(value: Task | Reply) -> bytes:
-    """Return the value as JSON, without `NOT_IN_PROMPT` and an empty history; equal values give equal bytes."""
+    """Return the value as JSON, without the fields `NOT_IN_PROMPT` and without an empty history. Deterministic."""
     excluded = {*NOT_IN_PROMPT, "history"} if getattr(value, "history", None) == () else NOT_IN_PROMPT
     return adapter(type(value)).dump_json(value, exclude=excluded)
 
 
 def task_key(task: Task, identity: str) -> str:
-    """Return the digest of everything that can change the reply, 32 hexadecimal digits.
+    """Return a digest of everything that can change the reply, 32 hexadecimal digits.
 
-    It covers the task with its draw, the judge's identity, and whether the prompt marks its tags (see `markup`).
+    This is the task with its draw, the judge's identity, and whether the prompt marks its tags (see `markup`).
     """
     digest = blake2b(digest_size=16)
     encoded = encode(task)

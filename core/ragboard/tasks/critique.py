@@ -37,7 +37,7 @@ class Critique(Task[CritiqueVerdict]):
     question: str
     answer: str
     contexts: tuple[str, ...]
-    """The passages, if the yes-or-no question is about them; else empty."""
+    """The passages if the yes-or-no question is about them, else empty."""
     definition: str
     """The yes-or-no question about the answer."""
     history: tuple[Turn, ...] = ()

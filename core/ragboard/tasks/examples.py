@@ -12,7 +12,7 @@ __all__ = ["Example", "LabelledExample", "labelled_examples", "writing_examples"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Example:
-    """A question about a passage and answers to it, written by a person; a text that is not given is empty."""
+    """A person's question about a passage, with a right and a contradictory answer. Missing texts are empty."""
 
     passage: str
     question: str
@@ -22,7 +22,7 @@ class Example:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LabelledExample:
-    """The texts that a quality of ARES is about, and a person's verdict."""
+    """The texts that an ARES quality is about, and a person's verdict."""
 
     question: str
     contexts: tuple[str, ...]
@@ -51,7 +51,7 @@ def writing_examples(examples: tuple[Example, ...], field: str, mark: str = "") 
 
 
 def labelled_examples(examples: tuple[LabelledExample, ...], mark: str = "") -> str:
-    """Format examples with their verdicts; files of labels have no reasons, so the examples have none."""
+    """Format examples with their verdicts, without reasons, because label files have none."""
     return "\n\n".join(
         f"{_heading(mark)}\n\n{tagged_sample(example.question, example.contexts, example.answer, mark)}\n\n"
         + json.dumps({"verdict": "yes" if example.holds else "no"})

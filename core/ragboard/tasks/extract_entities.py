@@ -14,12 +14,12 @@ __all__ = ["Entities", "ExtractEntities"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Entities(Reply):
-    """Names as the text writes them, in reading order, without repetition."""
+    """The names as the text spells them, in reading order, each once."""
 
     names: tuple[str, ...]
 
     def describe(self) -> str:
-        return ", ".join(self.names) or "no name"
+        return ", ".join(self.names) or "no names"
 
 
 class EntitiesJson(ReplyModel):
@@ -54,8 +54,8 @@ class ExtractEntities(Task[Entities]):
 
     def check(self, reply: Entities, /) -> str | None:
         if any(not name.strip() for name in reply.names):
-            return "an empty name"
-        return "a name twice" if len(set(reply.names)) < len(reply.names) else None
+            return "a name is empty"
+        return "a name occurs twice" if len(set(reply.names)) < len(reply.names) else None
 
     def describe(self, sample: Sample) -> str:
         return "List the people, places, things, dates and amounts that a text names"

@@ -17,7 +17,7 @@ __all__ = ["ExtractStatements", "ExtractedStatement", "Extraction"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ExtractedStatement:
-    """One statement of a text, and its span in the text if it was found there."""
+    """One statement of a text, and the span that it comes from; None if it was not found in the text."""
 
     text: str
     span: Span | None = None
@@ -84,9 +84,9 @@ class ExtractStatements(Task[Extraction]):
         return None if self.text.strip() else Extraction(statements=(), refuses=False)
 
     def parse(self, value: Json) -> Extraction:
-        """Read the statements and locate each in the text: by its own words, else by its quote.
+        """Convert the statements, and locate each in the text: the statement itself or, if it is not found, its quote.
 
-        The search for a statement begins at the start of the statement before it.
+        The search begins at the start of the previous statement.
         """
         json = StatementsJson.read(value, self)
         statements: list[ExtractedStatement] = []
@@ -102,17 +102,17 @@ class ExtractStatements(Task[Extraction]):
     def check(self, reply: Extraction, /) -> str | None:
         for statement in reply.statements:
             if not statement.text.strip():
-                return "an empty statement"
+                return "a statement is empty"
             if statement.span and not 0 <= statement.span.start < statement.span.end <= len(self.text):
                 start, end = statement.span.start, statement.span.end
-                return f"a span from {start} to {end} in a text of {len(self.text)} characters"
+                return f"a span from {start} to {end} is not within the text of {len(self.text)} characters"
         return None
 
     def describe(self, sample: Sample) -> str:
         return f"Split the {side_of(self.text, sample)} into statements"
 
     def simulate(self, sizes: Sizes) -> tuple[Extraction, str]:
-        """Assume the number of statements in `sizes`, else the number that `sizes.split` finds."""
+        """Assume the number of statements in `sizes` or, if it is None, the statements that `sizes.split` returns."""
         texts, refuses = sizes.split(self.text)
         if sizes.statements and sizes.at_least:
             texts = [max(texts, key=len, default=self.text)] * max(sizes.statements, len(texts))

@@ -14,15 +14,16 @@ __all__ = ["GenerateQuestions", "Questions", "QuestionsJson", "simulated_questio
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Questions(Reply):
-    """Questions; none if the text answers no question.
+    """Questions; empty if the text answers no question.
 
-    A chat model must give none or as many as asked for. Other judges may give fewer, so `check` rejects only more.
+    A chat model must return either no question or exactly `n`. Other judges may return fewer, so `check` only rejects
+    more.
     """
 
     questions: tuple[str, ...]
 
     def describe(self) -> str:
-        return " / ".join(self.questions) or "no question"
+        return " / ".join(self.questions) or "no questions"
 
 
 class QuestionsJson(ReplyModel):
@@ -46,7 +47,7 @@ def simulated_questions(n: int, sizes: Sizes) -> tuple[Questions, str]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GenerateQuestions(Task[Questions]):
-    """Generate `n` questions that the answer answers."""
+    """Generate `n` questions to which the text is an answer."""
 
     role = "ask"
     is_judgement = False
@@ -72,7 +73,7 @@ class GenerateQuestions(Task[Questions]):
         return Questions(questions=()) if self.n < 1 or not self.answer.strip() else None
 
     def parse(self, value: Json) -> Questions:
-        """Read the questions. Raises ReplyFormatError unless there are none or exactly `n`."""
+        """Convert the questions. Raises ReplyFormatError for another number of questions than 0 or `n`."""
         questions = QuestionsJson.read(value, self).questions
         if questions and len(questions) != self.n:
             raise ReplyFormatError(f"expected {self.n} question{'s' * (self.n != 1)}, got {len(questions)}")
@@ -82,7 +83,7 @@ class GenerateQuestions(Task[Questions]):
         return too_many(reply, self.n)
 
     def describe(self, sample: Sample) -> str:
-        return f"Generate {self.n} questions that the answer answers"
+        return f"Generate {self.n} questions from the answer"
 
     def simulate(self, sizes: Sizes) -> tuple[Questions, str]:
         return simulated_questions(self.n, sizes)

@@ -36,7 +36,7 @@ class PassageGrades(Reply):
     def describe(self) -> str:
         counts = Counter(self.grades)
         in_words = ", ".join(f"{counts[grade]} of grade {grade}" for grade in sorted(counts, reverse=True))
-        return in_words or "no passage"
+        return in_words or "no passages"
 
 
 def _grade(value: object, info: ValidationInfo) -> int:
@@ -63,7 +63,7 @@ class GradesJson(ReplyModel):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GradePassages(Task[PassageGrades]):
-    """Grade how relevant each passage is to the question: 0 not at all, 3 dedicated to it with the exact answer."""
+    """Grade how relevant each passage is to the question, from 0 (irrelevant) to 3 (dedicated to it, exact answer)."""
 
     role = "ask"
     reply = PassageGrades
@@ -89,7 +89,7 @@ class GradePassages(Task[PassageGrades]):
     def check(self, reply: PassageGrades, /) -> str | None:
         expected = len(self.passages)
         if any(not 0 <= grade <= BEST_GRADE for grade in reply.grades):
-            return f"a grade that is not from 0 to {BEST_GRADE}"
+            return f"a grade is not from 0 to {BEST_GRADE}"
         return wrong_count("grades", len(reply.grades), expected) or wrong_count(
             "reasons", len(reply.reasons), expected
         )

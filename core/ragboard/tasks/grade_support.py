@@ -1,4 +1,4 @@
-"""Grade how far one passage supports a sentence, as TREC RAG asks."""
+"""Grade how far one passage supports a sentence, with the grades of TREC RAG."""
 
 from __future__ import annotations
 
@@ -62,4 +62,4 @@ class GradeSupport(Task[SupportGrade]):
         return "Grade how far a cited passage supports a sentence"
 
     def simulate(self, sizes: Sizes) -> tuple[SupportGrade, str]:
-        return SupportGrade(support="full"), as_json({"support": "partial"})
+        return SupportGrade(support="full"), as_json({"support": "partial"})  # the longest grade

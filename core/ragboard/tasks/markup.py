@@ -1,8 +1,8 @@
-"""Put texts in tags for prompts, safely: a text cannot imitate the tags.
+"""Put texts in tags for prompts, so that a text cannot imitate a tag.
 
-A text that contains such a tag could close its own tag and pretend to be another passage. If any text contains one,
-all tags of the request get a mark that occurs in none of the texts. A marked request is another request, so `task_key`
-says whether there is a mark.
+A text that contains such a tag could end early and continue as another passage. If any text of a prompt contains such a
+tag, all tags of the prompt get a mark that occurs in no text. A marked prompt is another question, so `task_key` covers
+whether there is a mark.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ __all__ = [
 ]
 
 MAX_HISTORY_CHARACTERS = 16_000
-"""The most characters of earlier turns in a prompt. Replies depend on it, but task keys do not include it."""
+"""Maximum number of characters of earlier turns in a prompt. Replies depend on it, but task keys do not include it."""
 
-# The heading `# Now`, which precedes the texts of a prompt, at the start of a line of a JSON string.
+# Matches the heading `# Now`, which precedes the texts of a prompt, at the start of a line in a JSON string.
 _HEADING = re.compile(r"#(?:(?<=\\[nrt]#)|(?<=[\s\"]#))#*[ \t]+now[ \t]*(?:\\[nr]|\")", re.IGNORECASE)
 
 
@@ -44,7 +44,7 @@ def _tag_pattern(names: frozenset[str]) -> re.Pattern[str]:
 
 
 def mark_for(texts: str) -> str:
-    """Return a mark that occurs nowhere in the texts: 8 hexadecimal digits, the same for equal texts."""
+    """Return a mark that does not occur in the texts: 8 hexadecimal digits. Equal texts have equal marks."""
     digests = (blake2b(f"{number}{texts}".encode(), digest_size=4).hexdigest() for number in count())
     return next(digest for digest in digests if digest not in texts)
 
@@ -72,9 +72,9 @@ def numbered_lines(tag: str, texts: tuple[str, ...], mark: str = "") -> str:
 
 
 def conversation(turns: Sequence[Turn], mark: str = "") -> str:
-    """Format the turns in order, and say which are left out.
+    """Format the turns in order. If they are too long, some are replaced by a note.
 
-    From the newest turn back, each turn that still fits in `MAX_HISTORY_CHARACTERS` is shown, whole.
+    From the newest turn to the oldest, a turn is shown in full if it fits into the rest of `MAX_HISTORY_CHARACTERS`.
     """
     budget, fitting = MAX_HISTORY_CHARACTERS, set[int]()
     for number in range(len(turns), 0, -1):

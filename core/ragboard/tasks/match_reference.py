@@ -25,7 +25,7 @@ class ReferenceMatch(Reply):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MatchReference(Task[ReferenceMatch]):
-    """Decide whether an answer says the same as the reference, which is taken to be right."""
+    """Decide whether an answer agrees with the reference, which counts as right."""
 
     role = "ask"
     reply = ReferenceMatch

@@ -1,4 +1,4 @@
-"""Nuggets: write the facts that a good answer states, weigh them, and look for them in an answer."""
+"""Nuggets, the facts that a good answer states: write them, decide which are vital, and look for them in an answer."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class NuggetsJson(ReplyModel):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WriteNuggets(Task[Nuggets]):
-    """Write the nuggets of a question from passages; revise the nuggets written from earlier passages."""
+    """Write the nuggets of a question from passages, or revise earlier nuggets with further passages."""
 
     role = "ask"
     is_judgement = False
@@ -71,9 +71,9 @@ class WriteNuggets(Task[Nuggets]):
     question: str
     passages: tuple[str, ...]
     nuggets: tuple[str, ...] = ()
-    """The nuggets written from earlier passages; the reply extends and corrects them."""
+    """The nuggets from earlier passages, which the reply extends and corrects."""
     n: int = 30
-    """The most nuggets to write."""
+    """Maximum number of nuggets."""
     history: tuple[Turn, ...] = ()
     draw: int = 0
 
@@ -90,20 +90,20 @@ class WriteNuggets(Task[Nuggets]):
 
     def parse(self, value: Json) -> Nuggets:
         rows = NuggetsJson.read(value, self).nuggets
-        # Of nuggets with the same text, the first counts.
+        # If nuggets have the same text, the first one counts.
         importance: dict[str, Importance] = {" ".join(row.text.split()): row.importance for row in reversed(rows)}
         return Nuggets(nuggets=tuple(Nugget(text=text, importance=importance[text]) for text in reversed(importance)))
 
     def check(self, reply: Nuggets, /) -> str | None:
         if len({nugget.text for nugget in reply.nuggets}) < len(reply.nuggets):
-            return "a nugget twice"
-        return f"more than {self.n} nuggets" if len(reply.nuggets) > self.n else None
+            return "a nugget occurs twice"
+        return f"expected at most {self.n} nuggets, got {len(reply.nuggets)}" if len(reply.nuggets) > self.n else None
 
     def describe(self, sample: Sample) -> str:
         return f"Write nuggets from {count_of(self.passages, 'passage')}"
 
     def simulate(self, sizes: Sizes) -> tuple[Nuggets, str]:
-        """Assume six nuggets; in the worst case, as many as are allowed."""
+        """Assume six nuggets; in the worst case, `n`."""
         count = self.n if sizes.at_least else min(6, self.n)
         nuggets = tuple(Nugget(text=f"{number} {'.' * sizes.quote}", importance="vital") for number in range(count))
         rows = [{"text": nugget.text, "importance": nugget.importance} for nugget in nuggets]
@@ -154,7 +154,7 @@ class WeighNuggets(Task[Nuggets]):
 
     def check(self, reply: Nuggets, /) -> str | None:
         if tuple(nugget.text for nugget in reply.nuggets) != self.nuggets:
-            return "the nuggets are not the ones that were asked about"
+            return "the nuggets differ from those of the task"
         return None
 
     def describe(self, sample: Sample) -> str:
@@ -167,7 +167,11 @@ class WeighNuggets(Task[Nuggets]):
         return Nuggets(nuggets=nuggets), as_json({"nuggets": rows})
 
 
-_IN_WORDS: dict[NuggetLabel, str] = {"support": "stated", "partial_support": "in part", "not_support": "missing"}
+_IN_WORDS: dict[NuggetLabel, str] = {
+    "support": "stated",
+    "partial_support": "partly stated",
+    "not_support": "missing",
+}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -179,7 +183,7 @@ class NuggetLabels(Reply):
 
     def describe(self) -> str:
         counts = Counter(_IN_WORDS[label] for label in self.labels)
-        return ", ".join(f"{counts[word]} {word}" for word in _IN_WORDS.values() if counts[word]) or "no nugget"
+        return ", ".join(f"{counts[word]} {word}" for word in _IN_WORDS.values() if counts[word]) or "no nuggets"
 
 
 class _LabelRow(ReplyModel):

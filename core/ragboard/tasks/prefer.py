@@ -18,7 +18,7 @@ __all__ = ["Prefer", "Preference"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Preference(Reply):
-    """Which candidate is better, with a reason."""
+    """The better candidate, with a reason."""
 
     better: Literal["a", "b"]
     reason: str = ""
@@ -28,7 +28,7 @@ class Preference(Reply):
 
 
 class PreferenceJson(ReplyModel):
-    """Which candidate is better, with a reason, as JSON."""
+    """The better candidate, with a reason, as JSON."""
 
     key = "better"
     reason: Comment
@@ -54,7 +54,7 @@ class Prefer(Task[Preference]):
     a: str
     b: str
     contexts: tuple[str, ...]
-    """Passages that both answers are checked against, for faithfulness."""
+    """The passages of both answers; the prompt shows them only for faithfulness."""
     history: tuple[Turn, ...] = ()
     draw: int = 0
 
@@ -72,7 +72,7 @@ class Prefer(Task[Preference]):
         return None if reply.better in ("a", "b") else f"{reply.better!r} is neither 'a' nor 'b'"
 
     def describe(self, sample: Sample) -> str:
-        return f"Choose the better of two by {self.quality.replace('_', ' ')}"
+        return f"Choose the better of two candidates by {self.quality.replace('_', ' ')}"
 
     def simulate(self, sizes: Sizes) -> tuple[Preference, str]:
         return Preference(better="a"), as_json({"reason": "." * sizes.reason, "better": "A"})

@@ -13,7 +13,7 @@ from ragboard.tasks.replies import Json, RatingJson
 __all__ = ["QUALITY_FILES", "Quality", "Rate", "Rating"]
 
 Quality = Literal["faithfulness", "answer_relevance", "context_relevance"]
-"""Qualities that a judge can rate or compare in one step: the three of the RAGAS paper."""
+"""The three qualities of the RAGAS paper, which a judge can rate or compare in one step."""
 
 QUALITY_FILES: PromptFiles = {
     "quality_faithfulness": (),

@@ -25,7 +25,7 @@ class AnswerRating(Reply):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RateAnswer(Task[AnswerRating]):
-    """Rate how well an answer answers its question, whether or not it is true."""
+    """Rate how well an answer answers its question, regardless of whether it is true."""
 
     role = "ask"
     reply = AnswerRating
@@ -42,7 +42,7 @@ class RateAnswer(Task[AnswerRating]):
         return {"question": self.question, "answer": self.answer}
 
     def parse(self, value: Json) -> AnswerRating:
-        """Read the rating from 0 to 10 and divide it by 10."""
+        """Convert the rating from 0 to 10, divided by 10."""
         json = RatingJson.read(value, self)
         return AnswerRating(score=json.rating / 10, reason=json.reason)
 

@@ -16,7 +16,7 @@ __all__ = ["RateTurn"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RateTurn(Task[Rating]):
-    """Rate from 1 to 10 how faithful to the passages, appropriate and complete an answer is."""
+    """Rate from 1 to 10 how appropriate, complete and faithful to the passages an answer is."""
 
     role = "ask"
     reply = Rating

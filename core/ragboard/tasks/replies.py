@@ -1,8 +1,8 @@
-"""JSON replies of models: pydantic models that give the schema for the server and read the reply.
+"""JSON replies of chat models, as pydantic models that define the schema and parse the reply.
 
-Prompts number statements, passages and sentences, and replies refer to these numbers; a reply may write 3 as "3" or
-3.0. A number that is missing, repeated or out of range raises ReplyFormatError, whose message is sent back to the
-model. Texts that only explain, such as reasons, can be missing.
+Prompts number statements, passages and sentences, and replies refer to these numbers. A reply may write 3 as "3" or
+3.0. A number that is missing, repeated or out of range raises ReplyFormatError, whose message is sent to the model.
+Reasons and other explanations can be missing.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ __all__ = [
 Json: TypeAlias = Mapping[str, Any]
 
 NUMBERED = {"verdicts": "statement", "passages": "passage", "nuggets": "nugget"}
-"""The noun for one row of each list, by the key of the list."""
+"""The noun for an item of each list, by the key of the list."""
 
 ABSENT = Field(default=None, validate_default=True)
 """The default of a field that may be missing in the JSON: its validator gets None and reports it."""
 
 
 class ReplyFormatError(ValueError):
-    """The reply does not have the expected form. The message is written for the model."""
+    """The reply does not have the expected form. The message is sent to the model."""
 
 
 class ReplyModel(BaseModel):
@@ -60,11 +60,11 @@ class ReplyModel(BaseModel):
     key: ClassVar[str]
     """The key by which the reply is recognised among other JSON in the text."""
     checked_last: ClassVar[str] = ""
-    """The field whose errors are reported only if no other field has one."""
+    """The field whose errors are reported only if no other field has an error."""
 
     @classmethod
     def read(cls, value: Json, task: object) -> Self:
-        """Read the reply to a task. Raises ReplyFormatError with the first error."""
+        """Convert JSON to the reply to a task. Raises ReplyFormatError with the first error."""
         try:
             return cls.model_validate(value, context=task)
         except ValidationError as error:
@@ -73,10 +73,10 @@ class ReplyModel(BaseModel):
 
 
 def reply_error(text: str, *, after_place: str | None = None) -> PydanticCustomError:
-    """Return an error for a validator to raise. Its message is `text`.
+    """Return an error for a validator to raise, with the message `text`.
 
-    With `after_place`, the place in the reply is put between the two: `reply_error("two verdicts", after_place=" for
-    passage 2")` reads `two verdicts of statement 1 for passage 2`.
+    With `after_place`, the message is `text`, the place in the reply, and `after_place`. For example,
+    `reply_error("two verdicts", after_place=" for passage 2")` gives `two verdicts of statement 1 for passage 2`.
     """
     return PydanticCustomError("reply_format", "{text}", {"text": text, "after_place": after_place})
 
@@ -88,19 +88,19 @@ def _message(error: ErrorDetails) -> str:
 
 
 def _place(loc: tuple[int | str, ...]) -> str:
-    """Name the place of an error: ` of statement 1 by passage 2`."""
+    """Return the place of an error in words: ` of statement 1 by passage 2`."""
     parts = [f"{NUMBERED.get(str(name), name)} {row + 1}" for name, row in pairwise(loc) if isinstance(row, int)]
     of = f" of {' by '.join(parts)}" if parts else ""
     return f"{of} by the passages together" if "together" in loc else of
 
 
 def shown(value: object) -> str:
-    """Return a wrong value as a message shows it: `missing` for None, else its first 60 characters."""
+    """Return a wrong value for use in a message: `missing` for None, else the first 60 characters of its repr."""
     return "missing" if value is None else repr(value)[:60]
 
 
 def whole_number(value: object) -> int | None:
-    """Return the value as a whole number, also from "3" or 3.0; None for anything else, including true and false."""
+    """Return the value as a whole number if it is one, or "3" or 3.0; None for anything else, including booleans."""
     match value:
         case bool():
             return None
@@ -115,7 +115,7 @@ def whole_number(value: object) -> int | None:
 
 
 def items_of(value: object, info: ValidationInfo) -> list[Any]:
-    """Return the list in a field. Raises an error for the model if the field holds none."""
+    """Return the list in a field. Raises an error for the model if the field is not a list."""
     if not isinstance(value, list):
         raise reply_error(f"there is no list `{info.field_name}`", after_place="")
     return cast("list[Any]", value)
@@ -129,9 +129,9 @@ def object_of(value: object, name: str) -> dict[str, Any]:
 
 
 def numbered_by(key: str, texts: str) -> BeforeValidator:
-    """Return a validator that sorts objects by the number under `key` and requires one for each text of the task.
+    """Return a validator for a list of objects with a number under `key`. It sorts them by number.
 
-    `texts` is the name of the task's field that holds the texts.
+    There must be exactly one object for each text in the task's field `texts`.
     """
 
     def in_order(value: object, info: ValidationInfo) -> list[dict[str, Any]]:
@@ -173,7 +173,7 @@ class OneOf:
         self._words = {word.casefold(): word for word in words}
 
     def __call__(self, value: object, info: ValidationInfo) -> str:
-        """Return the word as spelled in `words`. Raises an error for the model if the value is none of them."""
+        """Return the word as spelled in `words`. Raises an error for the model if the value is another word."""
         word = value.strip().casefold() if isinstance(value, str) else None
         if word not in self._words:
             raise reply_error(
@@ -238,7 +238,7 @@ class RatingJson(ReplyModel):
 
 @cache
 def schema_of(model: type[BaseModel]) -> dict[str, Any]:
-    """Return the JSON schema of a model, with only keywords that all servers know; all properties are required."""
+    """Return the JSON schema of a model, with only keywords that all servers support. All properties are required."""
     full_schema = model.model_json_schema()
 
     def simplified(part: dict[str, Any]) -> dict[str, Any]:

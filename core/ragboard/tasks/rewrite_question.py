@@ -1,4 +1,4 @@
-"""Rewrite a follow-up question as one that can be understood without the conversation."""
+"""Rewrite a follow-up question as a standalone question, which can be understood without the conversation."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class RewrittenJson(ReplyModel):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RewriteQuestion(Task[WrittenText]):
-    """Rewrite a follow-up question as one that can be understood without the earlier turns."""
+    """Rewrite a follow-up question as a standalone question."""
 
     role = "ask"
     is_judgement = False
@@ -39,14 +39,14 @@ class RewriteQuestion(Task[WrittenText]):
         return {"question": self.question}
 
     def parse(self, value: Json) -> WrittenText:
-        """Read the question. Raises ReplyFormatError if it is empty."""
+        """Convert the question. Raises ReplyFormatError if it is empty."""
         text = " ".join(RewrittenJson.read(value, self).question.split())
         if not text:
             raise ReplyFormatError("the question is empty")
         return WrittenText(text=text)
 
     def check(self, reply: WrittenText, /) -> str | None:
-        return None if reply.text.strip() else "an empty question"
+        return None if reply.text.strip() else "the question is empty"
 
     def describe(self, sample: Sample) -> str:
         return "Rewrite the question as a standalone question"

@@ -17,11 +17,11 @@ __all__ = ["SelectSentences", "Selection"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Selection(Reply):
-    """Positions of the selected sentences among those offered, from 0, ascending, without repetition."""
+    """Indices of the selected sentences in the task's `sentences`, ascending, each once."""
 
     chosen: tuple[int, ...]
     scores: tuple[float, ...] = ()
-    """How much each offered sentence helps, in [0, 1]; empty if the judge gives no scores."""
+    """How much each sentence of the task helps, in [0, 1]; empty if the judge gives no scores."""
 
     def describe(self) -> str:
         return f"{count_of(self.chosen, 'sentence')} selected"
@@ -72,13 +72,13 @@ class SelectSentences(Task[Selection]):
     def check(self, reply: Selection, /) -> str | None:
         offered, chosen = len(self.sentences), reply.chosen
         if any(not 0 <= position < offered for position in chosen):
-            return f"a sentence that was not among the {offered} offered"
+            return f"a selected sentence is not among the {offered} sentences of the task"
         if list(chosen) != sorted(set(chosen)):
-            return "sentences twice or out of order"
+            return "selected sentences are repeated or out of order"
         return wrong_count("scores", len(reply.scores), offered) if reply.scores else None
 
     def describe(self, sample: Sample) -> str:
-        return f"Select the helpful among {count_of(self.sentences, 'sentence')}"
+        return f"Select the helpful ones of {count_of(self.sentences, 'sentence')}"
 
     def simulate(self, sizes: Sizes) -> tuple[Selection, str]:
         positions = range(len(self.sentences))

@@ -36,7 +36,7 @@ class Similarity(Task[Similarities]):
         return wrong_count("similarities", len(reply.values), len(self.others))
 
     def describe(self, sample: Sample) -> str:
-        return f"Compare a text with {count_of(self.others, 'other')} in meaning"
+        return f"Compare the meaning of a text with {count_of(self.others, 'other text')}"
 
     def simulate(self, sizes: Sizes) -> tuple[Similarities, str]:
         return Similarities(values=(0.0,) * len(self.others)), as_json("")

@@ -1,4 +1,4 @@
-"""Check statements against texts."""
+"""Check statements against passages, an answer or a reference."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from ragboard.text.quotes import locate
 __all__ = ["Verification", "VerifiedAgainst", "Verify"]
 
 VerifiedAgainst: TypeAlias = Literal["passages", "answer", "reference"]
-"""What the statements are checked against."""
+"""The texts that statements are checked against."""
 
 NO_PASSAGE = Verdict(label="unsupported", reason="No passage was given.")
 
@@ -53,8 +53,8 @@ _FIELDS = ("statements", "passages", "question?", "history?")
 class Verification(Reply):
     """Verdicts on statements.
 
-    `joint` has one verdict per statement, judged against all passages together. `single` has one row per statement,
-    with one verdict per passage. Either is empty if it was not asked for. Ranks in evidence count passages from 1.
+    `joint` has one verdict per statement, against all passages together. `single` has one row per statement, with one
+    verdict per passage. Each is empty if the task does not ask for it. Ranks in evidence count passages from 1.
     """
 
     joint: tuple[Verdict, ...] = ()
@@ -63,7 +63,7 @@ class Verification(Reply):
     def describe(self) -> str:
         single = [verdict for row in self.single for verdict in row]
         parts = [("together", self.joint), ("separately", single)]
-        return "; ".join(f"{name}: {_label_counts(verdicts)}" for name, verdicts in parts if verdicts) or "no verdict"
+        return "; ".join(f"{name}: {_label_counts(verdicts)}" for name, verdicts in parts if verdicts) or "no verdicts"
 
 
 def _label_counts(verdicts: Sequence[Verdict]) -> str:
@@ -110,7 +110,7 @@ class _Together(ReplyModel):
 class _Row(ReplyModel):
     statement: WholeNumber
     raw: SkipJsonSchema[dict[str, Any]]
-    """The row as the model wrote it."""
+    """The row in the model's JSON."""
 
     @model_validator(mode="before")
     @classmethod
@@ -118,7 +118,7 @@ class _Row(ReplyModel):
         return {**row, "raw": row}
 
     def quotes(self) -> list[tuple[object, object]]:
-        """Return the (passage, quote) pairs of the joint verdict; if it has none, of single verdicts with its label."""
+        """Return the (passage, quote) pairs of the joint verdict; without quotes, of single verdicts with its label."""
         together = self.raw["together"]
         if quotes := _dicts(together.get("quotes")):
             return [(item.get("passage"), item.get("quote")) for item in quotes]
@@ -177,7 +177,7 @@ class Verify(Task[Verification]):
     """Ask for a verdict against each passage separately."""
     history: tuple[Turn, ...] = ()
     against: VerifiedAgainst = "passages"
-    """What `passages` holds: the passages, or only the answer or reference. In no prompt and no task key."""
+    """What `passages` contains: the passages, the answer or the reference. Not part of the prompt or the task key."""
     draw: int = 0
 
     def prompt_file(self) -> str:
@@ -203,7 +203,7 @@ class Verify(Task[Verification]):
         return schema_of(_MODELS[self.joint, self.single])
 
     def parse(self, value: Json) -> Verification:
-        """Read the verdicts. A quote that is not in its passage is dropped from the evidence; the verdict stays."""
+        """Convert the verdicts. A quote that is not in its passage gives no evidence, but the verdict counts."""
         rows = _MODELS[self.joint, self.single].read(value, self).verdicts
         single: tuple[tuple[Verdict, ...], ...] = ()
         joint: tuple[Verdict, ...] = ()
@@ -243,10 +243,11 @@ class Verify(Task[Verification]):
         for verdict in (*reply.joint, *(verdict for row in reply.single for verdict in row)):
             for evidence in verdict.evidence:
                 if not 1 <= evidence.rank <= passages:
-                    return f"evidence in passage {evidence.rank} of {passages}"
+                    return f"evidence is in passage {evidence.rank}, but there are {passages}"
                 if not 0 <= evidence.start < evidence.end <= len(self.passages[evidence.rank - 1]):
                     return (
-                        f"evidence from {evidence.start} to {evidence.end}, outside the text of passage {evidence.rank}"
+                        f"evidence from {evidence.start} to {evidence.end} is outside the text of passage"
+                        f" {evidence.rank}"
                     )
         return None
 
@@ -262,7 +263,8 @@ class Verify(Task[Verification]):
     def simulate(self, sizes: Sizes) -> tuple[Verification, str]:
         """Assume that all statements are supported, with a quote from one passage.
 
-        In the worst case, all passages are quoted and no single passage supports a statement, so further tasks follow.
+        In the worst case, there is a quote from every passage, and no single passage supports a statement, which leads
+        to further tasks.
         """
         count = len(self.statements)
         single_verdict = Verdict(label="unsupported" if sizes.at_least else "supported")

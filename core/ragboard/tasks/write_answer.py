@@ -13,15 +13,15 @@ from ragboard.tasks.replies import Json, ReplyModel, Text
 __all__ = ["AnswerKind", "WriteAnswer", "WrittenText"]
 
 AnswerKind = Literal["grounded", "contradictory", "unaided", "incomplete"]
-"""grounded: says what the passage says; contradictory: contradicts the passage; unaided: written without the passage;
-incomplete: true to the passage, but answers only part of the question."""
+"""grounded: according to the passage; contradictory: contradicts the passage; unaided: written without the passage;
+incomplete: according to the passage, but answers only part of the question."""
 
 _FIELDS = ("question", "passage", "examples?")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WrittenText(Reply):
-    """A text that the judge wrote; empty if it wrote none."""
+    """A text that the judge wrote; empty if it wrote nothing."""
 
     text: str
 

@@ -39,7 +39,7 @@ class WriteQuestions(Task[Questions]):
         return Questions(questions=()) if self.n < 1 or not self.passage.strip() else None
 
     def parse(self, value: Json) -> Questions:
-        """Read the questions, and keep the first `n`."""
+        """Convert the first `n` questions."""
         return Questions(questions=tuple(QuestionsJson.read(value, self).questions[: max(self.n, 0)]))
 
     def check(self, reply: Questions, /) -> str | None:

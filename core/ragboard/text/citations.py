@@ -1,9 +1,10 @@
-"""Citations in an answer: their marks, the passages that they name, and the sentences that they belong to.
+"""Find the citations in an answer: their marks, the passages that they name, and the sentences that they belong to.
 
-Marks are `[1]`, `[1, 2]`, `[1-3]`, `[^1]`, `[doc 1]`, `[Source: ID]`, `[ID]`, `【1†...】`, full-width brackets, and
-`(1)` if an answer has none of these. A number in brackets has up to three digits, of any script, unless it is the id
-of a passage. Markdown links, code, footnote definitions and a list of sources at the end are not citations. Offsets are
-code points of the answer.
+Marks are `[1]`, `[1, 2]`, `[1-3]`, `[^1]`, `[doc 1]`, `[Source: ID]`, `[ID]`, `【1†...】` and full-width brackets.
+`(1)`
+is a mark only if the answer has no other marks. A number in brackets has up to three digits, of any script, unless it
+is the id of a passage. Markdown links, code, footnote definitions and a list of sources at the end are not citations.
+Offsets are code points of the answer.
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ __all__ = [
 ]
 
 By = Literal["auto", "rank", "id"]
-"""What a number in a mark means: the rank of a passage, its id, or (auto) whichever of the two names passages."""
+"""What a number in a mark means: the rank of a passage, or its id. `auto`: whichever of the two names passages."""
 
 Offsets: TypeAlias = tuple[int, int]
-"""(start, end), end exclusive."""
+"""(start, end); the end is exclusive."""
 
 MAX_NAME_LENGTH = 200
 MAX_RANGE = 100
@@ -60,7 +61,7 @@ _COUNTING = re.compile(
     r"(?:[\w(]|[:;,]\s*|\b(?:and|or|und|oder|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|[0-9]+)\s+)$",
     re.IGNORECASE,
 )
-"""Matches text before a number in round brackets that is a value or part of an enumeration, not a citation."""
+"""Matches the text before a number in round brackets if the number is a value or part of an enumeration."""
 _STOP = re.compile(r"[.!?\u3002][\"'\u201d\u2019)]*\s*$")
 
 _DEFINITION = re.compile(rf"^[ \t]*\[\^?{_INSIDE}\]:.*(?:\n|\Z)", re.MULTILINE)
@@ -89,20 +90,20 @@ class Mark:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Citation:
-    """One passage, or one document retrieved as several passages, that a sentence cites."""
+    """A passage that a sentence cites, or a document that was retrieved as several passages."""
 
     name: str
-    """The number or id as it was written."""
+    """The number or id as written in the answer."""
     ranks: tuple[int, ...]
     """The ranks of the passages that it names; empty if it names no retrieved passage."""
     start: int | None = None
-    """Where its mark starts in the answer; None if the citation is from a column of the file."""
+    """The start of its mark in the answer; None if the citation is from a column of the file."""
     end: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CitedSentence:
-    """A sentence `answer[start:end]`, and its citations in the order in which they are written."""
+    """A sentence `answer[start:end]`, and its citations in order."""
 
     start: int
     end: int
@@ -134,7 +135,7 @@ def citation_marks(answer: str, passages: Sequence[Passage]) -> tuple[Mark, ...]
 
 
 def _merged(spans: Iterable[Offsets]) -> list[Offsets]:
-    """Return the spans in order, with overlapping ones merged."""
+    """Return the spans in order, and merge overlapping spans."""
     merged: list[Offsets] = []
     for start, end in sorted(spans):
         if merged and start <= merged[-1][1]:
@@ -145,7 +146,7 @@ def _merged(spans: Iterable[Offsets]) -> list[Offsets]:
 
 
 def _outside(matches: Iterable[re.Match[str]], ignored: Sequence[Offsets]) -> Iterator[re.Match[str]]:
-    """Yield the matches that do not start within an ignored span."""
+    """Yield the matches that start outside the ignored spans."""
     for match in matches:
         index = bisect_right(ignored, (match.start(), sys.maxsize)) - 1
         if index < 0 or match.start() >= ignored[index][1]:
@@ -153,7 +154,7 @@ def _outside(matches: Iterable[re.Match[str]], ignored: Sequence[Offsets]) -> It
 
 
 def _ids(passages: Sequence[Passage]) -> dict[str, tuple[int, ...]]:
-    """Return the ranks of passages by id; ids are compared without case and without brackets around them."""
+    """Return the ranks of passages by id. Case and surrounding brackets of ids are ignored."""
     ranks_by_id: dict[str, tuple[int, ...]] = {}
     for passage in passages:
         key = _key(passage.id)
@@ -199,7 +200,7 @@ def _part_names(part: str, known: Mapping[str, object], *, labelled: bool) -> It
 
 
 def _round_marks(answer: str, marks: Sequence[Mark], passages: int) -> Iterator[Mark]:
-    """Yield the numbers in round brackets that are citations, not enumerations, values or numbers out of range."""
+    """Yield the numbers in round brackets that are citations, and not enumerations, values or out of range."""
     end_of_last = -1
     for mark in marks:
         if not all(1 <= int(name) <= passages for name in mark.names):
@@ -225,7 +226,7 @@ def _source_spans(answer: str) -> list[Offsets]:
 
 
 def _start_of_sources(answer: str) -> int:
-    """Return where a list of sources at the end starts; the length of the answer if there is none."""
+    """Return the start of the list of sources at the end of the answer; the answer's length if there is no list."""
     start = end = len(answer)
     entries = numbered = 0
     for line in reversed(answer.splitlines(keepends=True)):
@@ -243,12 +244,12 @@ def _start_of_sources(answer: str) -> int:
 
 
 def unmarked(answer: str, marks: Sequence[Mark]) -> str:
-    """Return the answer without its marks, the spaces before them, and the commas between two of them."""
+    """Return the answer without its marks, the spaces before marks, and the commas between two marks."""
     return "".join(answer[start:end] for start, end in _remaining(answer, [(mark.start, mark.end) for mark in marks]))
 
 
 def without_marks_of(answer: str, passages: Sequence[Passage], texts: Iterable[str]) -> list[str]:
-    """Return texts that repeat parts of an answer without the marks that the answer has."""
+    """Return the texts, which repeat parts of an answer, without the citation marks of the answer."""
     given = list(texts)
     marks = {answer[mark.start : mark.end] for mark in citation_marks(answer, passages)}
     written = sorted((mark for mark in marks if any(mark in text for text in given)), key=len, reverse=True)
@@ -263,7 +264,7 @@ def _mark_at(found: re.Match[str]) -> Mark:
 
 
 def _remaining(answer: str, dropped: Sequence[Offsets]) -> list[Offsets]:
-    """Return the spans of an answer that remain without these, the spaces before them, and the commas between two."""
+    """Return the spans of an answer without the dropped spans, the spaces before these, and the commas between two."""
     remaining: list[Offsets] = []
     at = 0
     for start, end in sorted(dropped):
@@ -277,11 +278,12 @@ def _remaining(answer: str, dropped: Sequence[Offsets]) -> list[Offsets]:
 def cited_sentences(
     answer: str, passages: Sequence[Passage], column: JsonValue = None, by: By = "auto"
 ) -> tuple[CitedSentence, ...]:
-    """Return the sentences of an answer with their citations: from its marks, or if it has none, from `column`.
+    """Return the sentences of an answer with their citations, from its marks; if it has no marks, from `column`.
 
     A mark after a full stop belongs to the sentence before it, a mark at the start of a line to the sentence after it.
     `column` is a value of the run file: a list of citations for each sentence, or objects with `text` or `end` and the
-    ids. Raises CitationError if it does not say which sentence cites, or if numbers can be both ranks and ids.
+    ids. Raises CitationError if `column` does not say which sentence a citation belongs to, or if it is unclear whether
+    numbers are ranks or ids.
     """
     marks = citation_marks(answer, passages)
     dropped = [*_source_spans(answer), *((mark.start, mark.end) for mark in marks)]
@@ -335,7 +337,7 @@ def _begins_line(mark: Mark, answer: str) -> bool:
 
 
 def _resolved(names: Sequence[str], passages: Sequence[Passage], by: By) -> dict[str, Citation]:
-    """Return the citation for each name. Raises CitationError for numbers that can be both ranks and ids."""
+    """Return the citation for each name. Raises CitationError if it is unclear whether numbers are ranks or ids."""
     ids, ranks = _ids(passages), {str(passage.rank): (passage.rank,) for passage in passages}
     numbers = {name for name in names if name.isascii() and name.isdecimal()}
     by_rank = {name: ranks.get(str(int(name)), ()) for name in numbers}
@@ -351,12 +353,12 @@ def _resolved(names: Sequence[str], passages: Sequence[Passage], by: By) -> dict
 
 
 def _covers(reading: Mapping[str, object], other_reading: Mapping[str, object]) -> bool:
-    """Return whether a reading of numbers (as ranks or ids) gives the same passages wherever the other gives any."""
+    """Return whether `reading` gives the same passages as `other_reading` for all names that the latter resolves."""
     return all(reading[name] == ranks_of_name for name, ranks_of_name in other_reading.items() if ranks_of_name)
 
 
 _TARGETS = ("citations", "document_ids", "documents", "sources", "ids", "source_ids")
-"""The fields of an object in the column `citations` that contain the cited passages."""
+"""The fields of an object in the column `citations` that can contain the cited passages."""
 
 WHOLE_ANSWER = "the column `citations` lists what the answer cites, but not which sentence cites it"
 
@@ -390,7 +392,7 @@ def _from_column(
 
 
 def _end_of_part(part: Mapping[str, JsonValue], answer: str, at: int) -> int:
-    """Return where a cited part of the answer ends: at its `end`, or where its `text` ends, searched from `at` on."""
+    """Return the end of a cited part of the answer: its `end`, or the end of its `text`, searched from `at`."""
     end, text = part.get("end"), part.get("text")
     if isinstance(end, int) and 0 < end <= len(answer):
         return end
@@ -407,7 +409,7 @@ def _targets(part: Mapping[str, JsonValue]) -> list[str]:
 
 
 def _written(value: JsonValue) -> list[str]:
-    """Return the numbers and ids in a cell; of an object, its `id`."""
+    """Return the numbers and ids in a cell; from an object, its `id`."""
     if isinstance(value, Mapping):
         return _written(value.get("id"))
     if isinstance(value, Sequence) and not isinstance(value, str):

@@ -74,7 +74,7 @@ PAST = frozenset(form for line in _VERBS.split(";") for form in line.split()[1:]
 """Irregular English past tenses and participles."""
 
 IRREGULAR = {form: line.split()[0] for line in f"{_VERBS};{_OTHERS}".split(";") for form in line.split()}
-"""Irregular English forms, which a stemmer does not reduce, each with its base form."""
+"""The base form of each irregular English form; a stemmer does not know these."""
 
 HINDI_ENDINGS = word_set(
     "ो े ू ु ी ि ा कर ाओ िए ाई ाए ने नी ना ते ीं ती ता ाँ ां ों ें ाकर ाइए ाईं ाया ेगी ेगा ोगी ोगे ाने ाना ाते ाती ाता "

@@ -1,4 +1,4 @@
-"""Locate quotes of a model in a text."""
+"""Locate a model's quotes in a text."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _MARKS = "\"'\u201c\u201d\u2018\u2019 \t\n"
 def locate(quote: str, text: str, start: int = 0) -> Span | None:
     """Return the span of a quote in the text; None if it is not found.
 
-    The exact quote is searched from `start` on, then in the whole text. Otherwise case and the amount of white space
-    are ignored.
+    The exact quote is searched from `start`, then in the whole text. If it is not found, case and the amount of white
+    space are ignored.
     """
     quote = quote.strip() if quote.strip() in text else quote.strip(_MARKS)
     if not quote:

@@ -1,4 +1,4 @@
-"""Splitting texts into sentences and words, detecting the language, and stemming.
+"""Split texts into sentences and words, detect their language, and stem words.
 
 Offsets are code points of the given text. All functions take linear time.
 """
@@ -40,7 +40,7 @@ Language = Literal["en", "de", "fr", "es", "hi", "zh"]
 """The supported languages. Hindi and Chinese are detected by their script, the others by function words."""
 
 MAX_STEMMED_LENGTH = 40
-"""Maximum length of a word; longer runs of letters are neither stemmed nor cached."""
+"""Maximum length of words that are stemmed and cached."""
 
 MAX_CACHED_WORDS = 65536
 """Maximum number of words in a cache."""
@@ -54,7 +54,7 @@ _boundaries = cast(
     "Callable[[str, str], list[dict[str, Any]]]",
     sentencex.get_sentence_boundaries,  # pyright: ignore[reportAttributeAccessIssue]
 )
-"""Splits a text into sentences; cast because the compiled module has no types."""
+"""Splits a text into sentences. The cast is needed because the compiled module has no types."""
 
 _BY_CHARACTER = "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _MARKS = "\u0300-\u036f\u0900-\u0963\u0966-\u0dff\u0e00-\u0e7f"
@@ -71,7 +71,7 @@ _TOKEN = re.compile(
 )
 """Matches a word and the space before it; including the space saves a third of the time."""
 _ASCII_TOKEN = re.compile(rf"[ ,.]?+([a-zA-Z][0-9a-zA-Z_]*+(?:'(?!s\b)[a-zA-Z]++)*+|{_NUMBER})", re.ASCII)
-"""The same pattern for ASCII texts, which is faster."""
+"""A faster version of the pattern for ASCII texts."""
 _words: Callable[[str, int, int], list[str]] = _TOKEN.findall
 _ascii_words: Callable[[str, int, int], list[str]] = _ASCII_TOKEN.findall
 
@@ -84,7 +84,7 @@ _MARKER = re.compile(r"[ \t>]*(?:#{1,6}[ \t]+|[-*+\u2022\u2023\u25e6\u25aa\u2013
 _SENTENCE_END = re.compile(r"[.!?\u2026:;\u3002\uff01\uff1f][\"'\u201d\u2019)\]*_]*\s*$")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 WRAPPED_LINE = 60
-"""Minimum length of a line without final punctuation to continue in the next line."""
+"""A line of at least this length without final punctuation continues in the next line."""
 
 
 class Token(NamedTuple):
@@ -100,12 +100,13 @@ class Words(NamedTuple):
 
     text: str
     spelt: Sequence[str]
-    """The words as they are written."""
+    """The words as the text spells them."""
     ends: Sequence[int]
+    """The end offset of each word."""
 
     @classmethod
     def of(cls, text: str, start: int, spelt: Sequence[str]) -> Words:
-        """Locate the words that `words_in` returned for a part of the text that starts at `start`."""
+        """Locate words that `words_in` returned for a part of the text; the part starts at `start`."""
         find, end = text.index, start
         return cls(text, spelt, [end := find(word, end) + len(word) for word in spelt])
 
@@ -130,12 +131,12 @@ def says_something(text: str, start: int, end: int) -> bool:
 
 
 def words_in(text: str, start: int, end: int) -> list[str]:
-    """Return the texts of the tokens of `text[start:end]`; five times as fast as `tokens`."""
+    """Return the tokens of `text[start:end]` as strings; five times as fast as `tokens`."""
     return _ascii_words(text, start, end) if _in_ascii(text, start, end) else _words(text, start, end)
 
 
 def first_words(text: str, start: int, end: int, most: int) -> list[str]:
-    """Return the texts of the first `most` tokens of `text[start:end]`, without reading further."""
+    """Return the first `most` tokens of `text[start:end]` as strings, without reading further."""
     pattern = _ASCII_TOKEN if _in_ascii(text, start, end) else _TOKEN
     return [match[1] for match in islice(pattern.finditer(text, start, end), most)]
 
@@ -169,7 +170,7 @@ def normal(word: str) -> str:
 
 
 def term(word: str, language: Language) -> str:
-    """Return the stem of a word for comparison; a very long word is only normalised."""
+    """Return the stem of a word, for comparisons. A very long word is normalised but not stemmed."""
     return _stem(word, language) if len(word) <= MAX_STEMMED_LENGTH else normal(word)
 
 
@@ -186,7 +187,7 @@ def _stem(word: str, language: Language) -> str:
 _SNOWBALL: dict[Language, str] = {"en": "english", "de": "german", "fr": "french", "es": "spanish"}
 _OTHERS = FUNCTION_WORDS["de"] | FUNCTION_WORDS["fr"] | FUNCTION_WORDS["es"]
 _FUNCTION_WORDS, _ENGLISH_ONLY = FUNCTION_WORDS["en"] | _OTHERS, FUNCTION_WORDS["en"] - _OTHERS
-"""All function words of the Latin-script languages, and those that only English has."""
+"""The function words of all languages in Latin script, and the words that are function words only in English."""
 
 
 @lru_cache(maxsize=4)
@@ -205,7 +206,7 @@ def _hindi(word: str) -> str:
 
 
 def language_of(text: str) -> Language:
-    """Detect the language of a text by its script, else by its function words; English if it has none."""
+    """Detect the language of a text by its script or function words. Without function words, it is English."""
     head = text[:SAMPLE_LENGTH].lower()
     words = (_PLAIN_WORD if head.isascii() else _WORD).findall(head)
     if _SCRIPT.search(head):
@@ -222,8 +223,9 @@ def language_of(text: str) -> Language:
 def sentence_spans(text: str, language: Language | None = None) -> tuple[tuple[int, int], ...]:
     """Return (start, end) of each sentence in order, without overlap and without surrounding white space.
 
-    Paragraphs, list items and lines end a sentence, except a line that continues in the next one. Markers of headings
-    and list items are left out, and so are sentences without a letter or digit. By default, the language is detected.
+    The end of a paragraph, list item or line ends a sentence, unless the sentence continues in the next line. Markers
+    of headings and list items are left out, and so are sentences without letters and digits. If `language` is None, it
+    is detected.
     """
     whole = _without_surrogates(text)
     language = language or language_of(whole)
@@ -244,7 +246,7 @@ def _without_surrogates(text: str) -> str:
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int]]:
-    if text.splitlines() == [text]:  # a single line, as most passages are: ten times as fast
+    if text.splitlines() == [text]:  # a single line, as in most passages; this branch is ten times as fast
         marker = _MARKER.match(text)
         yield marker.end() if marker else 0, len(text)
         return
@@ -261,7 +263,7 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _continues(text: str, line: re.Match[str], following: re.Match[str]) -> bool:
-    """Return whether the following line continues the last sentence of a line."""
+    """Return whether the line `following` continues the last sentence of `line`."""
     if text[line.end() : following.start()] not in {"\n", "\r\n"}:
         return False
     first = following.group().lstrip()[:1]

@@ -1,4 +1,4 @@
-"""Train judges on your corpus: generate questions, answers and negatives, and fine-tune models on them.
+"""Train judges on your corpus: generate questions, answers and negative examples, and fine-tune models on them.
 
 Saad-Falcon et al. 2024 (ARES), arXiv 2311.09476.
 """

@@ -1,4 +1,4 @@
-"""Training examples of a quality from labelled rows, in three splits that share no document."""
+"""Make training examples of a quality from labelled rows, in three splits that share no documents."""
 
 from __future__ import annotations
 
@@ -16,37 +16,37 @@ __all__ = ["SPLITS", "Example", "Split", "documents_in", "examples_of", "labelle
 
 Split: TypeAlias = Literal["train", "validation", "held out"]
 SPLITS: tuple[Split, ...] = get_args(Split)
-"""train: to fit; validation: to stop early and to calibrate; held out: to score."""
+"""train: for fitting; validation: for early stopping and calibration; held out: for scores."""
 
 HELD_OUT, VALIDATION = 0.3, 0.2
-"""Shares of documents that are drawn if the file has no such split: held out; validation, of the others."""
+"""If the file has no such split: the share of documents to hold out, and the share of the others for validation."""
 
 MAX_SHORT_DOCUMENT = 100
-"""Documents of at most this many characters are too short to train on, as in ARES."""
+"""A document of at most this many characters is too short for training, as in ARES."""
 
 Rows: TypeAlias = Sequence[AresRow]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Example:
-    """A question with the texts that the judge of a quality reads, and whether the quality holds."""
+    """A question, the texts that the judge of the quality reads, and whether the quality holds."""
 
     question: str
     document: str
     answer: str
     holds: bool
     cluster: str
-    """The document or, for labelled rows without a document id, the question. Examples of a cluster are not
-    independent."""
+    """The cluster of the example: its document or, for labelled rows without a document id, its question. Examples in a
+    cluster are not independent."""
     hard_negative: bool = False
 
 
 def split_rows(rows: Rows, seed: int) -> tuple[dict[Split, list[AresRow]], int]:
     """Return the rows of each split, and the number of rows that were left out.
 
-    The column `split` of the file decides. If there is no such column, or no row for validation, documents are drawn at
-    random for the missing splits. Rows that connect a drawn document with another one, such as a question with a
-    passage of another document, are left out. Raises SettingError if the file's own splits share a
+    The column `split` of the file says which split a row belongs to. Without this column, or without validation rows,
+    random documents are put into the missing splits. A row that connects such a document with another document is left
+    out, for example a question with a passage of another document. Raises SettingError if splits in the file share a
     document or have an unknown name.
     """
     splits: dict[Split, list[AresRow]] = {split: [] for split in SPLITS}
@@ -67,7 +67,10 @@ def split_rows(rows: Rows, seed: int) -> tuple[dict[Split, list[AresRow]], int]:
 
 
 def _draw(rows: Rows, share: float, seed: int) -> tuple[list[AresRow], list[AresRow], int]:
-    """Draw documents at random. Return the rows of other documents, those of drawn ones, and how many connect both."""
+    """Draw documents at random.
+
+    Return the rows of the other documents, the rows of the drawn documents, and the number of rows that connect both.
+    """
     by_text, by_question = _documents_by_text(rows), _documents_by_question(rows)
     documents = sorted({*by_text.values(), *map(_document, rows)})
     random.Random(seed).shuffle(documents)  # noqa: S311 - not a secret
@@ -88,7 +91,7 @@ def _document(row: AresRow) -> str:
 
 
 def _documents_by_text(rows: Rows) -> dict[str, str]:
-    """Map each document text to its document: by a row in which it is not labelled irrelevant, else the text itself."""
+    """Map each document text to its document: that of a row in which it is not labelled irrelevant, else the text."""
     documents: dict[str, str] = {}
     for row in rows:
         if row.context_relevance is not False:
@@ -97,7 +100,7 @@ def _documents_by_text(rows: Rows) -> dict[str, str]:
 
 
 def _documents_by_question(rows: Rows) -> dict[str, str]:
-    """Map each question to the document of its first row that is not labelled irrelevant, else of its first row."""
+    """Map each question to a document: that of its first row that is not labelled irrelevant, else of its first row."""
     documents: dict[str, str] = {}
     for row in sorted(rows, key=lambda row: row.context_relevance is False):
         documents.setdefault(row.question, _document(row))
@@ -116,10 +119,10 @@ def _check_disjoint(splits: Mapping[Split, Rows]) -> None:
 
 
 def examples_of(rows: Rows, quality: AresQuality, dropped: Counter[str]) -> list[Example]:
-    """Return the examples of a quality, without repetition. Adds the numbers of dropped rows, by reason, to `dropped`.
+    """Return the examples of a quality, each once. Add the numbers of dropped rows, by reason, to `dropped`.
 
-    Dropped are, as in ARES, short documents and duplicates and, for the two qualities of an answer, rows whose passage
-    is not relevant. Rows that differ only in the label contradict each other, so all of them are dropped.
+    As in ARES, rows with short documents and duplicate rows are dropped. For the two qualities of an answer, rows whose
+    passage is not relevant are dropped too. If rows differ only in the label, all of them are dropped.
     """
     by_texts: dict[tuple[str, str, str], set[Example]] = {}
     for row in rows:
@@ -150,7 +153,7 @@ def _reason_to_drop(row: AresRow, quality: AresQuality) -> str:
 
 
 def labelled_examples(rows: Rows, quality: AresQuality) -> list[Example]:
-    """Return the examples with human labels; those on one document or question form a cluster."""
+    """Return the examples with human labels. Examples of one document or question form a cluster."""
     return [
         _example(row, quality, cluster=row.document_id or row.question)
         for row in rows
@@ -159,7 +162,7 @@ def labelled_examples(rows: Rows, quality: AresQuality) -> list[Example]:
 
 
 def unseen(examples: Sequence[Example], training: Sequence[Example]) -> list[Example]:
-    """Return the examples whose texts differ from those of all training examples."""
+    """Return the examples whose texts are not in the training examples."""
     training_texts = set(map(_texts, training))
     return [example for example in examples if _texts(example) not in training_texts]
 
@@ -180,5 +183,5 @@ def _example(row: AresRow, quality: AresQuality, *, cluster: str) -> Example:
 
 
 def documents_in(rows: Rows) -> Iterator[str]:
-    """Yield the documents of the rows, without repetition."""
+    """Yield the documents of the rows, each once."""
     yield from dict.fromkeys(map(_document, rows))

@@ -29,7 +29,7 @@ OnProgress: TypeAlias = Callable[[AresQuality, int, int, Epoch | None], None]
 """A callback after every step: quality, steps done, maximum number of steps, and the epoch if one just ended."""
 
 THRESHOLD = 0.5
-"""A quality holds if its calibrated probability is at least this."""
+"""Minimum calibrated probability at which a quality holds."""
 
 
 class OneClassError(Exception):
@@ -41,17 +41,17 @@ class FitResult:
     """The trained model of one quality, with statistics of the training."""
 
     quality: AresQuality
-    taught: TrainedQuality
+    trained: TrainedQuality
     """Inputs, calibration and threshold of the model."""
     device: str
-    """What the model was trained on: `cpu`, `cuda` or `mps`."""
+    """The device on which the model was trained: `cpu`, `cuda` or `mps`."""
     sizes: Mapping[str, tuple[int, int]]
     """Numbers of (positive, negative) examples by split."""
     dropped: Mapping[str, int]
     """Numbers of rows that were not used, by reason."""
     epochs: tuple[Epoch, ...]
-    kept: int
-    """Number of the epoch whose weights were kept."""
+    best_epoch: int
+    """Number of the epoch whose weights the model has."""
     scores: tuple[ScoreSet, ...]
     seconds: float
 
@@ -61,18 +61,21 @@ class TrainContext:
     """Settings and data that all qualities share."""
 
     folder: Path
-    """Folder of the model to fine-tune."""
+    """The folder of the model to fine-tune."""
     max_length: int
     config: TrainConfig
     splits: Mapping[Split, Sequence[AresRow]]
     rows_across_splits: int
-    """Number of rows left out because they connect documents of two splits."""
+    """Number of rows that were left out because they connect documents of two splits."""
     labels: Sequence[AresRow]
-    """Rows with human labels, used only for scores."""
+    """Rows with human labels; they are used only for scores."""
 
 
 def fit(context: TrainContext, quality: AresQuality, out: Path, on_progress: OnProgress | None) -> FitResult:
-    """Fine-tune and calibrate a model of the quality, and write it into the folder `out`. Raises OneClassError."""
+    """Fine-tune and calibrate a model for the quality, and write it into the folder `out`.
+
+    Raises OneClassError if the training or validation examples are all of one class.
+    """
     start = time.perf_counter()
     dropped = Counter(
         {"that connect documents of two splits": context.rows_across_splits} if context.rows_across_splits else ()
@@ -98,7 +101,7 @@ def fit(context: TrainContext, quality: AresQuality, out: Path, on_progress: OnP
     _save(classifier, out)
     return FitResult(
         quality=quality,
-        taught=trained,
+        trained=trained,
         device=str(classifier.encoder.device.type),
         sizes={
             split: (
@@ -109,7 +112,7 @@ def fit(context: TrainContext, quality: AresQuality, out: Path, on_progress: OnP
         },
         dropped={reason: count for reason, count in dropped.items() if count},
         epochs=epochs,
-        kept=best,
+        best_epoch=best,
         scores=tuple(_scores(context, quality, examples, classifier, trained)),
         seconds=time.perf_counter() - start,
     )
@@ -126,7 +129,7 @@ def _seeded(seed: int) -> Generator[None]:
 
 @contextmanager
 def _quiet() -> Generator[None]:
-    """Silence the libraries in the block: they warn about the new output."""
+    """Context in which the libraries do not print their warnings about the new output layer."""
     logs = import_module("transformers.utils.logging")
     verbosity, progress_bar = logs.get_verbosity(), logs.is_progress_bar_enabled()
     library = logging.getLogger("sentence_transformers")
@@ -144,7 +147,7 @@ def _quiet() -> Generator[None]:
 
 
 def load_for_training(folder: Path) -> Any:
-    """Load a model for training: with one new output unless it has one, in 32-bit floats, which AdamW needs."""
+    """Load a model for training. It gets a new layer with one output if needed, and 32-bit floats, as AdamW needs."""
     with _quiet():
         return load(
             "CrossEncoder",
@@ -155,7 +158,7 @@ def load_for_training(folder: Path) -> Any:
 
 
 def _save(classifier: Classifier, out: Path) -> None:
-    """Write the files of the model. The folder becomes a judge only when `judge.json` is written."""
+    """Write the model's files. An old `judge.json` is deleted first: the folder is a judge only if all files fit."""
     safetensors_error = cast("type[Exception]", import_module("safetensors").SafetensorError)
     try:
         (out.parent / FILE).unlink(missing_ok=True)
@@ -166,7 +169,7 @@ def _save(classifier: Classifier, out: Path) -> None:
 
 
 def _inputs(classifier: Classifier, examples: Sequence[Example], dropped: Counter[str]) -> list[Input]:
-    """Return the examples as inputs of the model. Of a long document, the model reads only the first window."""
+    """Return the examples as inputs of the model. If a document is long, only its first window is used."""
     inputs: list[Input] = []
     for example in examples:
         try:
@@ -183,7 +186,7 @@ def _scores(
     classifier: Classifier,
     trained: TrainedQuality,
 ) -> Iterator[ScoreSet]:
-    """Yield the scores of the judge and the baselines on examples that were not trained on."""
+    """Yield the scores of the judge and the baselines on examples that were not used for training."""
     thresholds = baseline_thresholds(quality, examples["validation"])
     synthetic = examples["held out"]
     sets = {
@@ -205,7 +208,7 @@ def _scores(
 
 
 def _probability(classifier: Classifier, example: Example, calibration: Platt) -> float | None:
-    """Return the probability that the judge gives the example; None if question and answer are too long."""
+    """Return the judge's probability that the quality holds; None if question and answer are too long."""
     try:
         texts = classifier.texts(example.question, [example.document], example.answer)
     except TextTooLongError:

@@ -1,4 +1,4 @@
-"""Fine-tuning with early stopping on validation documents."""
+"""Fine-tune a model, with early stopping on validation documents."""
 
 from __future__ import annotations
 
@@ -63,10 +63,11 @@ def optimise(
     config: TrainConfig,
     on_progress: Callable[[int, int, Epoch | None], None],
 ) -> tuple[tuple[Epoch, ...], int]:
-    """Train the classifier and keep the weights of its best epoch. Return all epochs and the number of the best.
+    """Train the classifier and give it the weights of its best epoch. Return all epochs and the number of the best.
 
-    Minimises the cross-entropy, with equal weight for both classes, with AdamW; in bfloat16 if the GPU supports it.
-    Training and validation examples need both classes. Raises SettingError if the validation loss is NaN or infinite.
+    AdamW minimises the cross-entropy, with equal total weights of both classes, in bfloat16 if the GPU supports it.
+    Training and validation examples must have both classes. Raises SettingError if the validation loss is NaN or
+    infinite.
     """
     torch = import_module("torch")
     per_epoch = math.ceil(len(training) / config.batch)
@@ -99,13 +100,13 @@ def optimise(
 
 
 def _schedule(step: int, steps: int) -> float:
-    """Return the learning rate at this step, as a share of its peak."""
+    """Return the learning rate at this step, as a share of the peak learning rate."""
     rising = max(1, round(WARM_UP * steps))
     return (step + 1) / rising if step < rising else (steps - step) / max(1, steps - rising)
 
 
 def _batches(inputs: Sequence[Input], size: int, rng: random.Random) -> list[list[Input]]:
-    """Return all inputs in batches, in random order; texts in a batch have similar length, to save padding."""
+    """Return all inputs in batches, in random order. The texts of a batch have similar lengths, to save padding."""
     shuffled = list(inputs)
     rng.shuffle(shuffled)
     shuffled.sort(key=lambda item: len(item[0]) // SIMILAR_LENGTH)

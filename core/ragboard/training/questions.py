@@ -1,6 +1,6 @@
-"""Questions and answers about a corpus, written by a judge.
+"""Let a judge write questions and answers about a corpus.
 
-The round trip keeps a question only if searching the corpus for it returns its own passage first.
+The round trip checks each question: it stays only if a search for the question ranks its own passage first.
 """
 
 from __future__ import annotations
@@ -33,44 +33,44 @@ __all__ = ["Question", "RoundTrip", "planned_calls", "round_trip", "write_answer
 MAX_CONCURRENT = 32
 """Maximum number of passages, or questions, that the judge works on at a time."""
 MAX_RANKED = 20
-"""Maximum number of passages that the embedder ranks again, after BM25."""
+"""Maximum number of BM25's best passages that the embedder ranks again."""
 
 K1, B = 1.2, 0.75
-"""BM25's k1 (saturation of repeated words) and b (penalty for long passages), with their usual values."""
+"""The usual values of BM25's k1 (saturation of repeated words) and b (penalty for long passages)."""
 
 S = TypeVar("S")
 T = TypeVar("T")
 AnswerTaskFor = Callable[[str], AnswerTask]
-"""Returns the function that sends tasks under the id of a passage."""
+"""Takes the id of a passage and returns a function that sends tasks; the journal records them under this id."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """A question, the passage that it is about, and its answers by kind."""
+    """A question, the passage that it is about, and the answers by kind."""
 
     question: str
     passage: int
-    """Index of the passage in the corpus, from 0."""
+    """The index of the passage in the corpus."""
     answers: dict[AnswerKind, str]
 
 
 @dataclass(frozen=True, kw_only=True)
 class RoundTrip:
-    """The questions that the round trip kept, and the numbers of dropped ones by reason."""
+    """The questions that passed the round trip, and the numbers of dropped questions by reason."""
 
     kept: tuple[Question, ...]
     other_passage_first: int
-    """Number of questions that retrieve another passage first."""
+    """Number of questions for which the search ranks another passage first."""
     repeated: int
     """Number of duplicates, ignoring case, space and punctuation."""
     failed: tuple[str, ...] = ()
-    """Errors of the embedder, one per question that it did not rank."""
+    """Errors of the embedder, one for each question without a ranking."""
 
 
 def planned_calls(passages: int, questions: int, kinds: int, *, with_embedder: bool) -> int:
     """Return the maximum number of calls without repairs: one per passage, and one per question and kind of answer.
 
-    `with_embedder`: whether the round trip uses an embedder, with another call per question.
+    `with_embedder`: whether the round trip uses an embedder, which needs another call per question.
     """
     return passages + passages * questions * (kinds + with_embedder)
 
@@ -84,7 +84,7 @@ async def write_questions(
 ) -> tuple[tuple[Question, ...], tuple[str, ...]]:
     """Ask for up to `n` questions for each of the passages at `indices`.
 
-    Returns the questions, and the errors of the judge, one for each passage without questions.
+    Return the questions, and the judge's errors, one for each passage without questions.
     """
 
     async def write(index: int) -> Questions | Failure:
@@ -104,9 +104,9 @@ async def write_questions(
 async def round_trip(
     corpus: Sequence[CorpusPassage], questions: Sequence[Question], embed: AnswerTask | None
 ) -> RoundTrip:
-    """Search the corpus for each question; keep the questions whose own passage is ranked first, without duplicates.
+    """Search the corpus for each question. Keep each question once if its own passage is ranked first.
 
-    BM25 ranks the passages; with `embed`, the best of them are ranked again by similarity.
+    BM25 ranks the passages. With `embed`, the best of them are ranked again by similarity.
     """
     index = Bm25([passage.text for passage in corpus])
     seen: set[str] = set()
@@ -137,7 +137,10 @@ async def round_trip(
 async def _nearest(
     question: str, corpus: Sequence[CorpusPassage], ranked: tuple[int, ...], embed: AnswerTask
 ) -> tuple[int, ...] | Failure:
-    """Return the index of the passage most similar to the question, among those in `ranked`; empty if there is none."""
+    """Return a tuple with the index of the passage in `ranked` that is most similar to the question.
+
+    The tuple is empty if `ranked` is empty.
+    """
     if not ranked:
         return ()
     reply = await embed(Similarity(text=question, others=tuple(corpus[index].text for index in ranked)))
@@ -153,7 +156,7 @@ async def write_answers(
     examples: tuple[Example, ...],
     ask_for: AnswerTaskFor,
 ) -> tuple[tuple[Question, ...], tuple[str, ...]]:
-    """Ask for answers of these kinds. Returns the questions with their answers, and the errors of the judge."""
+    """Ask for answers of these kinds. Return the questions with their answers, and the judge's errors."""
 
     async def write(pair: tuple[Question, AnswerKind]) -> WrittenText | Failure:
         question, kind = pair
@@ -174,7 +177,7 @@ async def write_answers(
 
 
 async def _gather(function: Callable[[S], Awaitable[T]], items: Sequence[S]) -> list[T]:
-    """Return the results of the function for all items, in order, computing at most `MAX_CONCURRENT` at a time."""
+    """Return the results of the function for all items, in order. At most `MAX_CONCURRENT` calls run at a time."""
     results: list[T] = []
     waiting = iter(items)
     while batch := list(islice(waiting, MAX_CONCURRENT)):
@@ -190,7 +193,7 @@ def _id(passage: CorpusPassage) -> str:
 
 
 class Bm25:
-    """BM25 over stems (Robertson and Zaragoza 2009, equation 3.15), with weights that are never negative."""
+    """BM25 over stems (Robertson and Zaragoza 2009, equation 3.15), with a variant of idf that is never negative."""
 
     def __init__(self, passages: Sequence[str]) -> None:
         self._language: Language = language_of(" ".join(passages[:20]))

@@ -1,6 +1,6 @@
-"""Rows of synthetic data: ARES rows with labels and negatives, split by document, or WikiEval rows.
+"""Make rows of synthetic data: ARES rows with labels and negatives, split by document, or WikiEval rows.
 
-A WikiEval row has two contexts and three answers per question (Es et al. 2023, arXiv 2309.15217, section 4).
+A WikiEval row has a question, two contexts and three answers (Es et al. 2023, arXiv 2309.15217, section 4).
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from ragboard.training.questions import Question
 __all__ = ["assign_splits", "labelled_rows", "wikieval_lines"]
 
 HELD_OUT, VALIDATION = 0.3, 0.15
-"""Shares of documents: held out to score a judge, and for validation."""
+"""Shares of documents to hold out for scoring a judge, and for validation."""
 
 SIMILAR_LENGTH, SHARED_WORDS = 8, 3
-"""A negative is drawn from 3 candidates: of the 8 nearest to the positive in length, the 3 that share most words with
+"""A negative is drawn from 3 candidates. Of the 8 texts closest to the positive in length, these share most words with
 the question. So neither length nor word overlap reveals the label."""
 SHORT = 6
-"""An answer with fewer words can be a bare name or date, which could answer other questions of the same kind."""
+"""An answer with fewer words may be a bare name or date, which could answer other questions of the same kind."""
 MIN_SHARED_WORDS = 0.5
-"""Two answers count as the same if they share at least this part of their words."""
+"""Two answers count as the same if they share at least this part of the words of the shorter answer."""
 
 DISTRACTORS = 2
 """Number of other passages in the second context of a WikiEval row."""
@@ -45,7 +45,7 @@ Strength = Literal["weak", "strong"]
 def assign_splits(corpus: Sequence[CorpusPassage], questions: Sequence[Question], seed: int) -> dict[str, Split]:
     """Assign each document, with all its passages and questions, to a split.
 
-    Each split gets its share of the documents with questions, and of the others, whose passages are negatives.
+    Documents with questions and documents without questions, whose passages serve as negatives, are divided separately.
     """
     documents = sorted({passage.document for passage in corpus})
     random.Random(seed).shuffle(documents)  # noqa: S311 - not a secret
@@ -65,11 +65,12 @@ def _assign(documents: Sequence[str]) -> dict[str, Split]:
 
 
 def labelled_rows(corpus: Sequence[CorpusPassage], questions: Sequence[Question], seed: int) -> tuple[AresRow, ...]:
-    """Return for each question a row in which all qualities hold and, for each quality, a row in which it does not.
+    """Return, for each question, a row in which all qualities hold and, for each quality, a row in which it does not.
 
-    The negatives of every second question are strong if possible. Strong negatives are a passage of the same document,
-    an answer that contradicts the passage, and an answer to another question, a sentence or a bare name from the same
-    document. Weak negatives are passages and answers from other documents of the same split.
+    Rows of the second kind are negatives. They are strong for every second question, if possible, and otherwise weak. A
+    strong negative has a passage of the same document, an answer that contradicts the passage, or a text of the same
+    document that does not answer the question (the answer to another question, a sentence, a bare name). A weak
+    negative has a passage or an answer from another document of the same split.
     """
     answered = [question for question in questions if question.answers.get("grounded")]
     splits = assign_splits(corpus, answered, seed)
@@ -111,7 +112,7 @@ def _negative_passage(
     strength: Strength,
     rng: random.Random,
 ) -> Iterator[AresRow]:
-    """Yield the row with a passage that does not contain the answer, if there is one."""
+    """Yield the row with another passage, which does not contain the answer, if there is such a passage."""
     others = [index for index in indices if not _contains(corpus[index].text, row.answer)]
     others = [index for index in others if corpus[index].text != row.document]
     near = [index for index in others if corpus[index].document == row.document_id and index != question.passage]
@@ -135,7 +136,7 @@ def _unfaithful_answer(
     strength: Strength,
     rng: random.Random,
 ) -> Iterator[AresRow]:
-    """Yield the row with an answer that the passage does not support, if there is one."""
+    """Yield the row with an answer that the passage does not support, if there is such an answer."""
     contradictory = question.answers.get("contradictory", "")
     near = [contradictory] if contradictory and not _is_same(contradictory, row.answer) else []
     far = [answer for answer in _far_answers(row, corpus, questions) if not _contains(row.document, answer)]
@@ -154,7 +155,7 @@ def _irrelevant_answer(
     strength: Strength,
     rng: random.Random,
 ) -> Iterator[AresRow]:
-    """Yield the row with an answer that does not answer the question, if there is one."""
+    """Yield the row with an answer that does not answer the question, if there is such an answer."""
     others = [
         other for other in questions if other is not question and not _has_same_kind_of_answer(row.question, other)
     ]
@@ -175,7 +176,7 @@ def _irrelevant_answer(
 
 
 def _far_answers(row: AresRow, corpus: Sequence[CorpusPassage], questions: Sequence[Question]) -> list[str]:
-    """Return the answers to questions about other documents, without answers that equal the row's."""
+    """Return the answers to questions about other documents, without answers that equal the row's answer."""
     far = (other.answers["grounded"] for other in questions if corpus[other.passage].document != row.document_id)
     return [answer for answer in far if not _is_same(answer, row.answer)]
 
@@ -194,7 +195,7 @@ def _contains(text: str, answer: str) -> bool:
 
 
 def _has_same_kind_of_answer(question: str, other: Question) -> bool:
-    """Return whether the other question's answer is a bare name or date of the kind that `question` asks for."""
+    """Return whether `other` has a short answer and the same question word, so the answer may fit `question` too."""
     short = len(other.answers["grounded"].split()) < SHORT
     return short and other.question.split()[0] == question.split(maxsplit=1)[0]
 
@@ -209,7 +210,7 @@ def _words(text: str) -> set[str]:
 
 
 def _sentences_and_names(text: str, row: AresRow) -> Iterator[str]:
-    """Yield sentences without pronouns, and bare names or numbers of a kind that the question does not ask for."""
+    """Yield sentences without pronouns, and bare names or numbers that are not what the question asks for."""
     for start, end in sentence_spans(text):
         if text[start].isupper() and text[end - 1] == "." and _words(text[start:end]).isdisjoint(PRONOUNS):
             yield text[start:end]
@@ -219,7 +220,7 @@ def _sentences_and_names(text: str, row: AresRow) -> Iterator[str]:
 
 
 def _select_similar(question: str, positive: str, text: Callable[[T], str]) -> Callable[[Sequence[T]], list[T]]:
-    """Return a function that selects the candidates most like the positive in length and in words of the question.
+    """Return a function that selects the candidates closest to the positive in length and in words of the question.
 
     `text` returns the text of a candidate.
     """
@@ -242,7 +243,10 @@ def _draw_negative(
     rng: random.Random,
     select: Callable[[Sequence[T]], list[T]],
 ) -> tuple[T, Strength] | None:
-    """Return a negative with its strength: strong from `near`, weak from `far`; the other one if there is none."""
+    """Return a random negative with its strength: strong from `near`, weak from `far`. None if there are no candidates.
+
+    If there is no candidate of the wanted strength, the other strength is used.
+    """
     strong = bool(near) and (strength == "strong" or not far)
     candidates = select(near if strong else far)
     return (rng.choice(candidates), "strong" if strong else "weak") if candidates else None
@@ -252,9 +256,9 @@ def _draw_negative(
 
 
 def wikieval_lines(corpus: Sequence[CorpusPassage], questions: Sequence[Question], seed: int) -> str:
-    """Return JSON lines with WikiEval's columns; questions that lack one of the three answers are left out.
+    """Return JSON lines with WikiEval's columns. Questions without all three answers are left out.
 
-    With the embedded judge there are none, because its rules cannot write an answer without a passage.
+    The embedded judge gives no lines, because its rules cannot write an answer without a passage.
     """
     rng = random.Random(seed)  # noqa: S311 - not a secret
     rows = [_wikieval_row(corpus, question, rng) for question in questions if len(question.answers) == 3]
@@ -275,7 +279,7 @@ def _wikieval_row(corpus: Sequence[CorpusPassage], question: Question, rng: rand
 
 
 def _with_distractors(corpus: Sequence[CorpusPassage], passage: CorpusPassage, rng: random.Random) -> list[str]:
-    """Return the passage among distractors, shuffled; distractors are preferably from the same document."""
+    """Return the passage and distractors in random order. Distractors are from the same document if possible."""
     near = [other.text for other in corpus if other.document == passage.document and other is not passage]
     far = [other.text for other in corpus if other.document != passage.document]
     distractors = rng.sample(near, min(DISTRACTORS, len(near)))

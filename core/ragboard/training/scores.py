@@ -1,4 +1,4 @@
-"""Score a trained judge beside the baselines word overlap and length."""
+"""Score a trained judge, and the baselines word overlap and length."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HUMAN_LABELS = "human labels"
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreSet:
-    """Scores on one set of examples that were not trained on."""
+    """Scores on a set of examples that were not used for training."""
 
     on: str
     """The name of the set."""
@@ -28,8 +28,8 @@ class ScoreSet:
     """Number of examples for which the quality holds."""
     clusters: int
     """Number of clusters; examples of one cluster are not independent."""
-    contenders: tuple[ScorerFigures, ...]
-    """Figures of the judge, which is first, and of the baselines."""
+    scorers: tuple[ScorerFigures, ...]
+    """The figures of the judge (first) and of the baselines."""
 
 
 def baseline_scores(quality: AresQuality, example: Example) -> dict[str, float]:
@@ -44,7 +44,7 @@ def baseline_scores(quality: AresQuality, example: Example) -> dict[str, float]:
 
 
 def baseline_thresholds(quality: AresQuality, examples: Sequence[Example]) -> dict[str, float]:
-    """Return for each baseline the threshold that separates these examples best."""
+    """Return, for each baseline, the threshold that separates these examples best."""
     values = [baseline_scores(quality, example) for example in examples]
     truth = [example.holds for example in examples]
     cuts = {name: best_cut(roc([value[name] for value in values], truth)) for name in values[0]}
@@ -60,9 +60,9 @@ def score(
     *,
     threshold: float,
 ) -> ScoreSet | None:
-    """Score the judge and the baselines on the set `on`; return None if its examples are all of one class.
+    """Score the judge and the baselines on the set `on`. Return None if its examples are all of one class.
 
-    `probabilities` are the judge's, `threshold` is its threshold, and `baselines` has the threshold of each baseline.
+    `probabilities` and `threshold` are those of the judge; `baselines` has the threshold of each baseline.
     """
     truth = [example.holds for example in examples]
     if not any(truth) or all(truth):
@@ -72,4 +72,4 @@ def score(
     figures = compare_scorers(
         {"judge": list(probabilities), **values}, truth, groups, thresholds={"judge": threshold, **baselines}
     )
-    return ScoreSet(on=on, n=len(examples), positive=sum(truth), clusters=len(set(groups)), contenders=figures)
+    return ScoreSet(on=on, n=len(examples), positive=sum(truth), clusters=len(set(groups)), scorers=figures)

@@ -1,4 +1,6 @@
-"""Generate synthetic data from a corpus: questions, answers, negatives and a card. Resumable, and reproducible by seed.
+"""Generate synthetic data from a corpus: questions, answers, negatives and a summary of the data (card).
+
+Generation can be resumed, and is reproducible by seed.
 
 Saad-Falcon et al. 2024 (ARES), arXiv 2311.09476, section 3.1. Es et al. 2023 (RAGAS), arXiv 2309.15217,
 section 4, for the WikiEval construction.
@@ -36,23 +38,23 @@ FORMAT_ANSWERS: Mapping[SynthFormat, tuple[AnswerKind, ...]] = {
     "ares": ("grounded", "contradictory"),
     "wikieval": ("grounded", "unaided", "incomplete"),
 }
-"""The kinds of answers that are written for each format of the data."""
+"""The kinds of answers that each format needs."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SynthConfig:
-    """Settings of the data. The same settings, judge and corpus give the same rows."""
+    """Settings of synthetic data. The same settings, judge and corpus give the same rows."""
 
     kind: SynthFormat = "ares"
     passages: int | None = None
-    """Write questions for this many passages, drawn at random; None: for all that are long enough."""
+    """Number of random passages to write questions for; None: all passages that are long enough."""
     questions: int = 3
     """Maximum number of questions per passage."""
     min_words: int = 30
-    """Minimum words of a passage to write questions for; shorter passages are still part of the corpus."""
+    """Minimum number of words of a passage to write questions for. Shorter passages stay in the corpus."""
     seed: int = 0
     examples: tuple[Example, ...] = ()
-    """Your own examples, shown to the judge in its prompts."""
+    """The user's examples, which the prompts show to the judge."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,27 +63,27 @@ class SynthResult:
 
     file: Path
     passages: int
-    """Passages that questions were written for."""
+    """Number of passages that questions were written for."""
     written: int
-    """Questions before the round trip."""
+    """Number of questions before the round trip."""
     kept: int
-    """Questions that retrieved their own passage first."""
+    """Number of questions for which the search ranks their own passage first."""
     other_passage_first: int
-    """Questions that retrieved another passage first."""
+    """Number of questions for which the search ranks another passage first."""
     repeated: int
-    """Questions that were written more than once."""
+    """Number of duplicate questions."""
     rows: int
-    """Rows of the file."""
+    """Number of rows in the file."""
     labels: Mapping[str, Mapping[str, int]]
     """Numbers of Yes and No rows, by quality; empty for WikiEval."""
     calls: int
     """Calls to models, not counting replies from the journal."""
     planned: int
-    """Maximum number of calls, not counting requests to repair a malformed reply."""
+    """Maximum number of calls, not counting repair requests."""
     failed: Mapping[str, int] = field(default_factory=dict[str, int])
-    """Tasks without a usable reply, by reason."""
+    """Number of tasks without a usable reply, by reason."""
     stopped: str = ""
-    """Why it stopped before all tasks were run; empty if all were run."""
+    """Why the generation stopped early; empty if it was complete."""
 
 
 FILES: Mapping[SynthFormat, str] = {"ares": "synthetic.tsv", "wikieval": "wikieval.jsonl"}
@@ -97,11 +99,11 @@ def synthesise(
     *,
     force: bool = False,
 ) -> SynthResult:
-    """Generate the data and write it with its card into the folder `out`.
+    """Generate the data, and write it with its card into the folder `out`.
 
-    Replies are kept in a journal in that folder, so the same call resumes where it stopped. Raises SettingError if no
-    passage of the corpus is long enough or, unless `force`, if the folder has such files but no journal. Raises
-    JudgeError if the judge cannot write texts, and StoreBusyError if another process writes to the folder.
+    A journal in this folder stores the replies, so the same call resumes where it stopped. Raises SettingError if no
+    passage is long enough. Unless `force`, also raises SettingError if the folder has these files but no journal.
+    Raises JudgeError if the judge cannot write texts, and StoreBusyError if another process writes to the folder.
     """
     for kind in (WriteQuestions, WriteAnswer, *((Similarity,) if _has_embedder(panel) else ())):
         panel.for_task(kind)
@@ -160,7 +162,7 @@ def choose_passages(corpus: Sequence[CorpusPassage], config: SynthConfig) -> tup
 
 
 class _Generated(NamedTuple):
-    """The kept questions with their answers, the number of questions written, and failures by reason."""
+    """The round trip's result with answers, the number of written questions, and the numbers of failures by reason."""
 
     trip: RoundTrip
     written: int
@@ -183,7 +185,7 @@ async def _generate(
 
 
 def _has_embedder(panel: Panel) -> bool:
-    """Return whether the round trip ranks passages by embeddings too."""
+    """Return whether the round trip also ranks passages by embeddings."""
     return "embed" in (panel.roles or {})
 
 
@@ -230,4 +232,4 @@ def _count_table(rows: Sequence[AresRow]) -> Iterator[str]:
             numbers = (counted[quality, split, label] for label in ("yes", "weak", "strong"))
             yield f"| {quality} | {split} | {' | '.join(map(str, numbers))} |"
     yield ""
-    yield "Labels follow from how a row was made; no person has checked the rows. No document is in two splits."
+    yield "The way in which a row was made gives its labels; nobody has checked them. No document is in two splits."

@@ -1,4 +1,4 @@
-"""Train a judge on ARES rows, and write it with a card that compares it with baselines."""
+"""Train a judge on ARES rows, and write it with a summary (card) that compares it with baselines."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ class TrainResult:
     model: str
     documents: Mapping[str, int]
     """Number of documents in each split."""
-    pupils: tuple[FitResult, ...]
+    models: tuple[FitResult, ...]
     """The trained model of each quality."""
     left_out: Mapping[AresQuality, str]
-    """Qualities that were not trained, and why."""
+    """The qualities that were not trained, each with the reason."""
 
 
 def train_judge(
@@ -60,12 +60,12 @@ def train_judge(
 ) -> TrainResult:
     """Train a judge on ARES rows and write it, with its card, into the folder `out`.
 
-    `data` is the file, or the folder that `ragboard synth` wrote. `labels` are files with human labels, used only to
-    score the judge. A quality without enough rows is left out, with the reason.
+    `data` is the file, or the folder that `ragboard synth` wrote. `labels` are files with human labels, which are used
+    only to score the judge. A quality is left out if its training or validation examples are all of one class.
 
-    Raises SettingError if no quality can be trained, a document is in two splits or, unless `force`, the folder has a
-    judge; JudgeError if the model cannot be loaded; RunFileError for an invalid file; StoreError if the folder cannot
-    be written.
+    Raises SettingError if no quality can be trained, or if a document is in two splits. Unless `force`, also raises
+    SettingError if the folder already has a judge. Raises JudgeError if the model cannot be loaded, RunFileError for an
+    invalid file, and StoreError if the folder cannot be written.
     """
     for name in (FILE, CARD):
         check_output(out / name, force=force)
@@ -95,7 +95,7 @@ def train_judge(
         folder=out,
         model=name,
         documents={split: len([*documents_in(rows)]) for split, rows in splits.items()},
-        pupils=results,
+        models=results,
         left_out=left_out,
     )
     _write(result, context, file, [path.name for path in labels])
@@ -103,7 +103,7 @@ def train_judge(
 
 
 def _write(trained: TrainResult, context: TrainContext, file: Path, labels: Sequence[str]) -> None:
-    """Write the card, then `judge.json`, which makes the folder a judge."""
+    """Write the card, and then `judge.json`, whose presence makes the folder a judge."""
     out = trained.folder
     judge = TrainedFile(
         model=trained.model,
@@ -111,7 +111,7 @@ def _write(trained: TrainResult, context: TrainContext, file: Path, labels: Sequ
         data=blake2b(file.read_bytes(), digest_size=8).hexdigest(),
         seed=context.config.seed,
         max_length=context.max_length,
-        qualities={fitted.quality: fitted.taught for fitted in trained.pupils},
+        qualities={fitted.quality: fitted.trained for fitted in trained.models},
     )
     card = _card(trained, judge, context.config, file.name, labels)
     try:
@@ -124,7 +124,7 @@ def _write(trained: TrainResult, context: TrainContext, file: Path, labels: Sequ
 def _fit_all(
     context: TrainContext, out: Path, on_progress: OnProgress | None
 ) -> tuple[tuple[FitResult, ...], dict[AresQuality, str]]:
-    """Train a model for each quality. Return the models, and the reason for each quality without one."""
+    """Train a model for each quality. Return the models, and the reason for each quality that was left out."""
     results: list[FitResult] = []
     left_out: dict[AresQuality, str] = {}
     for quality in PARTS_READ:
@@ -144,7 +144,7 @@ def _model(name: str | None) -> tuple[str, Path]:
 
 
 def _max_length(folder: Path, config: TrainConfig) -> int:
-    """Return the maximum tokens per input: the setting, else 256 or the model's limit if that is lower."""
+    """Return the maximum number of tokens per input: the setting, else 256, but at most the model's limit."""
     try:
         model = import_module("transformers").AutoConfig.from_pretrained(str(folder), local_files_only=True)
     except (OSError, ValueError) as error:
@@ -165,7 +165,7 @@ def _unwritable(out: Path, error: OSError) -> StoreError:
 
 def _card(trained: TrainResult, file: TrainedFile, config: TrainConfig, data: str, labels: Sequence[str]) -> str:
     """Return the card as Markdown."""
-    devices = ", ".join(dict.fromkeys(fitted.device for fitted in trained.pupils))
+    devices = ", ".join(dict.fromkeys(fitted.device for fitted in trained.models))
     documents = ", ".join(f"{count:,} {split}" for split, count in trained.documents.items())
     lines = [
         f"# Judge trained on {data}",
@@ -178,7 +178,7 @@ def _card(trained: TrainResult, file: TrainedFile, config: TrainConfig, data: st
         " only for scores",
         f"- human labels: {_label_files(labels)}",
         *(f"- **not trained**: {quality}: {why}" for quality, why in trained.left_out.items()),
-        *(line for fitted in trained.pupils for line in _quality_lines(fitted, labels)),
+        *(line for fitted in trained.models for line in _quality_lines(fitted, labels)),
     ]
     return "\n".join(lines) + "\n"
 
@@ -193,16 +193,16 @@ def _label_files(labels: Sequence[str]) -> str:
 
 
 def _quality_lines(fitted: FitResult, labels: Sequence[str]) -> Iterator[str]:
-    curve = fitted.taught.calibration
+    curve = fitted.trained.calibration
     yield from ("", f"## {fitted.quality}", "")
-    yield f"- reads: {SEPARATOR.join(fitted.taught.reads)}"
+    yield f"- reads: {SEPARATOR.join(fitted.trained.reads)}"
     yield "- positive and negative examples: " + ", ".join(
         f"{positive:,} and {negative:,} {split}" for split, (positive, negative) in fitted.sizes.items()
     )
     if fitted.dropped:
         yield "- dropped rows: " + ", ".join(f"{count:,} {reason}" for reason, count in fitted.dropped.items())
     yield f"- probability: 1 / (1 + exp(-({curve.slope:.3f} * output + {curve.offset:.3f}))) (Platt scaling)"
-    yield f"- threshold: a probability of {fitted.taught.threshold:g}; training took {fitted.seconds:,.0f} s"
+    yield f"- threshold: a probability of {fitted.trained.threshold:g}; training took {fitted.seconds:,.0f} s"
     yield from _curve(fitted)
     for scored in fitted.scores:
         yield from _score_lines(scored)
@@ -217,7 +217,7 @@ def _curve(fitted: FitResult) -> Iterator[str]:
     for epoch in fitted.epochs:
         bar = "█" * max(1, round(BAR_WIDTH * epoch.validation_loss / most)) if most else ""
         yield (
-            f"| {epoch.number}{' *' if epoch.number == fitted.kept else ''} | {epoch.training_loss:.3f}"
+            f"| {epoch.number}{' *' if epoch.number == fitted.best_epoch else ''} | {epoch.training_loss:.3f}"
             f" | {epoch.validation_loss:.3f} | {epoch.validation_auroc:.3f} | {bar} |"
         )
 
@@ -226,7 +226,7 @@ def _score_lines(scored: ScoreSet) -> Iterator[str]:
     yield ""
     yield f"On {scored.on}: {scored.n:,} examples in {scored.clusters:,} clusters; {scored.positive:,} are positive."
     yield from ("", "| | AUROC | balanced accuracy | judge's AUROC better by |", "|---|---|---|---|")
-    for scorer in scored.contenders:
+    for scorer in scored.scorers:
         figures = (scorer.auroc, scorer.balanced_accuracy, scorer.judge_better_by)
         yield f"| {scorer.name} | {' | '.join(map(_figure, figures))} |"
     yield "| majority class | 0.5 | 0.5 | |"
@@ -243,8 +243,8 @@ def _figure(measure: Measure | None) -> str:
 
 
 def baseline_comparisons(scored: ScoreSet) -> Iterator[str]:
-    """Yield sentences: whether the judge is significantly better than a coin and than each baseline."""
-    judge, *baselines = scored.contenders
+    """Yield sentences on whether the judge is significantly better than a coin and than each baseline."""
+    judge, *baselines = scored.scorers
     interval = judge.auroc.interval
     if isinstance(interval, NoInterval):
         yield f"On {scored.on} **no interval is available to compare it with a coin** ({interval.reason})."

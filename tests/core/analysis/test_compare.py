@@ -123,7 +123,7 @@ def test_p_values_are_adjusted_for_the_number_of_distinct_comparisons(store: Sto
     said = methods_in_words(found)
     assert said[:3] == (
         "p is adjusted for 2 distinct comparisons among 4 metrics (Holm).",
-        "Counted once: Twin has the scores of First.",
+        "Counted once: Twin has the same scores as First.",
         "Not counted: Constant (all differences are 0, so there is no interval).",
     )
     assert first.p_method in " ".join(said)

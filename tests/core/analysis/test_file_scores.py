@@ -241,7 +241,7 @@ def test_what_each_passage_says_by_itself_is_shown_apart_from_a_joint_verdict(st
         "unsupported",
     ]
     assert [one.separate_verdicts_text for one in said] == [
-        f"{words} (each passage judged on its own)"
+        f"{words} (each passage judged separately)"
         for words in (
             "supported by passages 1 and 2",
             "supported by passage 2",
@@ -252,5 +252,7 @@ def test_what_each_passage_says_by_itself_is_shown_apart_from_a_joint_verdict(st
         )
     ]
     shown = invoke(store, "show", "six", "1")
-    assert "  2 ✓ one passage: Two.\n      supported by passage 2 (each passage judged on its own)" in shown
+    assert (
+        "  2 ✓ supported by one passage: Two.\n      supported by passage 2 (each passage judged on its own)" in shown
+    )
     assert "not judged:" not in shown

@@ -42,13 +42,13 @@ def test_a_samples_score_is_recounted_with_what_people_say(run: Store) -> None:
     say(run, "s0", 2, "supported")
     report = sample_report(run, run.resolve("a"), "s0")
     assert report.scores[FAITHFULNESS] == Score(value=1 / 3, counted="1 of 3 statements")
-    assert report.recounted == {FAITHFULNESS: Score(value=2 / 3, counted="2 of 3 statements")}
+    assert report.recomputed == {FAITHFULNESS: Score(value=2 / 3, counted="2 of 3 statements")}
 
 
 def test_agreement_changes_no_score(run: Store) -> None:
     say(run, "s0", 1, "supported")
     say(run, "s0", 2, "unsupported")
-    assert sample_report(run, run.resolve("a"), "s0").recounted == {}
+    assert sample_report(run, run.resolve("a"), "s0").recomputed == {}
     found = overruled_verdicts(run, run_summary(run, run.resolve("a")))
     assert (found.labelled, found.overruled, found.metrics) == (2, 0, {})
 
@@ -71,7 +71,7 @@ def test_a_runs_mean_is_given_with_and_without(run: Store) -> None:
 def test_taking_it_back_restores_the_judges_score(run: Store) -> None:
     say(run, "s0", 2, "supported")
     remove_label(run, run.resolve("a"), "s0", 2, annotator="ada")
-    assert sample_report(run, run.resolve("a"), "s0").recounted == {}
+    assert sample_report(run, run.resolve("a"), "s0").recomputed == {}
     assert overruled_verdicts(run, run_summary(run, run.resolve("a"))).metrics == {}
 
 
@@ -80,7 +80,7 @@ def test_metrics_of_single_passages_stand_as_the_judge_left_them(run: Store) -> 
     metrics = metrics_named(["ragchecker.faithfulness", "ragas.faithfulness", "ragas.answer_relevance"])
     evaluate_run(run, ref.run_id, metrics, Panel(judge=PlainJudge()))
     say(run, "s0", 2, "supported")
-    assert list(sample_report(run, ref, "s0").recounted) == [FAITHFULNESS]
+    assert list(sample_report(run, ref, "s0").recomputed) == [FAITHFULNESS]
     assert list(overruled_verdicts(run, run_summary(run, ref)).metrics) == [FAITHFULNESS]
 
 

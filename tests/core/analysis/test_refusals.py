@@ -78,7 +78,7 @@ def test_the_table_and_its_rates(store: Store) -> None:
     assert str(found.rates[2]).startswith("answerable questions that were refused: 1 of 7 answerable questions, 0.14 (")
     assert [(one.sample_id, one.behaviour) for one in found.wrong] == [("8", "answered"), ("5", "refused")]
     assert found.wrong_in_words == (
-        "2 answers are wrong about refusing: 1 answers an unanswerable question, 1 refuses an answerable one"
+        "2 answers are wrong about refusing: 1 answers an unanswerable question, 1 refuses an answerable question"
     )
     assert replace(found, wrong=found.wrong[:1]).wrong_in_words == (
         "1 answer is wrong about refusing: 1 answers an unanswerable question"

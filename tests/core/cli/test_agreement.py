@@ -55,7 +55,7 @@ def test_pairs_are_printed_in_the_papers_layout_with_the_trivial_beside(wikieval
     ]
     assert "0.00 (0.00 to 0.28), n = 10" in lines[3]
     assert "another model and other pairs" in lines[10]
-    assert "GPT Score and GPT Ranking are left out: embedded cannot answer these tasks" in said.stderr
+    assert "GPT Score and GPT Ranking are left out: embedded does not support their tasks" in said.stderr
     assert "rule-based" in said.stderr
 
 
@@ -128,7 +128,7 @@ def test_graded_answers_take_a_dimension_a_grade_and_a_cut(tmp_path: Path) -> No
     assert said.stdout.startswith(
         "RAGAS faithfulness by the embedded judge (rule-based) ranks a good answer above a bad one 100% of the time, "
     )
-    assert "A single annotator, against the others: " in said.stdout.splitlines()[0]
+    assert "A single annotator compared with the others: " in said.stdout.splitlines()[0]
     assert said.stdout.splitlines()[1].startswith(
         "30 items in 30 clusters, faithfulness judged by embedded; annotators rated 20 of 30 at least 3"
     )

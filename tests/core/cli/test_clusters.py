@@ -134,7 +134,7 @@ def test_of_few_conversations_there_is_no_interval_and_the_reason_is_said(tmp_pa
     ragboard(tmp_path / "store", "evaluate", path, "--metrics", "overlap.exact_match")
     gated = ragboard(tmp_path / "store", "check", "few", "--min", "exact_match=0.1")
     assert gated.exit_code == 4
-    reason = "no CI: 60 values in 4 clusters tell as much as 4.0 independent values; an interval needs at least 5"
+    reason = "no CI: 60 values in 4 clusters count as 4.0 independent values; an interval needs at least 5"
     assert reason in gated.stdout
 
 

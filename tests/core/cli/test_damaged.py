@@ -185,7 +185,7 @@ def test_an_older_store_there_says_that_it_has_to_be_migrated(read_only: Path) -
     result = ragboard(read_only, "runs")
     assert (result.exit_code, result.stderr.count("\n")) == (6, 1)
     assert "made by an older ragboard, and migrating it failed" in result.stderr
-    assert "copy the store to a folder that can be written" in result.stderr
+    assert "copy the store to a writable folder" in result.stderr
 
 
 def test_a_lock_that_a_file_system_refuses_is_none_to_wait_for(whole: Path, monkeypatch: pytest.MonkeyPatch) -> None:

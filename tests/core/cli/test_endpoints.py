@@ -187,7 +187,7 @@ SAID: dict[str, tuple[Fault, str]] = {
     ),
     "OpenRouter, no provider": (
         status(404, "No endpoints found matching your data policy (Free model publication)."),
-        "no provider may answer this (status 404: No endpoints found matching your data policy",
+        "no provider for this model (status 404: No endpoints found matching your data policy",
     ),
     "OpenRouter, no credit": (
         status(402, "This request requires more credits, or fewer max_tokens."),

@@ -30,7 +30,7 @@ def test_a_verdict_is_overruled_and_taken_back(run: Store) -> None:
     assert ragboard(run, *words).stdout == "run s0, statement 2: labelled supported by ada\n"
     shown = ragboard(run, "show", "run", "s0").stdout
     assert (
-        "ragas.faithfulness: 0.50 (1 of 2 statements)\n    with overruled verdicts: 1.00 (2 of 2 statements)" in shown
+        "ragas.faithfulness: 0.50 (1 of 2 statements)\n    with annotators' labels: 1.00 (2 of 2 statements)" in shown
     )
     assert "supported, label by ada: \N{REPLACEMENT CHARACTER}[31mred" in shown
     assert "with 1 overruled verdict: 1.00 1/1" in ragboard(run, "show", "run").stdout

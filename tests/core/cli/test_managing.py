@@ -62,7 +62,7 @@ def test_deleting_an_evaluation_by_a_runs_command_is_refused(runs: Store) -> Non
     evaluate_run(runs, runs.resolve("first").run_id, DEFAULT_METRICS, Panel(judge=PlainJudge()))
     said = ragboard(runs, "rm", f"first@{runs.resolve('first').evaluation_id}", "--yes")
     assert said.exit_code == 2
-    assert "is an evaluation; give its run: 'first'" in said.stderr
+    assert "is an evaluation; give the name of its run: 'first'" in said.stderr
     assert names(runs) == {"first", "second"}
 
 

@@ -108,7 +108,7 @@ def test_an_option_that_would_do_nothing_is_refused() -> None:
     ragboard("evaluate", "good.jsonl", "--name", "run")
     done = ragboard("check", "run", "--min", "faithfulness=0.5", "--judge", "embedded", "--map", "answer=x")
     assert done.exit_code == 2
-    assert "--judge, --map: only for run files, but run is in the store" in done.stderr
+    assert "--judge, --map can be used only with run files, but run is in the store" in done.stderr
 
 
 @pytest.mark.usefixtures("here")

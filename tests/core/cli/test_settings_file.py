@@ -160,7 +160,7 @@ def test_a_role_that_nobody_fills_is_named_before_anything_is_sent() -> None:
     with chat_server() as server:
         done = ragboard("evaluate", "answers.jsonl", "--judge", "openai:m", "--base-url", server.url)
         assert (done.exit_code, server.asked) == (6, [])
-        assert "openai:m does not answer Similarity tasks (role 'embed'); use" in done.stderr
+        assert "openai:m does not answer Similarity tasks; use" in done.stderr
         assert "--embed embedded, or an embedding model, --embed openai:MODEL\n" in done.stderr
 
 

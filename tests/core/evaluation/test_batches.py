@@ -247,7 +247,7 @@ def test_a_batch_that_fails_validation_is_one_line_with_what_the_server_said(
     assert done.exit_code == ExitCode.ERROR
     lines = [line for line in done.stderr.splitlines() if line.startswith("ragboard: ")]
     assert len(lines) == 1
-    assert re.search(r"batch batch_\d was refused: Line 3 is odd \(line 3\)$", lines[0]), lines
+    assert re.search(r"batch batch_\d was rejected: Line 3 is odd \(line 3\)$", lines[0]), lines
     server.refusals = []
     in_batches(store, server)
     assert len(scores(store)) == SAMPLES
@@ -269,7 +269,9 @@ def test_a_batch_that_somebody_cancelled_ends_the_evaluation_which_can_be_resume
     server.cancelled_after = [2]
     done = ragboard(store, server, *BATCH)
     assert done.exit_code == ExitCode.ERROR
-    assert re.search(r"batch batch_\d was cancelled; run the same command to submit the rest", done.stderr)
+    assert re.search(
+        r"batch batch_\d was cancelled; run the same command again to submit its open requests", done.stderr
+    )
     in_batches(store, server)
     assert (scores(store), bodies(server)) == expected
 
@@ -278,7 +280,7 @@ def test_a_server_without_batches_is_one_line(tmp_path: Path, live: ChatServer) 
     store = kept(tmp_path / "s")
     done = ragboard(store, live, *BATCH)
     assert done.exit_code == ExitCode.ERROR
-    assert f"ragboard: {live.url} does not take batches (status 404); leave out --batch" in done.stderr
+    assert f"ragboard: {live.url} does not support batches (status 404); leave out --batch" in done.stderr
     assert live.count == 0
 
 
@@ -483,7 +485,7 @@ def test_a_classic_azure_address_is_one_line(tmp_path: Path) -> None:
     address = "https://n.openai.azure.com/openai/deployments/d?api-version=2024-10-21"
     asked = ["evaluate", "run", "--store", str(store.folder), "--judge", "openai:m", "--embed", "embedded", "--batch"]
     done = CliRunner().invoke(main, [*asked, "--base-url", address], env={"OPENAI_API_KEY": "key"})
-    assert "ragboard: --batch: a classic Azure address takes no batches" in done.stderr
+    assert "ragboard: --batch: a classic Azure address has no batches" in done.stderr
 
 
 def test_retry_asks_failed_tasks_again_in_batches(tmp_path: Path, server: BatchServer, expected: Expected) -> None:

@@ -78,7 +78,9 @@ def test_gold_passages_by_id_need_ids_of_those_retrieved() -> None:
     assert "retrieval.recall" not in unscorable(METRICS.values(), contents_of([sample]), EMBEDDED)
     places = (Passage(id="1", text="It opened in 2000.", rank=1),)
     refused = unscorable(METRICS.values(), contents_of([replace(sample, contexts=places)]), EMBEDDED)
-    assert refused["retrieval.recall"] == "needs ids of the retrieved passages: the file names the gold ones by id"
+    assert (
+        refused["retrieval.recall"] == "needs ids of the retrieved passages: the file has only ids of the gold passages"
+    )
 
 
 def test_what_is_refused_is_said_with_what_to_do() -> None:

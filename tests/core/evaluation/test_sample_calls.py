@@ -154,7 +154,7 @@ def test_a_failure_says_why_beside_every_reply(store: Store, server: ChatServer)
     evaluate_run(store, run_id, FAITHFULNESS, panel(server))
     (failed,) = found(store).tasks
     assert failed.failed
-    assert "does not fit what was asked" in failed.outcome
+    assert "still invalid after 2 repair requests" in failed.outcome
     assert [message.text for message in failed.messages if message.role == "reply"] == ["no"] * 3
 
 
@@ -179,7 +179,7 @@ def test_tasks_of_a_metric_that_is_not_at_hand_are_said_to_be_such(store: Store)
 
 def test_what_cannot_be_shown_is_said(store: Store) -> None:
     run_id = store.add_runs([make_run(samples=2)])[0].id
-    assert found(store).missing == "this run is not evaluated yet"
+    assert found(store).missing == "this run has not been evaluated yet"
     evaluate_run(store, run_id, FAITHFULNESS, Panel(judge=PlainJudge()), EvaluationOptions(sample=1))
     covered = store.covered(store.resolve("run").evaluation_id or "")
     left = next(n for n in (0, 1) if n not in covered)

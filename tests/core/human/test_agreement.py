@@ -187,7 +187,7 @@ def test_metrics_called_as_a_dimension_stand_there_alone_and_others_everywhere(s
             "answer_relevance": "overlap.context_overlap",
         },
     }
-    assert found.agreement.notes == ("GPT Score and GPT Ranking are left out: plain cannot answer these tasks",)
+    assert found.agreement.notes == ("GPT Score and GPT Ranking are left out: plain does not support their tasks",)
 
 
 def test_two_settings_of_one_metric_contend_under_their_whole_names(store: Store, tmp_path: Path) -> None:
@@ -263,7 +263,7 @@ def test_an_agreement_can_be_removed_with_its_journal(store: Store, tmp_path: Pa
     assert list(store.folder.glob("journals/agree-*.jsonl"))
     store.remove_agreement(found.agreement.id)
     assert not list(store.folder.glob("journals/agree-*.jsonl"))
-    with pytest.raises(NotFoundError, match="no agreement is called 'said'; there are none yet"):
+    with pytest.raises(NotFoundError, match="no agreement is called 'said'; stored: no agreements"):
         agreement_named(store, "said")
     with pytest.raises(NotFoundError, match="no longer in the store"):
         store.remove_agreement(found.agreement.id)

@@ -19,7 +19,7 @@ from ragboard.human.labels import LabelledAnswer, NewLabel, add_labels
 from ragboard.metrics import metrics_named
 from ragboard.stats import PoweredMean, powered_means
 from ragboard.store import RunRef
-from ragboard.store.queries.labels import Queue
+from ragboard.store.queries.labels import LabelSource
 from ragboard.store.rows import answer_key
 
 ANSWERS = ("It is red. It is old.", "It is red.", "It is old.", "It is red. It is red too.")
@@ -47,7 +47,13 @@ def truth(position: int, statement: str) -> str:
 
 
 def label(
-    store: Store, run: RunRef, positions: Iterable[int], *, queue: Queue = "random", design: str = "", skip: int = -1
+    store: Store,
+    run: RunRef,
+    positions: Iterable[int],
+    *,
+    queue: LabelSource = "random",
+    design: str = "",
+    skip: int = -1,
 ) -> dict[int, float]:
     """Label every statement of these samples; what people find of each."""
     samples = dict(store.samples(run.run_id))
@@ -81,7 +87,7 @@ def test_that_more_samples_could_be_drawn_now_is_said(store: Store, run: RunRef)
     with store.database.write() as connection:
         connection.execute("UPDATE draws SET population = 40")
     (note,) = (note for note in estimate(store, run).report.systems[0].notes if "can be drawn now" in note)
-    assert note.startswith("the labelled samples were drawn from 40 samples; 90 can be drawn now")
+    assert note.startswith("the labelled samples were drawn from 40 samples, but 90 can be drawn now")
 
 
 def test_an_estimate_is_made_of_the_drawn_labels_and_all_scores(store: Store, run: RunRef) -> None:
@@ -104,12 +110,12 @@ def test_an_estimate_is_made_of_the_drawn_labels_and_all_scores(store: Store, ru
 def test_without_labels_it_is_refused_and_says_what_is_missing(store: Store, run: RunRef) -> None:
     (one,) = estimate(store, run).report.systems
     assert one.means is None
-    assert one.refusal == "there are no labels of a random sample of this run yet"
+    assert one.refusal == "no randomly drawn samples of this run are labelled yet"
     assert one.notes == ()
 
 
 @pytest.mark.parametrize("queue", ["browsing", "disagreement"])
-def test_labels_that_were_not_drawn_do_not_count(store: Store, queue: Queue, run: RunRef) -> None:
+def test_labels_that_were_not_drawn_do_not_count(store: Store, queue: LabelSource, run: RunRef) -> None:
     label(store, run, range(60), queue=queue)
     (one,) = estimate(store, run).report.systems
     assert (one.labels, one.means) == (0, None)

@@ -168,7 +168,7 @@ def test_items_on_which_a_contender_is_farthest_from_people_come_first() -> None
 
 
 def test_a_dimension_that_nobody_judged_is_named() -> None:
-    with pytest.raises(SettingError, match="there are no ratings of 'charm'; there are ratings of quality"):
+    with pytest.raises(SettingError, match="there are no ratings of 'charm'; rated dimensions: quality"):
         grade_report(heard(GRADES, {"ours": SCORES}), "charm")
 
 

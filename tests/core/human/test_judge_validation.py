@@ -26,7 +26,7 @@ from ragboard.metrics import DEFAULT_METRICS_BY_RULES
 from ragboard.readers.labels import read_labels
 from ragboard.sample_files import sample_folder
 from ragboard.store import RunRef
-from ragboard.store.queries.labels import Queue
+from ragboard.store.queries.labels import LabelSource
 
 FAITHFULNESS = "ragas.faithfulness"
 
@@ -41,7 +41,9 @@ def run(store: Store) -> RunRef:
     return store.resolve("bm25-k3")
 
 
-def label(store: Store, run: RunRef, queue: Queue, count: int, *, annotator: str = "ada", flipped: int = 0) -> None:
+def label(
+    store: Store, run: RunRef, queue: LabelSource, count: int, *, annotator: str = "ada", flipped: int = 0
+) -> None:
     """Label the first statements as the judge does, the first `flipped` of them the other way round."""
     with store.database.read() as connection:
         said = connection.execute(
@@ -160,7 +162,7 @@ def test_grades_of_the_runs_own_answers_come_before_labels_of_other_answers(
     agree(store, read_labels(str(sample_folder() / "labels" / "statements.jsonl")), Panel(judge=EmbeddedJudge()))
     found = validate_judge(store, run, FAITHFULNESS)
     assert found
-    assert (found.source, found.own) == ("own", len(rows))
+    assert (found.source, found.own) == ("own", True)
     assert "of other answers" not in found.in_words
 
 
@@ -170,7 +172,7 @@ def test_labels_of_other_answers_count_for_the_same_judge_alone(store: Store, ru
     found = validate_judge(store, run, FAITHFULNESS)
     assert found
     assert (found.source, found.comparison.n) == ("statements", 288)
-    assert found.in_words.startswith("checked against 288 labels, 145 of this run (statements): balanced accuracy 0.77")
+    assert found.in_words.startswith("checked against 288 labels (statements): balanced accuracy 0.77")
     evaluate_run(store, run.run_id, DEFAULT_METRICS_BY_RULES, Panel(judge=EmbeddedJudge()))
     run = store.resolve(run.name)
     assert validate_judge(store, run, "ragas.answer_relevance") is None, "the agreement is on the rated relevance"
@@ -224,15 +226,15 @@ def test_labels_of_the_runs_own_answers_come_before_newer_labels_of_others(
     agree(store, read_labels(str(tmp_path / "others.jsonl")), Panel(judge=EmbeddedJudge()))
     found = validate_judge(store, run, FAITHFULNESS)
     assert found
-    assert (found.source, found.own) == ("graded", 40)
+    assert (found.source, found.own) == ("graded", True)
     assert found.in_words.startswith(f"checked against {found.comparison.n} graded answers (graded): AUROC ")
     agree(store, read_labels(str(tmp_path / "between.jsonl")), Panel(judge=EmbeddedJudge()))
     newest = validate_judge(store, run, FAITHFULNESS)
     assert newest
-    assert (newest.source, newest.own, newest.comparison.measured) == ("between", 40, "accuracy")
+    assert (newest.source, newest.own, newest.comparison.measured) == ("between", True, "accuracy")
     (added,) = store.add_runs([Run(name="else", samples=tuple(replace(one, answer="It was.") for one in samples[:5]))])
     evaluate_run(store, added.id, DEFAULT_METRICS, Panel(judge=EmbeddedJudge()))
     elsewhere = validate_judge(store, store.resolve("else"), FAITHFULNESS)
     assert elsewhere
-    assert elsewhere.own == 0
+    assert not elsewhere.own
     assert elsewhere.in_words.split(":")[0].endswith(f" of other answers ({elsewhere.source})")

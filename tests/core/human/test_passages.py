@@ -88,12 +88,12 @@ def test_exact_agreement_and_both_kappas_are_those_by_hand(store: Store, write: 
     by_chance = (1 * 1 + 1 * 1 + 1 * 0 + 1 * 2) / 16  # people 0, 1, 2, 3; judge 0, 1, 3, 3
     assert found.kappa.value == pytest.approx((3 / 4 - by_chance) / (1 - by_chance))
     assert found.relevant_kappa.value == pytest.approx(1.0)
-    assert (found.passages, found.questions, found.grades, found.unscored) == (4, 2, 4, 0)
+    assert (found.passages, found.clusters, found.grades, found.unscored) == (4, 2, 4, 0)
     assert isinstance(found.kappa.interval, NoInterval)
     assert "no CI: an interval needs at least 10 clusters, got 2" in found.details
     assert found.sentence == (
-        "grader gives 3 of 4 passages the grade that annotators give them: these labels do not show whether that is"
-        " more than by chance."
+        "grader gives 3 of 4 passages the same grade as the annotators: these labels do not show whether this is"
+        " more often than by chance."
     )
     assert judge.asked == [
         GradePassages(question=name, passages=texts)
@@ -114,9 +114,9 @@ def test_the_interval_draws_whole_questions(store: Store, write: Write) -> None:
         assert figure.value is not None
         assert figure.interval.low < figure.value < figure.interval.high
     assert found.sentence == (
-        "grader gives 65 of 80 passages the grade that annotators give them: significantly more often than by chance."
+        "grader gives 65 of 80 passages the same grade as the annotators: significantly more often than by chance."
     )
-    assert "80 passages of 20 questions." in found.details
+    assert "80 passages of 20 questions or conversations." in found.details
     report = grade_report(data)
     assert (report.at_least, report.good) == (2, 40)
     comparison = compare_with_baselines(data, PASSAGE_RELEVANCE)
@@ -128,9 +128,9 @@ def test_what_the_judge_did_not_grade_is_counted_and_not_0(store: Store, write: 
     rows = [row("q1", [3, 0], [3, 0]), row("q2", [0, 0], [0, 0])]
     _, _, found = compared(store, write(rows), Grader(silent="q2"))
     assert (found.passages, found.unscored, found.exact.value) == (2, 2, 1.0)
-    assert "2 more without a grade of the judge" in found.details
+    assert "the judge did not grade 2 more" in found.details
     _, _, found = compared(store, write(rows[1:]), Grader(silent="q2"))
-    assert (found.exact.value, found.sentence) == (None, "grader graded none of the passages that annotators graded.")
+    assert (found.exact.value, found.sentence) == (None, "grader graded no passage that annotators graded.")
 
 
 def test_a_passage_that_a_person_left_open_is_judged_and_not_compared(store: Store, write: Write) -> None:
@@ -145,7 +145,7 @@ def test_each_annotator_counts(store: Store, write: Write) -> None:
     judge = Grader()
     _, data, found = compared(store, write(rows), judge)
     assert (found.passages, found.grades, found.exact.value) == (2, 4, 3 / 4)
-    assert "gives the grade in 3 of 4 cases that annotators give them" in found.sentence
+    assert "gives the same grade as an annotator in 3 of 4 comparisons" in found.sentence
     assert len(judge.asked) == 1
     assert grade_report(data).annotators.annotators == 2
 
@@ -189,10 +189,10 @@ def test_the_command_says_it_first_also_where_no_passage_is_relevant(
     command = ["agree", str(write(rows)), "--store", str(tmp_path / "store")]
     done = CliRunner().invoke(main, command)
     assert done.exit_code == 0, done.output
-    assert done.output.startswith("grader gives 39 of 48 passages the grade that annotators give them: significantly")
+    assert done.output.startswith("grader gives 39 of 48 passages the same grade as the annotators: significantly")
     assert "Cohen's kappa of the four grades" in done.output.splitlines()[1]
     kept = json.loads(CliRunner().invoke(main, [*command, "--json"]).stdout)["passages"]
-    assert (kept["passages"], kept["questions"]) == (48, 12)
+    assert (kept["passages"], kept["clusters"]) == (48, 12)
     assert kept["kappa"]["interval"]["low"] < kept["kappa"]["value"] < kept["kappa"]["interval"]["high"]
     done = CliRunner().invoke(
         main, ["agree", str(write([row("q", [0, 1], [0, 1])])), "--store", str(tmp_path / "store")]

@@ -136,7 +136,7 @@ def test_a_row_that_names_its_run_counts_there_alone(store: Store, tmp_path: Pat
     given = [*rows(store, "a", run="a"), *rows(store, "b", run="absent")]
     found = ranked(store, tmp_path, *given)
     assert [one.labels for one in found.tables[0].report.systems] == [40, 0]
-    assert found.notes == ("40 labelled answers are of other runs, and do not count",)
+    assert found.notes == ("40 labelled answers belong to other runs; they do not count",)
 
 
 def test_a_row_that_fits_several_runs_must_name_one(store: Store, tmp_path: Path) -> None:

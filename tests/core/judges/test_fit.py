@@ -68,7 +68,7 @@ FITS: tuple[tuple[Task, Reply], ...] = (
 )
 
 MISFITS: tuple[tuple[Task, Reply, str], ...] = (
-    (CRITIQUE, Rating(value=1), "a Rating is no reply to Critique"),
+    (CRITIQUE, Rating(value=1), "Rating is not a reply to Critique"),
     (RATE, Rating(value=11), "a rating of 11"),
     (RATE, Rating(value=-1), "a rating of -1"),
     (PREFER, Preference(better="c"), "neither"),  # type: ignore[arg-type]
@@ -76,18 +76,18 @@ MISFITS: tuple[tuple[Task, Reply, str], ...] = (
     (PASSAGES, Usefulness(useful=(True, True), reasons=("",)), "expected 2 reasons, got 1"),
     (GRADES, PassageGrades(grades=(3,), reasons=("",)), "expected 2 grades, got 1"),
     (GRADES, PassageGrades(grades=(3, 1), reasons=("",)), "expected 2 reasons, got 1"),
-    (GRADES, PassageGrades(grades=(3, 4), reasons=("", "")), "a grade that is not from 0 to 3"),
-    (GRADES, PassageGrades(grades=(-1, 2), reasons=("", "")), "a grade that is not from 0 to 3"),
-    (ENTITIES, Entities(names=("Ada", " ")), "an empty name"),
-    (ENTITIES, Entities(names=("Ada", "Ada")), "a name twice"),
+    (GRADES, PassageGrades(grades=(3, 4), reasons=("", "")), "a grade is not from 0 to 3"),
+    (GRADES, PassageGrades(grades=(-1, 2), reasons=("", "")), "a grade is not from 0 to 3"),
+    (ENTITIES, Entities(names=("Ada", " ")), "a name is empty"),
+    (ENTITIES, Entities(names=("Ada", "Ada")), "a name occurs twice"),
     (ANSWER, AnswerRating(score=1.5), "it must be in [0, 1]"),
-    (MATCH, CritiqueVerdict(yes=True), "a CritiqueVerdict is no reply to MatchReference"),
+    (MATCH, CritiqueVerdict(yes=True), "CritiqueVerdict is not a reply to MatchReference"),
     (TURN, Rating(value=0), "a rating of 0; it must be from 1 to 10"),
     (ANSWER, AnswerRating(score=nan), "it must be in [0, 1]"),
     (QUALITY, Classification(holds=True, probability=1.1), "a probability of 1.1; it must be in [0, 1]"),
     (QUALITY, Classification(holds=True, probability=nan), "it must be in [0, 1]"),
     (GenerateQuestions(answer="a", n=1), Questions(questions=("x", "y")), "at most 1 question, got 2"),
-    (SelectSentences(question="q", sentences=("x",)), Selection(chosen=(1,)), "not among the 1 offered"),
+    (SelectSentences(question="q", sentences=("x",)), Selection(chosen=(1,)), "not among the 1 sentences"),
     (SelectSentences(question="q", sentences=("x", "y")), Selection(chosen=(1, 0)), "out of order"),
 )
 

@@ -60,7 +60,7 @@ def test_an_address_that_is_none_is_refused_without_repeating_it(address: str) -
 
 
 def test_an_address_with_a_password_is_refused_without_repeating_it() -> None:
-    with pytest.raises(SettingError, match="holds a user or password") as caught:
+    with pytest.raises(SettingError, match="contains a user or password") as caught:
         openai_endpoint(environment={"OPENAI_BASE_URL": "http://me:secret@localhost:8000/v1", "OPENAI_API_KEY": "k"})
     assert "secret" not in str(caught.value)
 

@@ -148,5 +148,5 @@ def test_a_line_that_is_no_verdict_is_refused_with_its_place(line: str, said: st
 
 
 def test_a_folder_without_a_recording_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(RunFileError, match="holds no recording"):
+    with pytest.raises(RunFileError, match="contains no recording"):
         RecordedJudge.from_folder(tmp_path)

@@ -69,7 +69,7 @@ def test_rows_past_the_bytes_are_left_out_and_that_is_said(kept: Store) -> None:
     assert result.table.nbytes <= 20_000
     assert result.truncated
     assert not run_query(kept, sql, QueryLimits(size=2**20)).truncated
-    with pytest.raises(QueryError, match="the first row alone has more than 900 bytes"):
+    with pytest.raises(QueryError, match="the first row has more than 900 bytes"):
         run_query(kept, sql, QueryLimits(size=900))
 
 

@@ -233,8 +233,8 @@ def test_sums_of_clusters_give_what_their_values_give() -> None:
 def test_too_few_clusters_have_no_interval_and_say_why() -> None:
     values = np.random.default_rng(4).random(60)
     for clusters, words in (
-        ([place % 4 for place in range(60)], "60 values in 4 clusters tell as much as 4.0"),
-        ([max(0, place - 50) for place in range(60)], "60 values in 10 clusters tell as much as 1.4"),
+        ([place % 4 for place in range(60)], "60 values in 4 clusters count as 4.0"),
+        ([max(0, place - 50) for place in range(60)], "60 values in 10 clusters count as 1.4"),
     ):
         found = mean_interval(moments(values, clusters), bounds=(0, 1))
         assert isinstance(found, NoInterval)

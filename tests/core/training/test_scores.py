@@ -41,7 +41,7 @@ def test_scores_are_counted_by_hand() -> None:
     found = score("labels", "answer_faithfulness", given, ours, cuts, threshold=0.5)
     assert found
     assert (found.n, found.positive, found.clusters) == (20, 10, 20)
-    judge, overlap, _ = found.contenders
+    judge, overlap, _ = found.scorers
     assert judge.auroc.value == pytest.approx(0.9)
     assert judge.balanced_accuracy
     assert overlap.balanced_accuracy
@@ -69,7 +69,7 @@ def interval(low: float, high: float) -> Measure:
 def against(auroc: Measure, difference: Measure) -> list[str]:
     judge = ScorerFigures(name="judge", auroc=auroc, balanced_accuracy=auroc, judge_better_by=None)
     other = ScorerFigures(name="word overlap", auroc=auroc, balanced_accuracy=auroc, judge_better_by=difference)
-    return [*baseline_comparisons(ScoreSet(on="labels", n=9, positive=4, clusters=9, contenders=(judge, other)))]
+    return [*baseline_comparisons(ScoreSet(on="labels", n=9, positive=4, clusters=9, scorers=(judge, other)))]
 
 
 def test_where_it_does_not_beat_word_overlap_or_a_coin_is_said() -> None:

@@ -265,4 +265,4 @@ def test_rules_write_no_answer_without_the_passage_and_the_card_says_so(
 ) -> None:
     made = synthesise(corpus[:10], SynthConfig(kind="wikieval"), EMBEDDED, tmp_path)
     assert made.rows == 0 < made.kept
-    assert "knows nothing without a passage" in (tmp_path / "card.md").read_text(encoding="utf-8")
+    assert "cannot answer without a passage" in (tmp_path / "card.md").read_text(encoding="utf-8")

@@ -61,7 +61,7 @@ def test_it_learns_what_the_rows_say(folder: Path) -> None:
     yes, no = ask(judge, classify(FAITHFUL), classify(NOT))
     assert (yes.holds, no.holds) == (True, False)
     assert 0 <= no.probability < 0.5 <= yes.probability <= 1
-    assert yes.reason == f"Probability {yes.probability:.2f}; it holds from 0.50 on."
+    assert yes.reason == f"Probability {yes.probability:.2f}; threshold 0.50."
 
 
 def test_the_folder_holds_a_card_a_file_and_no_pickle(folder: Path) -> None:
@@ -107,10 +107,10 @@ def test_it_stops_when_the_loss_falls_no_more_and_keeps_the_best_weights(
     model: str, data: Path, tmp_path: Path
 ) -> None:
     config = replace(CONFIG, model=model, epochs=12, patience=1, learning_rate=0.2)
-    (pupil,) = train_judge(data, tmp_path, config).pupils
-    losses = [epoch.validation_loss for epoch in pupil.epochs]
+    (fitted,) = train_judge(data, tmp_path, config).models
+    losses = [epoch.validation_loss for epoch in fitted.epochs]
     assert len(losses) < 12
-    assert pupil.kept == losses.index(min(losses)) + 1 == len(losses) - 1
+    assert fitted.best_epoch == losses.index(min(losses)) + 1 == len(losses) - 1
 
 
 def test_a_model_in_half_floats_is_trained_in_whole_ones(model: str, tmp_path: Path) -> None:
@@ -213,7 +213,7 @@ def test_what_it_cannot_answer_is_a_failure_that_says_why(folder: Path) -> None:
     details = [each.detail if isinstance(each, Failure) else "" for each in found]
     assert "was not trained on context_relevance, only on answer_faithfulness" in details[0]
     assert "which leaves no room" in details[1]
-    assert details[2] == "there are no passages to read"
+    assert details[2] == "the sample has no passages"
     assert "does not answer Similarity" in details[3]
     assert all(isinstance(each, Classification) for each in found[4:])
 
@@ -271,10 +271,9 @@ def test_an_evaluation_is_judged_by_it_in_either_place(folder: Path, tmp_path: P
     assert run["metrics"]["ares.answer_faithfulness"]["mean"] == 0.5
 
 
-def test_a_metric_that_needs_more_names_the_role_that_nobody_fills(folder: Path, tmp_path: Path) -> None:
-    said = f"trained:{folder} does not answer {{}} tasks (role '{{}}'); use"
+def test_a_metric_with_an_unsuitable_judge_names_the_task_and_an_option(folder: Path, tmp_path: Path) -> None:
     done = evaluated(tmp_path, "--metrics", "faithfulness", "--judge", f"trained:{folder}")
     assert done.exit_code == 6
-    assert said.format("ExtractStatements", "extract") in done.output
+    assert f"trained:{folder} does not answer ExtractStatements tasks; use" in done.output
     done = evaluated(tmp_path, "--metrics", "faithfulness", "--verify", f"trained:{folder}")
-    assert said.format("Verify", "verify") in done.output
+    assert f"trained:{folder} does not answer Verify tasks; use" in done.output

@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from tests.dashboard.views.conftest import Draw
 
-from ragboard import DEFAULT_METRICS, EmbeddedJudge, Panel, Run, Sample, Store, evaluate_run
+from ragboard import DEFAULT_METRICS, EmbeddedJudge, Panel, Passage, Run, Sample, Store, evaluate_run
 from ragboard.human.agree import agree
 from ragboard.human.labels import label_statement
 from ragboard.readers.labels import read_labels
@@ -83,3 +83,22 @@ def test_labels_of_a_run_are_an_agreement_whose_items_are_its_statements(draw: D
     assert not any(button.label == "Delete" for button in page.button), "labels are not deleted with a click"
     box = next(one for one in page.selectbox if one.key == "agreement-agreement")
     assert any("labels of bm25-k3: 30 labelled statements, embedded" in one for one in box.options)
+
+
+def test_grades_that_came_with_a_run_are_used_without_another_file(draw: Draw, fresh: Store) -> None:
+    samples = tuple(
+        Sample(
+            id=f"s{number}",
+            question=f"When was {number}?",
+            answer=f"It was in {number}.",
+            contexts=(Passage(id="p", text=f"It was in {number % 5}.", rank=1),),
+            metadata={"human": {"faithfulness": [1 + 3 * (number < 5)]}},
+        )
+        for number in range(10)
+    )
+    fresh.add_runs([Run(name="graded", samples=samples)])
+    page = draw("agreement")
+    next(one for one in page.button if one.label == "Use the human grades of graded").click().run()
+    assert not page.exception
+    assert "10 graded answers" in words(page)
+    assert not [one for one in page.button if one.label.startswith("Use the human grades")]

@@ -1,4 +1,4 @@
-"""The embedded judge: rules over words, without a key, a network or a download."""
+"""The embedded judge: rules over words that need no key, network or download."""
 
 from __future__ import annotations
 

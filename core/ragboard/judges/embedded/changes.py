@@ -1,6 +1,6 @@
 """Change one number, date, name or negation of a sentence, which makes a true sentence false.
 
-The rules are regular expressions, independent of the rules by which the judge verifies.
+The changes use regular expressions. They share no code with the rules that verify statements.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _NOT = re.compile(r"\b(is|are|was|were|can|could|will|would|has|have|had|do|does
 
 
 def names_in(texts: Sequence[str]) -> tuple[str, ...]:
-    """Return the names in the texts, sorted; they can replace other names."""
+    """Return the names in the texts, sorted; a change replaces other names by them."""
     return tuple(sorted({name for text in texts for name in _NAME.findall(text) if name not in _MONTHS}))
 
 
@@ -71,10 +71,12 @@ def _change_name(sentence: str, names: Sequence[str], rng: random.Random) -> str
         return None
     chosen = rng.choice(matches)
     words = chosen.group().count(" ")
-    fitting = [name for name in names if name.count(" ") == words and not set(name.split()) & set(sentence.split())]
-    if not fitting:
+    replacements = [
+        name for name in names if name.count(" ") == words and not set(name.split()) & set(sentence.split())
+    ]
+    if not replacements:
         return None
-    return sentence[: chosen.start()] + rng.choice(fitting) + sentence[chosen.end() :]
+    return sentence[: chosen.start()] + rng.choice(replacements) + sentence[chosen.end() :]
 
 
 def _change_negation(sentence: str, _names: Sequence[str], _rng: random.Random) -> str | None:
@@ -97,9 +99,9 @@ CHANGES: dict[str, Change] = {
 def changed(
     sentences: Sequence[tuple[str, Sequence[str]]], names: Sequence[str], *, seed: int
 ) -> Iterator[tuple[str, str, Sequence[str], str]]:
-    """Yield each sentence with each possible change: (kind, sentence, its passages, changed sentence).
+    """Yield (kind of change, sentence, passages, changed sentence) for each sentence and each possible change.
 
-    `sentences`: (sentence, passages) pairs. A name is inserted only if none of its words is in the passages.
+    `sentences`: (sentence, passages) pairs. Inserted names have no word that occurs in the passages.
     """
     rng = random.Random(seed)  # noqa: S311 - not a secret
     for sentence, passages in sentences:

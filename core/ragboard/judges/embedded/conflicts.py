@@ -1,4 +1,4 @@
-"""Find conflicts: a sentence says of the same thing another number or name, the opposite, or denies it."""
+"""Find conflicts: a sentence gives another number or name than a statement, says the opposite, or denies it."""
 
 from __future__ import annotations
 
@@ -26,50 +26,50 @@ from ragboard.text.sentences import Language, normal, term
 __all__ = ["Conflict", "agree_roughly", "find_conflict"]
 
 ROUGH_TOLERANCE = 0.05
-"""Maximum relative difference of two numbers that agree, if one of them is only approximate."""
+"""Maximum relative difference at which two numbers agree, if either is approximate."""
 _ROUGHLY = word_set(
     "about around roughly nearly almost approximately some over circa ca etwa rund knapp fast ungefähr gut"
 )
 
 FAR_APART = 0.2
-"""Minimum relative difference of two numbers that disagree, if one of them is only approximate."""
+"""Relative difference above which two numbers disagree, if either is approximate."""
 
 MIN_COMMON = 0.65
-"""Minimum share of the rest of the statement that a sentence must have in common with it to be about the same thing."""
+"""Minimum share of the statement's other words that a sentence must contain to be about the same thing."""
 MIN_COMMON_STRICT = 0.8
-"""The same share if the position in the sentence is no evidence, and for a contradiction."""
+"""The minimum share for a certain conflict, and if the neighbouring words do not show that both are about the same."""
 MIN_COMMON_WORDS = 2
-"""Minimum number of words that must agree; one more if the statement has a pronoun whose meaning is unknown."""
+"""Minimum number of words that sentence and statement must share; one more if the statement has a pronoun."""
 MIN_DENIED_WORDS = 3
-"""Minimum number of content words and numbers of a statement that can be denied."""
+"""Minimum number of content words and figures that a statement needs for a denial to be recognised."""
 NEGATION_REACH = 4
-"""Maximum number of words between a `not` and the words of the statement after it."""
+"""Maximum distance, in words, between a `not` and the first of the statement's words after it."""
 DENIED_WITHIN = 2
-"""The word that a `not` denies is among so many content words after it: `not officially approved`."""
+"""A `not` denies a word if the word is among this many content words after it: `not officially approved`."""
 MAX_ADDED = 0.34
-"""Maximum number of other words of the passage between those of a denied statement, as a share of them; at least
-one."""
+"""In a denial, the sentence may have other content words between the words of the statement: at most this share of
+the number of the statement's words, but always one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """A conflict of a sentence with a statement; `[start:end]` is the conflicting part of the passage."""
+    """A conflict between a sentence and a statement; `[start:end]` is the conflicting part of the passage."""
 
     sentence_words: str
-    """The words of the sentence; empty for a denial."""
+    """The conflicting words of the sentence; empty for a denial."""
     statement_words: str
-    """The words of the statement that they replace; empty for a denial."""
+    """The conflicting words of the statement; empty for a denial."""
     start: int
     end: int
     kind: Literal["figure", "name", "opposite", "denial"]
     denied: str = ""
-    """Which side denies what the other says: `passage` or `answer`; empty if neither does."""
+    """The side that denies what the other says, `passage` or `answer`; empty if it is not a denial."""
     certain: bool = True
-    """Whether the two cannot both be true. If not certain, the statement is only unsupported by this sentence."""
+    """Whether sentence and statement cannot both be true. An uncertain conflict makes a statement unsupported."""
 
 
 def agree_roughly(figure: Figure, other: Figure, sentence: ParsedSentence, other_sentence: ParsedSentence) -> bool:
-    """Return whether two figures of the same kind agree, if one of them is only approximate."""
+    """Return whether two figures of the same kind agree roughly and at least one of them is approximate."""
     if figure.kind != other.kind or figure.kind in {"year", "date month", "date day"}:
         return False
     rough = _before(sentence, figure.first) in _ROUGHLY or _before(other_sentence, other.first) in _ROUGHLY
@@ -79,10 +79,10 @@ def agree_roughly(figure: Figure, other: Figure, sentence: ParsedSentence, other
 def find_conflict(
     claim: Claim, sentence: ParsedSentence, shared_items: frozenset[str], scope_items: AbstractSet[str] = frozenset()
 ) -> Conflict | None:
-    """Return the conflict of the sentence with the claim, if both are about the same thing; preferably a certain one.
+    """Return the first certain conflict of the sentence with the claim, else the first conflict, else None.
 
-    `shared_items` are the items of the claim that the sentence contains, `scope_items` those that the scope contains.
-    A question conflicts with nothing.
+    A conflict requires that both are about the same thing. `shared_items` are the items of the claim that the sentence
+    contains; `scope_items` are its items that the scope contains. A question has no conflicts.
     """
     if len(shared_items) < MIN_COMMON_WORDS + claim.reading.has_pronoun or sentence.text[sentence.end - 1] == "?":
         return None
@@ -105,7 +105,7 @@ def _conflicts(
 
 
 def _is_certain(claim: Claim, sentence: ParsedSentence, shared_items: frozenset[str], slot: frozenset[str]) -> bool:
-    """Return whether the sentence states the rest of the claim, with all names and figures, as a fact."""
+    """Return whether the sentence states the claim without `slot` as a fact, with all other names and figures."""
     other_items = claim.items - slot
     exact = (claim.named | claim.counted) - slot
     facts = HYPOTHETICAL.isdisjoint(sentence.words | claim.reading.words)
@@ -113,6 +113,7 @@ def _is_certain(claim: Claim, sentence: ParsedSentence, shared_items: frozenset[
 
 
 def _share_of_rest(claim: Claim, shared_items: frozenset[str], without: frozenset[str]) -> float:
+    """Return the share of the claim's items, except `without`, that are shared."""
     others = claim.items - without
     return len(shared_items & others) / len(others) if others else 0.0
 
@@ -157,7 +158,7 @@ def _figure_conflicts(
 
 
 def _is_bound_or_rough(figure: Figure, sentence: ParsedSentence, *, far: bool) -> bool:
-    """Return whether a word before the figure makes it a bound, `over 240 miles`, or only approximate."""
+    """Return whether a word before the figure makes it a bound (`over 240 miles`) or, unless `far`, approximate."""
     before = sentence.lowered[max(0, figure.first - 2) : figure.first]
     return not BOUNDING.isdisjoint(before) or (not far and not _ROUGHLY.isdisjoint(before))
 
@@ -176,7 +177,10 @@ def _part_of_name(figure: Figure, sentence: ParsedSentence) -> bool:
 def _belongs_to_same(
     figure: Figure, other: Figure, statement: ParsedSentence, sentence: ParsedSentence, *, alone: bool
 ) -> bool:
-    """Return whether both figures belong to the same thing: dates to a one-time event, numbers to the same words."""
+    """Return whether both figures count the same thing: dates of a one-time event, numbers beside the same word.
+
+    `alone`: the sentence has no other figure that could be compared.
+    """
     before = _same_before(statement, figure.first, sentence, other.first)
     if figure.kind == "year" or figure.kind.startswith("date"):
         events = _one_time_verbs(statement.language) & statement.content & sentence.content
@@ -185,19 +189,20 @@ def _belongs_to_same(
 
 
 def _is_rival(figure: Figure, other: Figure, claim: Claim, sentence: ParsedSentence) -> bool:
-    """Return whether two figures of the same kind have different values, and the claim lacks the other value.
+    """Return whether the figures have the same kind, and the claim does not have the value of `other`.
 
-    `-5%` agrees with `fell by 5%`.
+    `-5%` is no rival of `fell by 5%`.
     """
     statement = claim.reading
     if figure.kind and figure.value == -other.value and not FALLING.isdisjoint(statement.words | sentence.words):
         return False
-    return figure.kind == other.kind and all(other.value != own.value for own in statement.figures)
+    return figure.kind == other.kind and all(other.value != stated.value for stated in statement.figures)
 
 
 def _same_place(
     figure: Figure, other: Figure, statement: ParsedSentence, sentence: ParsedSentence, alike: float
 ) -> bool:
+    """Return whether the same word is beside both figures, or the rest of both sentences is very similar."""
     after = _same_after(statement, figure.stop, sentence, other.stop)
     if after or figure.kind == "":
         return after
@@ -232,7 +237,7 @@ def _name_conflicts(claim: Claim, sentence: ParsedSentence, shared_items: frozen
 
 
 def _differs_in_part(name: Name, other: Name, claim: Claim) -> bool:
-    """Return whether one part of a name differs, as in `Tay Bridge` for `Forth Bridge`; a title is not a part."""
+    """Return whether exactly one word of a name differs: `Tay Bridge`, `Forth Bridge`. Titles may differ."""
     if len(name.terms) != len(other.terms):
         return False
     differing = [(mine, theirs) for mine, theirs in zip(name.terms, other.terms, strict=True) if mine != theirs]
@@ -243,15 +248,15 @@ def _differs_in_part(name: Name, other: Name, claim: Claim) -> bool:
 
 
 def _replaces(name: Name, other: Name, claim: Claim, sentence: ParsedSentence) -> bool:
-    """Return whether the sentence has, between the same words or edges, another name that the claim does not have."""
+    """Return whether both names have the same neighbours, and neither name occurs on the other side."""
     if sentence.content & set(name.terms) or claim.reading.content & set(other.terms):
         return False
     statement = claim.reading
-    said_before = _same_before(statement, name.first, sentence, other.first)
-    said_after = _same_after(statement, name.stop, sentence, other.stop)
-    before = said_before or _before(statement, name.first) == _before(sentence, other.first)
-    after = said_after or _after(statement, name.stop) == _after(sentence, other.stop)
-    return before and after and (said_before or said_after)
+    content_before = _same_before(statement, name.first, sentence, other.first)
+    content_after = _same_after(statement, name.stop, sentence, other.stop)
+    before = content_before or _before(statement, name.first) == _before(sentence, other.first)
+    after = content_after or _after(statement, name.stop) == _after(sentence, other.stop)
+    return before and after and (content_before or content_after)
 
 
 # Opposites and denials
@@ -286,7 +291,7 @@ def _opposite_terms(language: Language) -> dict[str, str]:
 
 
 def _un_opposite(word: str, sentence: ParsedSentence) -> str | None:
-    """Return `unlocked` for `locked`, or the reverse, if the sentence has it; capitalised words do not count."""
+    """Return `unlocked` for `locked`, or the reverse, if the sentence has that word in lower case; else None."""
     others = ({f"un{word}", word.removeprefix("un")} - {word}) & sentence.content
     return next(
         (other for other in others if len(other) > 3 and sentence.spelt[sentence.content_terms.index(other)].islower()),
@@ -295,7 +300,7 @@ def _un_opposite(word: str, sentence: ParsedSentence) -> str | None:
 
 
 def _comparison_conflicts(claim: Claim, sentence: ParsedSentence, shared_items: frozenset[str]) -> Iterator[Conflict]:
-    """Yield conflicts such as `more than 50` for `fewer than 50`, but not for `no more` and `not less`."""
+    """Yield conflicts such as `more than 50` and `fewer than 50`; none if either side has a negation (`no more`)."""
     statement = claim.reading
     words = sorted(statement.words & OPPOSITE_COMPARATIVES.keys() - sentence.words)
     if (
@@ -324,9 +329,9 @@ def _comparison_conflicts(claim: Claim, sentence: ParsedSentence, shared_items: 
 def _has_same_order(
     statement: ParsedSentence, statement_index: int, sentence: ParsedSentence, sentence_index: int
 ) -> bool:
-    """Return whether both compare in the same order: `gold costs more than silver` is `silver costs less than gold`."""
+    """Return whether both name the compared things in the same order: `A costs more than B`, `A costs less than B`."""
     before = {content_term for content_term in statement.content_terms[:statement_index] if content_term}
-    if _before(statement, statement_index) != _before(sentence, sentence_index):  # `at least` is no opposite of `most`
+    if _before(statement, statement_index) != _before(sentence, sentence_index):  # `at least` does not oppose `most`
         return False
     return _next_content(statement, statement_index + 1) == _next_content(
         sentence, sentence_index + 1
@@ -334,7 +339,7 @@ def _has_same_order(
 
 
 def _denial_conflicts(claim: Claim, sentence: ParsedSentence, shared_items: frozenset[str]) -> Iterator[Conflict]:
-    """Yield a denial if the claim's words are close together in the sentence and only one of the two has a `not`."""
+    """Yield a denial if the claim's words are close together in the sentence and only one side has a `not`."""
     statement = claim.reading
     wanted = frozenset(filter(None, statement.content_terms))
     shared = wanted & sentence.content
@@ -355,14 +360,14 @@ def _denial_conflicts(claim: Claim, sentence: ParsedSentence, shared_items: froz
 
 
 def _reaches(index: int, window: range, sentence: ParsedSentence) -> bool:
-    """Return whether a `not` is among these words, or shortly before them without a comma between."""
+    """Return whether the `not` at `index` is in the window, or shortly before it without a comma between."""
     if index >= window.start:
         return index <= window.stop
     return window.start - index <= NEGATION_REACH and not _comma_between(sentence, index, window.start)
 
 
 def _denies(index: int, reading: ParsedSentence, shared: frozenset[str]) -> bool:
-    """Return whether a `not` denies a shared word: one of the next content words, before any comma."""
+    """Return whether the `not` at `index` denies a shared word: one of the next content words, before any comma."""
     following = [
         next_index for next_index in range(index + 1, len(reading.content_terms)) if reading.content_terms[next_index]
     ][:DENIED_WITHIN]
@@ -378,7 +383,7 @@ def _comma_between(reading: ParsedSentence, first: int, second: int) -> bool:
 
 
 def _window(wanted: frozenset[str], sentence: ParsedSentence) -> range:
-    """Return the shortest sequence of words of the sentence that contains all the wanted ones."""
+    """Return the shortest range of word positions in the sentence that contains all the wanted words."""
     last_index: dict[str, int] = {}
     best = range(len(sentence.content_terms))
     for index, content_term in enumerate(sentence.content_terms):
@@ -395,12 +400,12 @@ def _window(wanted: frozenset[str], sentence: ParsedSentence) -> range:
 def _same_before(
     statement: ParsedSentence, statement_index: int, sentence: ParsedSentence, sentence_index: int
 ) -> bool:
-    """Return whether the nearest content word before is the same; words such as `roughly` are ignored."""
+    """Return whether the nearest content word before both positions is the same, ignoring words such as `roughly`."""
     return _content_before(statement, statement_index) == _content_before(sentence, sentence_index) != ""
 
 
 def _same_after(statement: ParsedSentence, statement_index: int, sentence: ParsedSentence, sentence_index: int) -> bool:
-    """Return whether the first content word from this position on is the same."""
+    """Return whether the first content word at or after the two positions is the same."""
     return _next_content(statement, statement_index) == _next_content(sentence, sentence_index) != ""
 
 
@@ -417,7 +422,7 @@ def _next_content(reading: ParsedSentence, index: int) -> str:
 
 
 def _content_before(reading: ParsedSentence, index: int) -> str:
-    """Return the nearest content word before this position; words such as `roughly` are ignored."""
+    """Return the nearest content word before this position, or an empty string. Words such as `roughly` are ignored."""
     return next(
         (reading.content_terms[position] for position in reversed(range(index)) if _is_content(reading, position)), ""
     )

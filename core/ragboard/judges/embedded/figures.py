@@ -1,4 +1,4 @@
-"""Read the numbers, dates and amounts in a text by rules."""
+"""Find numbers, dates and amounts in a text by rules."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ __all__ = ["Figure", "figures", "figures_at", "in_digits", "numeric"]
 
 MONTHS_A_YEAR = 12
 TWO_DIGITS, FOUR_DIGITS = 2, 4
-"""Lengths of a short year, 99, and of a full one, 1999."""
+"""Number of digits of a short year (99) and of a full year (1999)."""
 DOTTED_DATE = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})")
 SUFFIX = re.compile(r"(st|nd|rd|th|s)$")
 
 
 class Number(NamedTuple):
-    """A number in digits, read without the words around it."""
+    """A number in digits, parsed without the words around it."""
 
     key: str
     value: float
@@ -39,7 +39,7 @@ class Number(NamedTuple):
 
 @lru_cache(maxsize=8)
 def numbers_of(language: Language) -> Remembered[Number | None]:
-    """Return a mapping from words to the numbers that they spell in digits; None for any other word."""
+    """Return a mapping from each word to its number if it is written in digits, else to None."""
 
     def parse(word: str) -> Number | None:
         value = in_digits(word, language) if word[-1].isdigit() and not DOTTED_DATE.fullmatch(word) else None
@@ -57,9 +57,9 @@ def is_plain(word: str, length: int) -> bool:
 
 @lru_cache(maxsize=4096)
 def in_digits(written: str, language: Language) -> float | None:
-    """Read a number in digits; None for any other word.
+    """Parse a number in digits, such as `1,000.5`, `53 000` or `3rd`; None for any other word.
 
-    `1,000.5`, `1.000,5` (if both marks occur, the last one is the decimal mark), `53 000`, `3rd`.
+    If both a comma and a point occur, the last of them is the decimal mark: `1.000,5`.
     """
     plain = re.sub(r"\s", "", SUFFIX.sub("", written))
     marks = [mark for mark in plain if mark in ".,"]
@@ -81,7 +81,7 @@ def _separates_thousands(plain: str, mark: str, language: Language) -> bool:
 
 
 _SHORT_SCALES = {"m": 10**6, "b": 10**9}
-"""Letters directly after an amount of money, with their factor: `$1.5m`."""
+"""Factors of the letters directly after an amount of money: `$1.5m`."""
 _CURRENCY = {"$": "dollar", "€": "euro", "£": "pound", "¥": "yen"}
 _ORDINAL_SUFFIXES = {"st": "th", "nd": "th", "rd": "th", "th": "th", "s": "s"}
 _PERCENT = re.compile(r"\s?(?:%|per cent\b)")
@@ -90,17 +90,17 @@ _WITHOUT_DAY = word_set("in of since until by early late mid im seit bis ende an
 
 
 class Figure(NamedTuple):
-    """A value in the text, in the words from `first` up to, not including, `stop`."""
+    """A value in the text: words `[first:stop]`, characters `[start:end]`."""
 
     key: str
     """A key that is the same for equal values: `#5000m`, `#1990`, `#day7-1`."""
     unitless_key: str
     """The key without its unit."""
     kind: str
-    """What it counts: a unit, `%`, `dollar` and other currencies, `year`, `date month`, `date day`, `phone`, `th` (an
-    ordinal number), `s` (a decade), or nothing."""
+    """A unit, `%`, a currency (`dollar`), `year`, `date month`, `date day`, `phone`, `th` (an ordinal number), `s` (a
+    decade), or empty for a bare number."""
     value: float
-    """The value in this unit; for a day, month * 100 + day."""
+    """The value in this unit; for `date day`, month * 100 + day."""
     first: int
     stop: int
     start: int
@@ -108,7 +108,7 @@ class Figure(NamedTuple):
 
 
 _FigureSpan: TypeAlias = tuple[tuple[tuple[str, str, str, float], ...], int, int, int]
-"""(key, unitless key, kind, value) of each figure; the index of the next word; start and end in the text."""
+"""(key, unitless key, kind, value) of each figure, the index of the next word, and start and end in the text."""
 
 
 def figures(words: Words, language: Language) -> tuple[Figure, ...]:
@@ -169,15 +169,15 @@ def _phone(words: Words, at: int) -> _FigureSpan | None:
 
 
 _MINUS = frozenset("-\u2212\u2013")
-"""Characters for a minus; word processors replace it by a dash."""
+"""Characters for a minus, including dashes, which word processors insert."""
 _MARKS_BEFORE, _MARKS_AFTER = _MINUS.union("$€£¥/"), frozenset("-%p")
-"""Characters beside a number that may belong to it: a currency, a range, a date, `per cent`."""
+"""Characters beside a number that may belong to it, as in a currency, a range, a date or `per cent`."""
 _JOINS = Remembered(lambda word: word == "de" or any(word.lower() in words for words in (MONTHS, SCALES, UNITS)))
 """Whether a word may belong to the number before it."""
 
 
 def _bare_number(words: Words, at: int, number: Number) -> Figure | None:
-    """Return the number if nothing beside it can belong to it: a quick check that settles most numbers."""
+    """Return the number if nothing beside it can belong to it, else None. This quick check decides most numbers."""
     text, spelt, end = words.text, words.spelt, words.ends[at]
     start = end - len(spelt[at])
     after = spelt[at + 1] if at + 1 < len(spelt) else ""
@@ -209,7 +209,7 @@ def _date(words: Words, at: int) -> _FigureSpan | None:
 
 
 def _cannot_be_date(words: Words, at: int) -> bool:
-    """Return whether the number cannot begin a date, because no date character and no name of a month follows."""
+    """Return whether the number cannot begin a date: neither a date character nor a month's name follows."""
     word = words.spelt[at]
     after = words.spelt[at + 1] if at + 1 < len(words.spelt) else ""
     return (
@@ -309,7 +309,7 @@ def _quantity(words: Words, at: int, language: Language) -> _FigureSpan | None:
 
 
 def _is_negative(words: Words, at: int, start: int) -> bool:
-    """Return whether there is a minus directly before the figure, which is not a hyphen after another number."""
+    """Return whether a minus is directly before the figure; a hyphen after another number is not a minus."""
     if at and words.spelt[at - 1].lower() == "minus":
         return at == 1 or not words.spelt[at - 2][0].isdigit()
     if not start or words.text[start - 1] not in _MINUS or (start > 1 and words.text[start - 2] not in " \u00a0("):
@@ -318,13 +318,13 @@ def _is_negative(words: Words, at: int, start: int) -> bool:
 
 
 def _means_fall(words: Words, at: int) -> bool:
-    """Return whether a word means the same as the minus, as in `a loss of -5 million`, but not in `fell to -5%`."""
+    """Return whether a word repeats the minus, as in `a loss of -5 million`, but not in `fell to -5%`."""
     lowered = [word.lower() for word in words.spelt]
     return not FALLING.isdisjoint(lowered) and BEFORE_A_LEVEL.isdisjoint(lowered[max(0, at - 2) : at])
 
 
 def _century(words: Words, at: int) -> int:
-    """Return 1900 for the second number of `1998-99`, else 0."""
+    """Return the century of a shortened year: 1900 for the second number of `1998-99`. 0 for any other number."""
     if not at or not is_plain(words.spelt[at], 2) or not is_plain(words.spelt[at - 1], 4):
         return 0
     between = words.after(at - 1)

@@ -1,7 +1,7 @@
 """Look up statements in an index of the sentences of the passages.
 
-A *term* is the stem of a word; words are compared by their terms. An *item* of a statement is a term or the key of a
-number or date (a *figure*).
+A *term* is the stem of a word; words are compared by their terms. A *figure* is a number or date. An *item* of a
+statement is a term or the key of a figure.
 """
 
 from __future__ import annotations
@@ -37,9 +37,14 @@ _LATIN = "A-Za-z\u00c0-\u024f"
 _BEFORE_WORD = re.compile(rf"[0-9{_LATIN}]*\Z")
 _BEFORE_NUMBER = re.compile(rf"(?:[{_LATIN}]+-)?[0-9{_LATIN}]*\Z")
 _AFTER = re.compile(rf"[0-9{_LATIN}]*")
-"""The rest of a word in Latin script around a part of it; other scripts may have no spaces between words."""
+"""Patterns for the letters and digits beside a part of a word. Only Latin script: others may not separate words."""
+_NEIGHBOURS = re.compile(r"[ /&-]| & ")
+_IN_A_NAME = re.compile(r" (?:and|of|of the|the|und|de|von) ")
+"""Patterns for the text between two words of one phrase, and between two parts of a name."""
+MAX_PHRASE_CHARS = 40
+"""Maximum length of a phrase that is named as one."""
 MAX_REST_CHARS = 40
-"""Maximum number of characters of that rest."""
+"""Maximum number of characters that these patterns search."""
 LANGUAGE_SAMPLE_CHARS = 120
 """Number of characters of each passage from which the language is detected."""
 
@@ -52,21 +57,24 @@ class Claim:
 
     @lazy_property
     def items(self) -> frozenset[str]:
-        """Return the items to find: its content terms and figures or, without any, all its words."""
+        """The items to find: content terms and figures; for a statement without these, all its words."""
         return self.reading.content | self.counted or self.reading.words
 
     @lazy_property
     def named(self) -> frozenset[str]:
-        """Return the terms that belong to names."""
+        """The terms that belong to names."""
         return frozenset(term for name in self.reading.names for term in name.terms)
 
     @lazy_property
     def counted(self) -> frozenset[str]:
-        """Return the items that are figures."""
+        """The items that are figures."""
         return frozenset(figure.key for figure in self.reading.figures)
 
     def words(self, items: Iterable[str]) -> list[str]:
-        """Return these items as they are written in the statement, in order; words that differ only in case once."""
+        """Return the items as the statement spells them, in order, without words that differ only in case.
+
+        Neighbours are one item: `utilization of the cluster` is two, `node status` and `Parks and Recreation` are one.
+        """
         requested = set(items)
         if not requested:
             return []
@@ -75,14 +83,26 @@ class Claim:
         spans |= {
             self._word_around(figure.start, figure.end) for figure in self.reading.figures if figure.key in requested
         }
-        by_folded: dict[str, str] = {}
+        text, phrases, named = self.reading.text, list[tuple[int, int]](), set[str]()
         for start, end in sorted(spans):
-            if not any(first <= start and end <= last for first, last in spans - {(start, end)}):
-                by_folded.setdefault(self.reading.text[start:end].casefold(), self.reading.text[start:end])
-        return list(by_folded.values())
+            folded = text[start:end].casefold()
+            if folded in named or any(first <= start and end <= last for first, last in spans - {(start, end)}):
+                continue
+            named.add(folded)
+            if phrases and end - phrases[-1][0] <= MAX_PHRASE_CHARS and self._continues(phrases[-1], start):
+                phrases[-1] = (phrases[-1][0], end)
+            else:
+                phrases.append((start, end))
+        return [text[start:end] for start, end in phrases]
+
+    def _continues(self, phrase: tuple[int, int], start: int) -> bool:
+        """Return whether the word at `start` is next to a phrase, or part of the same name."""
+        text, (first, end) = self.reading.text, phrase
+        named = text[first].isupper() and text[start].isupper()
+        return bool(_NEIGHBOURS.fullmatch(text, end, start) or (named and _IN_A_NAME.fullmatch(text, end, start)))
 
     def _term_span(self, index: int) -> tuple[int, int]:
-        """Return the span of the whole word with this index, or of the abbreviation that it is part of: `U.S.`."""
+        """Return the span of the word with this index, or of the abbreviation that it is part of, such as `U.S.`."""
         start, end = self.reading.word_offsets.start(index), self.reading.word_offsets.ends[index]
         abbreviations = _INITIALS.finditer(self.reading.text, self.reading.start, self.reading.end)
         initials = next((match.span() for match in abbreviations if match.start() <= start < match.end()), None)
@@ -99,17 +119,18 @@ class Claim:
 
 @dataclass(frozen=True)
 class Corpus:
-    """The sentences of all passages, numbered consecutively."""
+    """The sentences of all passages, numbered from 0."""
 
     language: Language
     sentences: tuple[ParsedSentence, ...]
     passage_of: tuple[int, ...]
-    """The passage of each sentence, from 0."""
+    """The number of each sentence's passage, from 0."""
     passages: int
+    """The number of passages."""
 
     @classmethod
     def of(cls, passages: Sequence[str], question: str = "") -> Corpus:
-        """Read the passages; their beginnings and the question decide the language."""
+        """Read the passages. The language is detected from their beginnings and the question."""
         language = language_of(" ".join(text[:LANGUAGE_SAMPLE_CHARS] for text in (*passages, question)))
         sentences: list[ParsedSentence] = []
         numbers: list[int] = []
@@ -126,11 +147,11 @@ class Corpus:
         return cls(language, readings, (0,) * len(readings), 1)
 
     def claim(self, statement: str) -> Claim:
-        """Read a statement as the passages are read."""
+        """Parse a statement in the language of the corpus."""
         return Claim(read(statement, 0, len(statement), self.language))
 
     def words(self, passage: int | None) -> AbstractSet[str]:
-        """Return all words of a passage, or of all passages (None), in lower case; some also as they are written."""
+        """Return the words of a passage (None: of all passages) in lower case. May also contain capitalised words."""
         return self._all_words if passage is None else self._words[passage]
 
     @lazy_property
@@ -148,7 +169,7 @@ class Corpus:
 
 
 def rarity(sentences: int, occurrences: int) -> float:
-    """Return the inverse sentence frequency of a term: the fewer sentences contain it, the higher."""
+    """Return the inverse sentence frequency of a term: it is higher if fewer sentences contain the term."""
     return math.log(2.0 + sentences / (occurrences + 1)) if occurrences else math.log(2.0 + sentences)
 
 
@@ -157,7 +178,9 @@ class Weights:
     """The rarity of terms and figure keys in a set of sentences."""
 
     seen: Mapping[str, int]
+    """The number of sentences that contain each term."""
     sentences: int
+    """The number of all sentences."""
 
     @classmethod
     def of(cls, readings: Iterable[ParsedSentence]) -> Weights:
@@ -174,11 +197,11 @@ class Weights:
 
 
 SAME_MEANING, SAME_ROOT = 0.9, 0.8
-"""The weight of a near-synonym, and of a word with the same root; the word itself has weight 1."""
+"""The weights of a near-synonym, and of a word with the same root. An identical word has weight 1."""
 MAX_SAME_BEGINNING = 50
-"""Maximum number of words with the same beginning that are compared."""
+"""Maximum number of words with the same beginning that are compared with a word."""
 MIN_ROOT_LETTERS, ROOT_SHARE = 6, 0.7
-"""Words of at least 6 letters have the same root if they agree in the first letters, 70% of the longer word."""
+"""Two words of at least 6 letters have the same root if their first letters agree, up to 70% of the longer word."""
 
 Forms = tuple[tuple[str, float], ...]
 """The terms of the passages that match an item, each with its weight, best first."""
@@ -186,13 +209,13 @@ Forms = tuple[tuple[str, float], ...]
 
 @dataclass(frozen=True)
 class Index:
-    """The items of some claims in a corpus."""
+    """The occurrences of claims' items in a corpus."""
 
     corpus: Corpus
     forms: Mapping[str, Forms]
     """The forms of each item of the claims."""
     sentences_with: Mapping[str, Sequence[int]]
-    """The sentences that contain each form, ascending."""
+    """The numbers of the sentences that contain each form, ascending."""
 
     @classmethod
     def of(cls, corpus: Corpus, claims: Sequence[Claim]) -> Index:
@@ -212,13 +235,13 @@ class Index:
 
     @lazy_property
     def weights(self) -> Mapping[str, float]:
-        """Return the weight of each item: its rarity."""
+        """The weight of each item: its rarity."""
         sentences, sentences_with = len(self.corpus.sentences), self.sentences_with
         return {item: rarity(sentences, len(sentences_with.get(item, ()))) for item in self.forms}
 
     @lazy_property
     def forms_by_passage(self) -> tuple[AbstractSet[str], ...]:
-        """Return the forms that each passage contains."""
+        """The forms that each passage contains."""
         forms: list[set[str]] = [set() for _ in range(self.corpus.passages)]
         passage_of = self.corpus.passage_of
         for form, numbers in self.sentences_with.items():
@@ -236,7 +259,7 @@ class _Vocabulary:
         self._same = _same_meaning(corpus.language)
 
     def forms(self, item: str) -> Forms:
-        """Return the terms that match an item. The key of a figure matches only itself."""
+        """Return the terms of the corpus that match an item. A figure's key matches only itself."""
         if item[0] == "#":
             return ((item, 1.0),)
         matching = [(item, 1.0)] if item in self._terms else []
@@ -258,7 +281,7 @@ class _Vocabulary:
 
 
 def _occurrences(corpus: Corpus, forms: frozenset[str], clues: frozenset[str]) -> dict[str, list[int]]:
-    """Return the numbers of the sentences that contain each form; `clues` are those of the figures among the forms."""
+    """Return the numbers of the sentences that contain each form. `clues`: see `clues_of`, for the claims' figures."""
     sentences_with: defaultdict[str, list[int]] = defaultdict(list)
     maybe_in_figure = forms & figure_terms(corpus.language)
     for number, sentence in enumerate(corpus.sentences):
@@ -289,13 +312,13 @@ def _same_meaning(language: Language) -> Mapping[str, tuple[str, ...]]:
 
 
 MAX_OCCURRENCES = 4000
-"""Maximum number of occurrences of words that are examined per claim; rare words come first."""
+"""Maximum number of word occurrences that are examined per claim, beginning with rare words."""
 CONTEXT_WEIGHT = 0.8
-"""The weight of the passage's other words when a sentence that begins with a pronoun is ranked."""
+"""If a sentence begins with a pronoun, words elsewhere in its passage count with this weight."""
 MAX_CANDIDATES, MIN_CANDIDATE_SHARE = 2, 0.6
-"""Maximum number of sentences that are compared closely; each needs at least this share of the best one's weight."""
+"""Maximum number of sentences that are compared closely, and their minimum weight as a share of the best sentence's."""
 MAX_COMPANIONS = 4
-"""Number of the best sentences among which a companion is searched: a sentence that adds what the first lacks."""
+"""Maximum number of best sentences that are tried as a companion: a second sentence with items that the first lacks."""
 
 Scope: TypeAlias = int | None
 """The number of a passage, from 0; None: all passages."""
@@ -303,7 +326,7 @@ Scope: TypeAlias = int | None
 
 @dataclass(frozen=True)
 class Lookup:
-    """A claim in an index."""
+    """Looks up a claim in an index."""
 
     index: Index
     claim: Claim
@@ -315,18 +338,18 @@ class Lookup:
 
     @lazy_property
     def weights(self) -> dict[str, float]:
-        """Return the weight of each item, in a fixed order."""
+        """The weight of each item of the claim, sorted by item."""
         weights = self.index.weights
         return {item: weights[item] for item in sorted(self.claim.items)}
 
     @lazy_property
     def total(self) -> float:
-        """Return the weight of the whole claim."""
+        """The total weight of the claim's items."""
         return fsum(self.weights.values())
 
     @lazy_property
     def _items_by_sentence(self) -> dict[int, dict[str, float]]:
-        """Return the items that each sentence contains, with the weight of the matching form, in [0, 1]."""
+        """For each sentence, the items that it contains with the weight of the matching form, in [0, 1]."""
         sentences_with, forms = self.index.sentences_with, self.index.forms
         postings = sorted(
             [(len(sentences_with[form]), item, form, weight) for item in self.weights for form, weight in forms[item]]
@@ -348,7 +371,7 @@ class Lookup:
 
     @lazy_property
     def _ranked(self) -> list[tuple[float, int]]:
-        """Sentences by total weight, highest first; after a pronoun at the start, words of the passage count too."""
+        """(-weight, sentence number), highest weight first. If it begins with a pronoun, words of the passage count."""
         weights, corpus = self.weights, self.corpus
         ranked: list[tuple[float, int]] = []
         for number, row in self._items_by_sentence.items():
@@ -362,7 +385,7 @@ class Lookup:
         return ranked
 
     def _best_sentences(self, scope: Scope) -> list[tuple[float, int]]:
-        """Return the best few sentences of a passage or of all passages."""
+        """Return the best entries of `_ranked` in a scope, as many as candidates and companions need."""
         return self._ranked[: MAX_CANDIDATES + MAX_COMPANIONS] if scope is None else self._by_passage.get(scope, [])
 
     @lazy_property
@@ -376,12 +399,12 @@ class Lookup:
         return by_passage
 
     def candidates(self, scope: Scope) -> list[int]:
-        """Return the sentences of a scope to compare closely, best first."""
+        """Return the numbers of the sentences of a scope to compare closely, best first."""
         ranked = self._best_sentences(scope)
         return [number for weight, number in ranked[:MAX_CANDIDATES] if weight <= MIN_CANDIDATE_SHARE * ranked[0][0]]
 
     def companions(self, candidate: int, scope: Scope) -> Iterable[int]:
-        """Return sentences that may add what a candidate lacks: the next best sentences, and its neighbours."""
+        """Return sentences that may have items that a candidate lacks: the next best sentences, and its neighbours."""
         passage_of, last = self.corpus.passage_of, len(self.corpus.sentences) - 1
         best = [number for _, number in self._best_sentences(scope) if number != candidate][:MAX_COMPANIONS]
         near = [
@@ -415,6 +438,6 @@ class Lookup:
 
 
 def lookups(corpus: Corpus, claims: Sequence[Claim]) -> Iterator[Lookup]:
-    """Index all claims at once, which is faster, and return their lookups in order."""
+    """Return a lookup for each claim, in order. All share one index, which is faster."""
     index = Index.of(corpus, claims)
     return (Lookup(index, claim) for claim in claims)

@@ -51,9 +51,9 @@ __all__ = ["VERSION", "EmbeddedJudge", "questions_of", "similarities", "usefulne
 
 
 def usefulness(task: JudgePassages) -> Usefulness:
-    """Return which passages are useful: those that support at least one statement of the answer alone.
+    """Return which passages are useful: a useful passage alone supports at least one statement of the answer.
 
-    If the answer has no statement, no passage is useful.
+    If the answer has no statements, no passage is useful.
     """
     statements = tuple(statement.text for statement in extract(task.answer).statements)
     verification = verify(
@@ -72,7 +72,7 @@ def _count_supported(verdicts: list[Verdict]) -> int:
 
 def _usefulness_reason(supported: int, statements: tuple[str, ...]) -> str:
     if not statements:
-        return "The answer states nothing that a passage could bear out."
+        return "The answer has no statement that a passage could support."
     return f"It supports {supported} of {len(statements)} statements of the answer."
 
 
@@ -85,12 +85,12 @@ _PLACE = re.compile(r"\s+(?:in|at|near|nach|aus)\s+(?:[A-Z][\w'-]+)(?:\s+[A-Z][\
 
 
 def questions_of(answer: str, n: int) -> tuple[str, ...]:
-    """Return at most `n` questions that the answer answers, beginning with its most specific statements."""
+    """Return at most `n` questions to which `answer` is an answer, beginning with its most specific statements."""
     language = language_of(answer)
     statements = [statement.text for statement in extract(answer).statements]
     ordered = sorted(statements, key=lambda text: -_specificity(text, language))
     by_statement = [list(questions_about(text, language)) for text in ordered]
-    # first the first question about each statement, then the second one, and so on
+    # the first question about each statement, then the second question about each statement, and so on
     questions = (question for turn in zip_longest(*by_statement) for question in turn if question is not None)
     return tuple(dict.fromkeys(questions))[: max(n, 0)]
 
@@ -101,7 +101,7 @@ def _specificity(text: str, language: Language) -> int:
 
 
 def questions_about(statement: str, language: Language) -> Iterator[str]:
-    """Yield questions that the statement answers, the simplest first."""
+    """Yield questions that the statement answers, the most natural first."""
     text = statement.rstrip(" .!\u3002")
     subject = subject_of(text, 0, len(text), language)
     if subject is not None:
@@ -145,7 +145,7 @@ def _lowercase_start(text: str) -> str:
 
 
 BUCKETS = 2**18
-"""Number of dimensions that features are hashed into."""
+"""Number of dimensions of the vectors into which features are hashed."""
 STEM_WEIGHT, FUNCTION_WORD_WEIGHT, TRIGRAM_WEIGHT = 1.0, 0.2, 0.3
 """The weights of the features that similarity compares: stems, function words and groups of three letters."""
 
@@ -202,9 +202,9 @@ ON_TOPIC = 0.2
 
 
 def rate_answer(question: str, answer: str) -> tuple[float, str]:
-    """Return how well the answer answers the question, in [0, 1], and why. Off-topic answers are rated lower.
+    """Return a rating of how well the answer answers the question, in [0, 1], and the reason.
 
-    Short answers are exempt, as they need not repeat words of the question.
+    Off-topic answers are rated lower, except short ones, because these need not repeat words of the question.
     """
     score, reason = rate(question, answer)
     [similarity] = similarities(question, [answer])
@@ -219,7 +219,7 @@ RELEVANT = 0.5
 
 
 def classify(task: Classify) -> Classification:
-    """Return the verdict with a reason, and without a probability, because rules give none."""
+    """Return the verdict with a reason. There is no probability, because the rules do not estimate one."""
     match task.quality:
         case "context_relevance":
             return _context_relevance(task.question, task.contexts)
@@ -233,8 +233,8 @@ def _context_relevance(question: str, contexts: tuple[str, ...]) -> Classificati
     """Return whether any sentence of the passages helps to answer the question."""
     sentences = [text[start:end] for text in contexts for start, end in sentence_spans(text)]
     chosen, scores = helpful_sentences(question, sentences)
-    best = f"the best by {max(scores, default=0.0):.2f}"
-    reason = f"{len(chosen)} of {len(sentences)} sentences help to answer the question, {best}."
+    best = f"best score {max(scores, default=0.0):.2f}"
+    reason = f"{len(chosen)} of {len(sentences)} sentences help to answer the question; {best}."
     return Classification(holds=bool(chosen), reason=reason)
 
 
@@ -242,37 +242,37 @@ def _answer_faithfulness(task: Classify) -> Classification:
     """Return whether every statement is supported; an answer without statements is verified as a whole."""
     extraction = extract(task.answer)
     if extraction.refuses and not extraction.statements:
-        return Classification(holds=True, reason="It declines to answer: it states nothing that could be unfaithful.")
+        return Classification(holds=True, reason="It declines to answer and has no statement that could be unfaithful.")
     statements = tuple(statement.text for statement in extraction.statements) or (task.answer,)
     verification = Verify(
         question=task.question, statements=statements, passages=task.contexts, joint=True, single=False
     )
     verdicts = verify(verification).joint
     supported = sum(verdict.label == "supported" for verdict in verdicts)
-    least = f"the least by {min(verdict.score or 0.0 for verdict in verdicts):.2f}"
-    reason = f"The passages support {supported} of {len(verdicts)} statements, {least}."
+    lowest = f"lowest score {min(verdict.score or 0.0 for verdict in verdicts):.2f}"
+    reason = f"The passages support {supported} of {len(verdicts)} statements; {lowest}."
     return Classification(holds=supported == len(verdicts), reason=reason)
 
 
 def _answer_relevance(question: str, answer: str) -> Classification:
-    """Return whether the answer's rating makes it relevant."""
+    """Return whether the answer's rating reaches `RELEVANT`."""
     score, reason = rate_answer(question, answer)
     return Classification(holds=score >= RELEVANT, reason=f"{reason} Rated {score:.2f}.")
 
 
-VERSION = "7"
-"""Incremented if a change of the rules can change a reply."""
+VERSION = "8"
+"""Incremented when a change of the rules can change a reply."""
 WRITING = "3"
-"""The same for writing questions and answers, which no metric uses."""
+"""Incremented when a change of the rules can change a written question or answer, which no metric uses."""
 
 
 @dataclass(frozen=True)
 class EmbeddedJudge:
     """Answers tasks by rules over words, numbers, names and negations, and by fitted weights in readable files.
 
-    The rules know the grammar of English and German, and only words of French, Spanish, Hindi and Chinese. Replies are
-    deterministic and do not depend on the batch. The judge does not recognise paraphrases without common words, so its
-    verdicts are only hints; `heuristic` marks them wherever they are shown.
+    The rules cover the grammar of English and German; for French, Spanish, Hindi and Chinese they have only word lists.
+    Replies are deterministic and do not depend on the batch. The judge does not recognise paraphrases that share no
+    words, so its verdicts are only hints; `heuristic` marks them wherever they are shown.
     """
 
     name: str = "embedded"
@@ -295,7 +295,7 @@ class EmbeddedJudge:
     )
 
     def identity(self, task: type[Task]) -> str:
-        """Return the version of the rules."""
+        """Return the version of the rules for this type of task."""
         version = f"{VERSION}.{WRITING}" if task in {WriteQuestions, WriteAnswer} else VERSION
         return f"embedded/{version}/{task.__name__}"
 

@@ -1,4 +1,4 @@
-"""The word lists of the embedded judge: our own, short, in six languages, most of them for English and German."""
+"""Word lists of the embedded judge. They are short and in six languages, most of them in English and German."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ NEGATORS = word_set(
 )
 
 FIRST_PERSON = word_set("i me my mine myself i'm i've i'd i'll we'd ich mich mir mein meine meinen meiner")
-"""Words by which a text speaks of its writer; `you` may be anyone."""
+"""First-person words, by which a text refers to its writer."""
 
 STRONG = word_set(
     "first last only sole all every each none always never most least best worst largest biggest smallest highest "
@@ -47,7 +47,7 @@ STRONG = word_set(
     "currently former several many few both main erste ersten letzte einzige alle jeder immer nie meisten beste größte "
     "kleinste höchste längste älteste genau ganz"
 )
-"""Words that make a claim narrower or stronger than it would be without them."""
+"""Words that make a claim narrower or stronger."""
 
 PRONOUNS = word_set("it its he him his she her they them their er ihn ihm sie ihr ihnen es sein seine ihre")
 
@@ -55,13 +55,13 @@ HYPOTHETICAL = word_set(
     "if whether unless until till except verify ensure check confirm suppose assume would might "
     "wenn falls ob sofern bis außer prüfe würde wäre"
 )
-"""A sentence with one of these words may be hypothetical, and so may not state a fact."""
+"""Words of sentences that may be hypothetical, and so may not state a fact."""
 
 HAPPENS_ONCE = word_set(
     "born died founded established opened completed built erected incorporated inaugurated discovered invented "
     "geboren starb gestorben gegründet eröffnet fertiggestellt gebaut erbaut entdeckt erfunden"
 )
-"""Verbs of events that happen only once, so that they have one date; a team can win again, so `won` is not here."""
+"""Verbs for events that happen only once and so have one date. `won` is missing, because a team can win again."""
 
 BOUNDING = word_set(
     "over under above below than least most up exceeding between from bis über unter mindestens höchstens zwischen"
@@ -72,7 +72,7 @@ TITLES = word_set(
     "mr mrs ms dr prof professor sir lord lady judg justic presid princ princess king queen saint st captain general "
     "senat minist chancellor pope bishop herr frau prasident konig kaiser"
 )
-"""Titles before a name, which are not part of the name; as terms (see `index.py`)."""
+"""Titles, which are not part of the name after them; as terms (see `index.py`)."""
 
 NOT_NEGATED_BY_NOT = word_set("sure only just necessarily nur less more fewer")
 """Words before which `not` does not negate the sentence: `not only`, `not necessarily`, `not more than`."""
@@ -81,7 +81,7 @@ REFERS_BACK = word_set(
     "it its he his him she her they their them this these that such "
     "er sein seine sie ihr ihre es dieser diese dieses dies"
 )
-"""A sentence that begins with one of these words refers to something that an earlier sentence names."""
+"""First words of sentences that refer to something named in an earlier sentence."""
 
 AUXILIARIES = {
     "en": word_set("is are was were has have had can could will would may might must should does did"),
@@ -106,7 +106,7 @@ _OPPOSED = (
 )
 
 OPPOSITES = {word: other for pair in _OPPOSED.split(";") for a, b in [pair.split()] for word, other in ((a, b), (b, a))}
-"""Words that cannot both be said of the same thing."""
+"""Pairs of opposites, in both directions."""
 
 OPPOSITE_COMPARATIVES = {
     "more": word_set("less fewer"),
@@ -117,15 +117,15 @@ OPPOSITE_COMPARATIVES = {
     "mehr": word_set("weniger"),
     "weniger": word_set("mehr"),
 }
-"""Opposite comparatives. They occur in every text, so they count only if the words around them match."""
+"""Opposite comparatives. They are frequent, so they count only if the words around them match."""
 
 FALLING = word_set(
     "fell fall falls fallen drop drops dropped decline declines declined decrease decreases decreased shrank "
     "loss losses lost deficit depth below verlust rückgang sank gesunken fiel gefallen schrumpfte defizit tiefe"
 )
-"""Words that mean the same as a minus before a number with a unit: `fell 3%` is -3%."""
+"""Words that make a number with a unit negative: `fell 3%` means -3%."""
 BEFORE_A_LEVEL = word_set("to from below auf von unter")
-"""Words before a number that is a level and not a change: `fell to 3%` is not -3%."""
+"""Words before a number that is a level, not a change: `fell to 3%` does not mean -3%."""
 
 NUMBER_WORDS = {
     word: value
@@ -256,7 +256,7 @@ _UNITS = {
 }
 
 UNITS = {word: unit for unit, words in _UNITS.items() for word in words.split()}
-"""Each unit word, with the unit it is converted to and the factor."""
+"""For each unit word, the unit to convert to and the factor."""
 
 NEAR_SYNONYMS = {
     "en": (
@@ -454,4 +454,4 @@ NEAR_SYNONYMS = {
         "gipfel spitze",
     ),
 }
-"""Our own groups of words with nearly the same meaning; words are compared by their terms (see `index.py`)."""
+"""Groups of words with nearly the same meaning, by language; words are compared by their terms (see `index.py`)."""

@@ -1,4 +1,4 @@
-"""Match a claim with the sentences of the passages: features, and a logistic regression with fitted coefficients."""
+"""Match a claim with sentences of the passages, by a logistic regression over features. The coefficients are fitted."""
 
 from __future__ import annotations
 
@@ -47,26 +47,26 @@ class Model:
 
 @lru_cache(maxsize=4)
 def model(name: str, features: tuple[str, ...]) -> Model:
-    """Read the coefficients in `NAME.toml`, in the order of the features. Raises KeyError for a missing one."""
+    """Read the model in `NAME.toml`, its coefficients in the order of `features`. Raises KeyError for a missing one."""
     text = files("ragboard.judges.embedded").joinpath(f"{name}.toml").read_text(encoding="utf-8")
     coefficients: Mapping[str, float] = tomllib.loads(text)
     return Model(float(coefficients["constant"]), tuple(float(coefficients[feature]) for feature in features))
 
 
 FEATURES = {
-    "sentence": "share of the claim's weight, rare words counting more, in the best sentence",
-    "pair": "the same for that sentence and the companion that adds most to it",
-    "words": "share of all words of the claim, including function words, in these sentences",
-    "new_words": "log of 1 + number of words of the claim that the scope does not have",
-    "name_missing": "1 if a word of a name in the claim is nowhere in the scope, else 0",
-    "figure_missing": "1 if a number or date of the claim is nowhere in the scope, else 0",
+    "sentence": "share of the claim's weight that the best sentence covers; rare words weigh more",
+    "pair": "share of the claim's weight that this sentence and its best companion cover together",
+    "words": "share of the claim's words, including function words, that these two sentences have",
+    "new_words": "log of 1 + number of words of the claim that are not in the scope",
+    "name_missing": "1 if a word of a name in the claim is not in the scope, else 0",
+    "figure_missing": "1 if a number or date of the claim is not in the scope, else 0",
     "figures_away": "share of the claim's numbers and dates that are not in these sentences",
-    "other_figure": "1 if the sentence has another number or date in the same place, else 0",
-    "other_name": "1 if the sentence has another name in the same place, else 0",
-    "denial": "1 if one of the two denies what the other says or says the opposite, else 0",
-    "negation": "1 if the claim denies something and the sentence has no word such as not, else 0",
-    "strong": "share of the claim's words such as first, only, all, most that these sentences lack",
-    "personal": "share of the claim's words in the first person, unless the scope has them",
+    "other_figure": "1 if the sentence has another number or date in its place, else 0",
+    "other_name": "1 if the sentence has another name in its place, else 0",
+    "denial": "1 if sentence and claim say opposite things or one denies the other, else 0",
+    "negation": "1 if the claim has a negation and the sentence has no negating word, else 0",
+    "strong": "words such as first, only, all, most that these sentences lack, as a share of the claim's words",
+    "personal": "first-person words that are not in the scope, as a share of the claim's words",
     "hedged": "share of the claim's words that hedge; a question mark counts as a word",
 }
 """The features, with their descriptions."""
@@ -79,19 +79,19 @@ class Comparison:
     values: tuple[float, ...]
     """The features, in the order of `FEATURES`."""
     pair_share: float
-    """The share of the claim's weight in these sentences, in [0, 1]."""
+    """The share of the claim's weight that these sentences cover, in [0, 1]."""
     sentences: tuple[int, ...]
-    """Their numbers in the corpus."""
+    """The numbers of the sentences in the corpus."""
     missing: frozenset[str]
     """Items of the claim that these sentences do not contain."""
     conflict: Conflict | None
     missing_key_item: bool
-    """Whether a name, number or date of the claim is missing in the scope or, for a short claim, a number or date in
-    these sentences."""
+    """Whether a name, number or date of the claim is missing in the scope. For a short claim, also whether a number or
+    date is missing in these sentences."""
 
 
 MAX_SHORT_WORDS = 10
-"""In a statement of at most this many words, the figures must be in the compared sentences themselves."""
+"""A claim of at most this many words is short: its figures must be in the compared sentences, not only in the scope."""
 
 
 def compare(lookup: Lookup, candidate: int, scope: Scope) -> Comparison:
@@ -146,9 +146,9 @@ def _with_rough_figures(claim: Claim, sentence: ParsedSentence, items: dict[str,
 def _companion(
     lookup: Lookup, candidate: int, scope: Scope, items: dict[str, float]
 ) -> tuple[int | None, dict[str, float]]:
-    """Return the companion that adds most weight without a conflict, and the items of both sentences.
+    """Return the companion that adds most weight, and the items of both sentences; no companion if it has a conflict.
 
-    A sentence that shares only a number with the claim is about something else.
+    A sentence that shares only figures with the claim is no companion, because it is about something else.
     """
     non_figures = items.keys() - lookup.claim.counted
     if not non_figures or len(items) == len(lookup.weights):
@@ -169,7 +169,7 @@ def _companion(
 def _with_referents(
     claim: Claim, sentence: ParsedSentence, items: frozenset[str], scope_items: AbstractSet[str]
 ) -> frozenset[str]:
-    """Return the items of the sentence, with items of the scope that its pronouns may refer to."""
+    """Return the items of the sentence, together with items of the scope that its pronouns may refer to."""
     if sentence.refers_back:
         return items | ((claim.items - claim.counted) & scope_items)
     return items | (claim.named & scope_items) if sentence.has_pronoun else items
@@ -190,7 +190,7 @@ def _wording_features(
 
 
 def _share_within(words: frozenset[str], sentences: list[frozenset[str]]) -> float:
-    """Return the share of the words that the sentences contain; 1 without words."""
+    """Return the share of the words that the sentences contain, in [0, 1]; 1 if there are no words."""
     return (len(words) - len(words.difference(*sentences))) / len(words) if words else 1.0
 
 
@@ -211,22 +211,22 @@ def _manner_features(
 SUPPORTED = 0.5
 """A statement is supported if its probability of support is at least this."""
 MAX_WITH_CONFLICT = 0.49
-"""Maximum probability of support if a name, number or date is missing or differs."""
+"""Maximum probability of support if there is a conflict, or a name, number or date is missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """The verdict on a claim, given one or two sentences of the scope."""
+    """The verdict on a claim, based on one or two sentences of the scope."""
 
     label: Label
     score: float
-    """The probability that it is supported, in [0, 1]."""
+    """The probability that the claim is supported, in [0, 1]."""
     comparison: Comparison | None = None
-    """The comparison behind the verdict; None if no word is shared."""
+    """The comparison behind the verdict; None if no sentence shares a word with the claim."""
 
     @property
     def sentences(self) -> tuple[int, ...]:
-        """The numbers of the sentences in the corpus."""
+        """The numbers of the compared sentences in the corpus."""
         return self.comparison.sentences if self.comparison else ()
 
     @property
@@ -236,7 +236,7 @@ class Match:
 
     @property
     def conflict(self) -> Conflict | None:
-        """The conflict of the sentences with the claim; None without one."""
+        """The conflict of the sentences with the claim, if there is one."""
         return self.comparison.conflict if self.comparison else None
 
 
@@ -245,21 +245,21 @@ _ORDER: dict[Label, int] = {"supported": 2, "contradicted": 1, "unsupported": 0}
 
 
 def support_model() -> Model:
-    """Return the model of support."""
+    """Return the model for the probability that a claim is supported."""
     return model("support", tuple(FEATURES))
 
 
 def best_match(lookup: Lookup, scope: Scope) -> Match:
-    """Return the best match in a scope: supported before contradicted before unsupported."""
+    """Return the best match in a scope: supported before contradicted before unsupported, then by score."""
     support = support_model()
-    matches = [judge_comparison(compare(lookup, lead, scope), support) for lead in lookup.candidates(scope)]
+    matches = [judge_comparison(compare(lookup, number, scope), support) for number in lookup.candidates(scope)]
     return max(matches, key=lambda match: (_ORDER[match.label], match.score), default=NOTHING)
 
 
-def judge_comparison(seen: Comparison, support: Model) -> Match:
-    """Return the label and probability of a comparison."""
-    score = support(seen.values)
-    if seen.conflict or seen.missing_key_item:
-        certain = seen.conflict is not None and seen.conflict.certain
-        return Match("contradicted" if certain else "unsupported", min(score, MAX_WITH_CONFLICT), seen)
-    return Match("supported" if score >= SUPPORTED else "unsupported", score, seen)
+def judge_comparison(comparison: Comparison, support: Model) -> Match:
+    """Return the verdict and its probability for a comparison."""
+    score = support(comparison.values)
+    if comparison.conflict or comparison.missing_key_item:
+        certain = comparison.conflict is not None and comparison.conflict.certain
+        return Match("contradicted" if certain else "unsupported", min(score, MAX_WITH_CONFLICT), comparison)
+    return Match("supported" if score >= SUPPORTED else "unsupported", score, comparison)

@@ -1,4 +1,4 @@
-"""Parse a sentence for the rules: its words, figures, names and negations."""
+"""Parse a sentence: find its words, figures, names and negations."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ Value = TypeVar("Value")
 
 
 class lazy_property(Generic[Owner, Value]):  # noqa: N801 - read as a decorator
-    """`functools.cached_property` without its lock, which before Python 3.12 takes most of the time.
+    """`functools.cached_property` without a lock; before Python 3.12, the lock takes most of its time.
 
-    Two threads may both compute a value; both values are equal, and one of them is kept.
+    Two threads may both compute the value. Both get equal values.
     """
 
     def __init__(self, compute: Callable[[Owner], Value]) -> None:
@@ -63,40 +63,40 @@ class lazy_property(Generic[Owner, Value]):  # noqa: N801 - read as a decorator
 
 
 ANY_NUMBER_CLUE = "=?"
-"""The clue of a number word whose value depends on other words.
+"""The clue of a word whose number depends on other words.
 
-A clue is `=` and the significant digits of a number (`=5`), a cheap key to find sentences that may contain it.
+A clue is a quick way to find sentences that may contain a number: `=` and the number's significant digits (`=5`).
 """
 MAX_CLUE_LENGTH = 9
-"""Maximum length of a clue: `=`, and digits that do not change if the unit changes."""
+"""Maximum length of a clue. Further digits could change if a unit is converted."""
 MAX_NUMBER = 1e100
-"""Larger numbers have no clue, because a scale could make them infinite."""
+"""Numbers from here on get `ANY_NUMBER_CLUE`, because a scale word could make them infinite."""
 MIN_COMPOUND = 20
-"""After a number word of at least this value, another may follow: `twenty-one`."""
+"""Number words from this value on can have a second part: `twenty-one`."""
 
 _SIZES = {"s": (1.0, 60.0, 3600.0), "day": (1.0, 7.0), "month": (1.0, 12.0)}
-"""Sizes of units that do not differ by powers of ten."""
+"""Sizes of units whose ratios are not powers of ten."""
 
 
 def clue_in(word: str, language: Language) -> str:
-    """Return the clue of a number in digits or letters; a word with two points may be a date."""
+    """Return the clue of a number in digits or words."""
     if word[0].isdigit():
         value, most = in_digits(word, language), MAX_NUMBER
     else:
         value, most = NUMBER_WORDS[word.lower()], MIN_COMPOUND
-    if not value or value >= most or word.count(".") > 1:
+    if not value or value >= most or word.count(".") > 1:  # a word with two points may be a date
         return ANY_NUMBER_CLUE
     clue = _clue(value)
     return clue if len(clue) <= MAX_CLUE_LENGTH else ANY_NUMBER_CLUE
 
 
 def month_clue(word: str) -> str:
-    """Return the clue of a month's name that is a function word too, such as May; empty for any other word."""
+    """Return the clue of a word such as `May`, a month's name that is also a function word; empty for other words."""
     return f"=month {MONTHS[word.lower()]}" if numeric(word) else ""
 
 
 def clues_of(figures: Iterable[Figure], language: Language) -> frozenset[str]:
-    """Return the clues and terms of months of which a sentence with one of these figures has at least one."""
+    """Return clues, and terms of months. Every sentence that contains one of the figures has at least one of them."""
     return frozenset((ANY_NUMBER_CLUE, *(clue for figure in figures for clue in _clues_of(figure, language))))
 
 
@@ -119,24 +119,25 @@ def _clue(value: float) -> str:
 
 @lru_cache(maxsize=8)
 def figure_terms(language: Language) -> frozenset[str]:
-    """Return the terms of words that may belong to a figure, and then are not content words."""
+    """Return the terms of words that may be part of a figure; as such they are not content words."""
     words = {*MONTHS, *NUMBER_WORDS, *SCALES, *UNITS, "per", "cent", "de", "one"}
     return frozenset(term(word, language) for word in words)
 
 
 _BEFORE_NAME = word_set("in aus nach von bei für durch gegen mit")
-"""German prepositions: every noun is capitalised there, but one without article after these is a name."""
+"""German prepositions. German capitalises all nouns, but a noun directly after these words, without article, is a
+name."""
 
 _NOT = word_set("not nicht")
-"""Words that may begin an aside such as `Not really,`; `No dogs, cats or birds` is not one."""
+"""Words that may begin an aside such as `Not really,`. `No` is missing, because of `No dogs, cats or birds`."""
 
 BEGINNING_LETTERS = 5
-"""Number of first letters by which words with the same root are looked up."""
+"""Number of first letters that candidates for the same root must share."""
 
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A name: neighbouring capitalised words, from word `first` up to, not including, `stop`."""
+    """A name: adjacent capitalised words `[first:stop]`."""
 
     terms: tuple[str, ...]
     first: int
@@ -144,20 +145,20 @@ class Name:
 
 
 class _SentenceFields(NamedTuple):
-    """The fields of a parsed sentence. A tuple, because creating one takes half the time of a frozen dataclass."""
+    """The fields of a parsed sentence. Creating a tuple takes half the time of creating a frozen dataclass."""
 
     text: str
     start: int
     end: int
     language: Language
     spelt: Sequence[str]
-    """Its words as they are written."""
+    """Its words as the text spells them."""
     terms: Sequence[str]
     """For each word: its term if it may be a content word, its clue if it is a number, else an empty string."""
 
 
 class ParsedSentence(_SentenceFields):
-    """A sentence as words; properties that are rarely needed are computed on first use."""
+    """A sentence split into words. Properties are computed when they are first used."""
 
     @lazy_property
     def figures(self) -> tuple[Figure, ...]:
@@ -175,7 +176,7 @@ class ParsedSentence(_SentenceFields):
 
     @lazy_property
     def content(self) -> frozenset[str]:
-        """The terms of all content words; figures are not among them."""
+        """The terms of all content words, without figures."""
         return frozenset(filter(None, self.content_terms))
 
     @lazy_property
@@ -205,18 +206,18 @@ class ParsedSentence(_SentenceFields):
 
     @lazy_property
     def hedged(self) -> float:
-        """The share of its words that hedge; a question mark counts as one."""
+        """The share of its words that hedge; a question mark counts as a hedging word."""
         text = self.text[self.start : self.end]
         return (len(hedge(text).split()) + text.count("?")) / len(self.spelt) if self.spelt else 0.0
 
     @lazy_property
     def refers_back(self) -> bool:
-        """Whether it begins with a pronoun, so it is about something named before."""
+        """Whether it begins with a pronoun, which refers to something in an earlier sentence."""
         return bool(self.spelt) and self.spelt[0].lower() in REFERS_BACK
 
     @lazy_property
     def has_pronoun(self) -> bool:
-        """Whether it has a pronoun for something that is named elsewhere."""
+        """Whether it has a personal or possessive pronoun."""
         return not self.words.isdisjoint(PRONOUNS)
 
     @lazy_property
@@ -226,7 +227,7 @@ class ParsedSentence(_SentenceFields):
 
     @lazy_property
     def denials(self) -> tuple[int, ...]:
-        """Indices of words such as `not` that negate something; `not only`, `not,` and `Not really,` do not."""
+        """Indices of words that negate something, such as `not`, except in `not only`, `not,` and `Not really,`."""
         negators = compress(count(), map(_NEGATES.__getitem__, self.spelt))
         return tuple(index for index in negators if self._denies(index))
 
@@ -242,24 +243,24 @@ class ParsedSentence(_SentenceFields):
         )
 
     def span(self, first: int, stop: int) -> tuple[int, int]:
-        """Return the start and end in the text of the words from `first` up to, not including, `stop`."""
+        """Return the start and end, in the text, of the words `[first:stop]`."""
         return self.word_offsets.start(first), self.word_offsets.ends[stop - 1]
 
     def text_of(self, first: int, stop: int) -> str:
-        """Return the text of the words from `first` up to, not including, `stop`."""
+        """Return the text of the words `[first:stop]`."""
         start, end = self.span(first, stop)
         return self.text[start:end]
 
 
 def read(text: str, start: int, end: int, language: Language) -> ParsedSentence:
-    """Read `text[start:end]`."""
+    """Parse the sentence `text[start:end]`."""
     spelt = words_in(text, start, end)
     terms = list(map(_terms(language).__getitem__, spelt))
     return ParsedSentence(text, start, end, language, spelt, terms)
 
 
 def _negates(word: str) -> bool:
-    """Return whether the word negates; French `ne` does not count, because it comes with another negating word."""
+    """Return whether the word negates. French `ne` does not count, because another negating word follows it."""
     plain = normal(word)
     return (plain in NEGATORS and plain != "ne") or plain == "n't"
 
@@ -271,7 +272,7 @@ _KEYS = attrgetter("key", "unitless_key")
 
 @lru_cache(maxsize=8)
 def _terms(language: Language) -> Remembered[str]:
-    """Return a mapping from words to the term of a content word, the clue of a number, or an empty string."""
+    """Return a mapping from each word to its term (content words), its clue (numbers) or an empty string."""
     function_words = FUNCTION_WORDS[language] | NEGATORS
 
     def term_or_clue(word: str) -> str:
@@ -303,7 +304,7 @@ def _capitalised(reading: ParsedSentence) -> list[int]:
 
 
 def _end_of_capitals(reading: ParsedSentence, index: int) -> int:
-    """Return the position after the run of capitalised content words that starts at word `at`."""
+    """Return the position after the sequence of capitalised content words that starts at word `index`."""
     stop = index
     while stop < len(reading.spelt) and reading.content_terms[stop] and reading.spelt[stop][0].isupper():
         if stop > index and reading.word_offsets.after(stop - 1).strip("\u00a0 .-'\u2019"):
@@ -313,7 +314,7 @@ def _end_of_capitals(reading: ParsedSentence, index: int) -> int:
 
 
 def _is_name(reading: ParsedSentence, index: int, stop: int) -> bool:
-    """Return whether these capitalised words are a name, not a heading (`Backup Plan: Keep two`) or the word after."""
+    """Return whether these capitalised words are a name, not a heading or the word after it: `Backup Plan: Keep`."""
     if index == 0 and reading.text[reading.word_offsets.ends[stop - 1] : reading.end].startswith(":"):
         return False
     if stop - index > 1:
@@ -329,7 +330,7 @@ def _is_name(reading: ParsedSentence, index: int, stop: int) -> bool:
 
 
 def entities(text: str) -> tuple[str, ...]:
-    """Return the names, numbers and dates of a text, in order, each once; no names in Hindi and Chinese."""
+    """Return the names, numbers and dates of a text, in order, without duplicates; no names in Hindi and Chinese."""
     language = language_of(text)
     readings = (read(text, start, end, language) for start, end in sentence_spans(text, language))
     return tuple(dict.fromkeys(text[start:end] for reading in readings for start, end in sorted(set(_spans(reading)))))

@@ -1,6 +1,6 @@
-"""Refusals: sentences that decline to answer, or say that the sources do not answer.
+"""Detect refusals: sentences that decline to answer, or say that the sources do not answer.
 
-Patterns are thorough for English and German, and rough for four other languages.
+The patterns are detailed for English and German, and simple for French, Spanish, Chinese and Hindi.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import NamedTuple
 __all__ = ["is_refusal"]
 
 MAX_SEARCHED_CHARS = 400
-"""Number of characters of a sentence that are searched for a refusal."""
+"""Number of characters at the start of a sentence that are searched for a refusal."""
 
 
 class _RefusalPatterns(NamedTuple):
-    """The patterns of a language, and substrings for a quick check: a text with none of them matches no pattern."""
+    """The patterns of a language, and substrings for a quick check: every text that matches contains at least one."""
 
     substrings: tuple[str, ...]
     patterns: re.Pattern[str]

@@ -1,7 +1,7 @@
-"""Rate answers, and select the sentences that help to answer, by rules.
+"""Rate answers, and select the sentences that help to answer a question, by rules.
 
-Both look for the kinds of information that the question asks for, and count what is new in a text. Neither checks
-whether the text is true.
+Both look for the kind of information that the question asks for, and for words that are not in the question. Neither
+checks whether the text is true.
 """
 
 from __future__ import annotations
@@ -27,23 +27,24 @@ __all__ = ["FEATURES", "MIN_HELPFUL_SCORE", "helpful_sentences", "question_parts
 Kind = Literal["date", "figure", "person", "place", "reason", "manner", "yes or no", "thing"]
 
 KIND_WEIGHT, TOPIC_WEIGHT, NEWS_WEIGHT = 0.4, 0.25, 0.35
-"""The weights of the parts of a score (their sum is 1): the right kind of information, words of the question, news."""
+"""The weights of the parts of a score: the right kind of information, words of the question, new words. They sum to
+1."""
 NEWS_SCALE = 4.0
-"""This many new words give 63% of `NEWS_WEIGHT`; figures and names count as two words."""
+"""Number of new words that give 63% of `NEWS_WEIGHT`. Words of figures and names count double."""
 HEDGED_FACTOR = 0.5
-"""The score of a sentence that hedges is multiplied by this."""
+"""Factor for the score of a sentence that hedges."""
 DECLINED_FACTOR = 0.2
-"""The score of an answer that declines to answer but says something is multiplied by this."""
+"""Factor for the score of an answer that declines to answer but also says something."""
 DECLINES = "It declines to answer, at least in part."
 PLAIN_YES_SCORE = 0.7
 """The score of a bare yes or no to a yes-or-no question."""
-SHORT, MIN_TERSE_TOPIC = 5, 0.7
-"""A sentence of at most SHORT words is terse. Of a terse sentence, and of one that begins with a pronoun, at least the
-share MIN_TERSE_TOPIC of the question's words counts as present."""
+SHORT, MIN_SHORT_TOPIC = 5, 0.7
+"""Maximum number of words of a short sentence, and the minimum share of the question's words that counts as present in
+a short sentence or a sentence that begins with a pronoun."""
 ELSEWHERE_WEIGHT = 0.7
-"""The weight of a word of the question that occurs in another sentence of the answer."""
+"""The weight of a word of the question that occurs only in another sentence of the answer."""
 WRONG_KIND_SHARE = 0.25
-"""The share of `KIND_WEIGHT` that a sentence gets for information of another kind."""
+"""The share of `KIND_WEIGHT` that a sentence gets if it lacks the right kind of information."""
 
 _KINDS: Sequence[tuple[Kind, str]] = (
     ("date", r"when|(?:what|which|in what|in which|on what|on which) (?:year|date|day|month|century|time)"
@@ -94,7 +95,7 @@ class QuestionPart:
 
     kind: Kind
     about: frozenset[str]
-    """Content terms and figure keys of this part of the question."""
+    """The content terms and figure keys in this part of the question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +104,13 @@ class _AnswerSentence:
 
     reading: ParsedSentence
     new: frozenset[str]
-    """Its terms and figures that are not in the question."""
+    """The terms and figure keys that are not in the question."""
     certain: bool
+    """Whether the sentence does not hedge."""
 
 
 def question_parts(question: str) -> tuple[QuestionPart, ...]:
-    """Return what the question asks for, in order; at least one part."""
+    """Return the parts of the question, in order; at least one."""
     language = language_of(question)
     if (question.split() or [""])[0].lower() in AUXILIARIES[language] | {"do", "am"}:
         reading = read(question, 0, len(question), language)
@@ -167,7 +169,7 @@ def _capitalised(sentence: ParsedSentence) -> frozenset[str]:
 
 
 def rate(question: str, answer: str) -> tuple[float, str]:
-    """Rate an answer in [0, 1], with the reason; 0 for an empty answer, a refusal and a copied question."""
+    """Return a rating of the answer, in [0, 1], and its reason. Empty answers, refusals and copied questions get 0."""
     language = language_of(f"{question} {answer}")
     known = read(question, 0, len(question), language).everything
     parts = [answer[start:end] for start, end in sentence_spans(answer)]
@@ -182,11 +184,11 @@ def rate(question: str, answer: str) -> tuple[float, str]:
     if _says_yes_or_no(wanted, parts):
         return 1.0 if sentences else PLAIN_YES_SCORE, "It says yes or no."
     if not any(sentence.new for sentence in sentences):
-        return 0.0, "It declines to answer." if declines else "It says nothing that the question does not."
+        return 0.0, "It declines to answer." if declines else "It says nothing that is not in the question."
     values = [_score_part(part, sentences, known) for part in wanted]
     score = math.fsum(value for value, _ in values) / len(values) * _share_of_distinct(sentences)
     score *= DECLINED_FACTOR if declines else 1.0
-    missed: list[Kind] = [part.kind for part, (_, fits) in zip(wanted, values, strict=True) if not fits]
+    missed: list[Kind] = [part.kind for part, (_, right_kind) in zip(wanted, values, strict=True) if not right_kind]
     return round(score, 4), DECLINES if declines else _reason(wanted, missed)
 
 
@@ -195,7 +197,7 @@ def _says_yes_or_no(wanted: Sequence[QuestionPart], parts: Sequence[str]) -> boo
 
 
 def _score_part(part: QuestionPart, sentences: Sequence[_AnswerSentence], known: frozenset[str]) -> tuple[float, bool]:
-    """Return how well the best sentence answers this part, and whether with the right kind of information."""
+    """Return the score of the best sentence for this part, and whether it has the right kind of information."""
     around = frozenset[str]().union(*(other.reading.everything for other in sentences))
     return max((_score_sentence(part, sentence, known, around) for sentence in sentences), default=(0.0, False))
 
@@ -203,15 +205,15 @@ def _score_part(part: QuestionPart, sentences: Sequence[_AnswerSentence], known:
 def _score_sentence(
     part: QuestionPart, sentence: _AnswerSentence, known: frozenset[str], around: frozenset[str]
 ) -> tuple[float, bool]:
-    fits = has_new_information(part.kind, sentence.reading, known)
+    right_kind = has_new_information(part.kind, sentence.reading, known)
     in_sentence = part.about & sentence.reading.everything
     elsewhere = (part.about & around) - sentence.reading.everything
-    terse = len(sentence.reading.spelt) <= SHORT or sentence.reading.refers_back
+    brief = len(sentence.reading.spelt) <= SHORT or sentence.reading.refers_back
     topic = (len(in_sentence) + ELSEWHERE_WEIGHT * len(elsewhere)) / len(part.about) if part.about else 1.0
-    topic = max(topic, MIN_TERSE_TOPIC) if terse else topic
-    kind = 1.0 if fits else WRONG_KIND_SHARE
+    topic = max(topic, MIN_SHORT_TOPIC) if brief else topic
+    kind = 1.0 if right_kind else WRONG_KIND_SHARE
     value = KIND_WEIGHT * kind + TOPIC_WEIGHT * topic + NEWS_WEIGHT * _news_score(sentence)
-    return value * (1.0 if sentence.certain else HEDGED_FACTOR), fits
+    return value * (1.0 if sentence.certain else HEDGED_FACTOR), right_kind
 
 
 def _news_score(sentence: _AnswerSentence) -> float:
@@ -220,14 +222,14 @@ def _news_score(sentence: _AnswerSentence) -> float:
 
 
 def _share_of_distinct(sentences: Sequence[_AnswerSentence]) -> float:
-    """Return the share of sentences that do not repeat an earlier one."""
+    """Return the share of sentences that do not repeat an earlier sentence; 1 if there are no sentences."""
     return len({sentence.reading.everything for sentence in sentences}) / len(sentences) if sentences else 1.0
 
 
 def _reason(wanted: Sequence[QuestionPart], missed: Sequence[Kind]) -> str:
     if not missed:
-        return f"It seems to give what was asked for: {_with_articles([part.kind for part in wanted])}."
-    return f"It says something, but not of the kind asked for: {_with_articles(missed)}."
+        return f"It seems to give what the question asks for: {_with_articles([part.kind for part in wanted])}."
+    return f"It says something, but the question asks for {_with_articles(missed)}."
 
 
 def _with_articles(kinds: Sequence[Kind]) -> str:
@@ -237,33 +239,33 @@ def _with_articles(kinds: Sequence[Kind]) -> str:
 MIN_HELPFUL_SCORE = 0.6
 """Minimum score of a helpful sentence.
 
-Above one half, because the scores are fitted to classes of equal weight and few sentences help."""
+It is above 0.5 because only few sentences help, but the model was fitted with equal weights for both classes."""
 MIN_OWN_SHARE, MAX_BELOW_SHARE = 0.2, 0.59
-"""A sentence with less than MIN_OWN_SHARE of the question's weight shares only frequent words with it, so its score is
-at most MAX_BELOW_SHARE."""
+"""If a sentence has less than MIN_OWN_SHARE of the question's weight, it shares only frequent words with the question.
+Its score is then at most MAX_BELOW_SHARE."""
 INHERITED_WEIGHT = 0.6
-"""The weight of words of the previous sentence in a sentence that begins with a pronoun."""
+"""If a sentence begins with a pronoun, words of the previous sentence count as its words, with this weight."""
 CONTEXT_SENTENCES = 3
 """Number of sentences before and after a sentence that form its context."""
 LANGUAGE_SAMPLE_SENTENCES = 20
-"""Number of sentences that are used to detect the language."""
+"""Number of sentences from which the language is detected."""
 
 FEATURES = {
-    "own": "share of the question's weight, rare words counting more, that the sentence has",
-    "around": "the same for the sentence together with the three sentences before and after it",
-    "fits": "share of the kinds asked for (a date, a person, a reason, ...) for which it has something new",
-    "news": "log of 1 + number of words, names and figures that are not in the question",
+    "own": "share of the question's weight that the sentence covers; rare words weigh more",
+    "around": "share that the sentence covers together with the three sentences before and after it",
+    "fits": "share of the kinds asked for (date, person, reason, ...) of which the sentence has new information",
+    "news": "log of 1 + number of words, names and figures in the sentence that are not in the question",
 }
 """The features, with their descriptions."""
 
 
 def helpfulness_model() -> Model:
-    """Return the model of helpfulness."""
+    """Return the model for the probability that a sentence helps to answer a question."""
     return model("selection", tuple(FEATURES))
 
 
 def helpful_sentences(question: str, sentences: Sequence[str]) -> tuple[tuple[int, ...], tuple[float, ...]]:
-    """Return the positions of the helpful sentences, and the score of each sentence, in [0, 1]."""
+    """Return the indices of the helpful sentences, and the score of each sentence, in [0, 1]."""
     helps = helpfulness_model()
     scored = [(values[0], helps(values)) for values in sentence_features(question, sentences)]
     scores = tuple(round(score if own >= MIN_OWN_SHARE else min(score, MAX_BELOW_SHARE), 4) for own, score in scored)
@@ -300,7 +302,7 @@ def sentence_features(question: str, sentences: Sequence[str]) -> list[tuple[flo
 def _with_inherited(
     items_by_sentence: Sequence[dict[str, float]], index: int, sentence: ParsedSentence
 ) -> dict[str, float]:
-    """Return the items of a sentence, and of the previous one with less weight if it refers back to that."""
+    """Return the items of a sentence; after a pronoun at its start, also the previous sentence's with less weight."""
     items = items_by_sentence[index]
     if not index or not sentence.refers_back:
         return items

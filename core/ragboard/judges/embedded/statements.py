@@ -1,4 +1,4 @@
-"""Extract the statements of a text; skip greetings, lead-ins and citations."""
+"""Extract the statements of a text, without greetings, lead-ins and citation marks."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ LEAD_WORD = re.compile(
     r"|klar)\s*[,.!:\u2013-]\s*",
     re.IGNORECASE,
 )
-"""Words of courtesy or assent at the start of a sentence, before the statement itself."""
+"""Words of courtesy or assent at the start of a sentence, before its statement."""
 
 HEDGE_SEARCH_CHARS = 400
-"""Number of characters of a sentence, from its start, in which a hedge is searched."""
+"""Number of characters at the start of a sentence that are searched for a hedge."""
 
 _HEDGE = re.compile(
     r"\b(?:I think|I believe|I guess|I suppose|I assume|I would say|as far as I know"
@@ -83,7 +83,7 @@ _ABOUT_THE_QUESTION = re.compile(
 )
 """Sentences about the question or the answer itself: `It depends on which one you mean.`"""
 _NUMERAL = re.compile(r"\W*\d{1,3}[.)]\W*")
-"""The number of a list item. If all items are on one line, the number is split off as a sentence of its own."""
+"""The number of a list item. If all items are on one line, the sentence splitter returns it as a separate sentence."""
 
 
 _MAY_HEDGE = (
@@ -91,7 +91,7 @@ _MAY_HEDGE = (
     *("may", "might", "could", "perhaps", "possib", "presum", "seems", "appears", "thought", "said", "hard", "depends"),
     *("glaub", "denke", "vermut", "vielleicht", "möglich", "wohl", "soweit", "sicher", "könnte", "dürfte", "angeblich"),
 )
-"""Substrings for a quick check: a sentence with none of them contains no hedge."""
+"""Substrings for a quick check: every sentence with a hedge contains at least one."""
 
 
 def _contains_any(substrings: tuple[str, ...], text: str) -> bool:
@@ -124,11 +124,11 @@ def is_filler(sentence: str) -> bool:
 MAX_SUBJECT_WORDS = 9
 """Maximum number of words of a subject."""
 SUBJECT_SEARCH_CHARS = 300
-"""Number of characters of a clause, from its start, in which its subject and verb are searched."""
+"""Number of characters at the start of a clause that are searched for its subject and verb."""
 MAX_SPLIT_CHARS = 1000
-"""Maximum characters of a sentence that is split into clauses; a longer one is kept whole."""
+"""Maximum number of characters of a sentence that is split into clauses. A longer sentence is not split."""
 VERB_SEARCH_WORDS = 6
-"""Number of words after a conjunction in which the verb of the second clause is searched."""
+"""Number of words after a conjunction that are searched for the verb of the second clause."""
 
 _NOT_SUBJECT = word_set(
     "when while if although though because since after before during until as in on at by for from with to of "
@@ -152,7 +152,7 @@ _PARTICIPLE = re.compile(r"\w+(?:t|en)\W*$")
 
 
 class Clause(NamedTuple):
-    """The text of one statement, and the span in the whole text that it comes from."""
+    """The text of one statement, and its source span in the whole text."""
 
     text: str
     start: int
@@ -171,7 +171,7 @@ class Subject(NamedTuple):
 
 
 def subject_of(text: str, start: int, end: int, language: Language) -> Subject | None:
-    """Return the subject and its verb, an auxiliary or an English past tense; None if either is unclear."""
+    """Return the subject and the verb, an auxiliary or an English past tense; None if either is unclear."""
     words = first_words(text, start, min(end, start + SUBJECT_SEARCH_CHARS), MAX_SUBJECT_WORDS + 1)
     if not words or words[0].lower() in (_NOT_SUBJECT_DE if language == "de" else _NOT_SUBJECT):
         return None
@@ -188,7 +188,7 @@ def subject_of(text: str, start: int, end: int, language: Language) -> Subject |
 
 
 def _subject_before_verb(text: str, words: Words) -> Subject | None:
-    """Return the words before the last one, which is the verb, as the subject; None if punctuation separates them."""
+    """Return the last word as the verb and the words before it as the subject; None if these contain punctuation."""
     subject = text[words.start(0) : words.ends[-2]]
     return (
         None if _SUBJECT_BREAK.search(subject) else Subject(subject, words.spelt[-1], words.ends[-1], words.start(-1))
@@ -196,7 +196,7 @@ def _subject_before_verb(text: str, words: Words) -> Subject | None:
 
 
 def _subject_of_past_tense(text: str, words: Words, end: int) -> Subject | None:
-    """Return the subject of `The bridge opened in ...`; None if an auxiliary follows, because this is a participle."""
+    """Return the subject of `The bridge opened in ...`; None for a participle, as in `The bridge opened in 1890 is`."""
     stop = words.ends[-1]
     after = words_in(text, stop, min(end, stop + SUBJECT_SEARCH_CHARS))
     follows = not after or after[0].lower() in _AFTER_VERB or after[0][0].isdigit()
@@ -236,7 +236,10 @@ def _split_coordination(text: str, start: int, end: int, language: Language) -> 
 
 
 def _second_clause(text: str, start: int, conjunction: re.Match[str], end: int, language: Language) -> str | None:
-    """Return the clause after the conjunction with its subject added; "" if it has one; None if it is not a clause."""
+    """Return the clause after the conjunction with the first clause's subject; None if no clause follows.
+
+    An empty string if the second clause has its own subject.
+    """
     subject = subject_of(text, start, conjunction.start(), language)
     words = first_words(text, conjunction.end(), end, VERB_SEARCH_WORDS + 1)
     if subject is None or len(words) < 2:
@@ -276,13 +279,13 @@ def _is_verb_phrase(words: Sequence[str]) -> bool:
 
 
 def _is_complete(text: str, subject: Subject, end: int) -> bool:
-    """Return whether the first verb phrase is complete, so it shares no words with the one after the conjunction."""
+    """Return whether the first verb phrase is complete, and shares no words with the one after the conjunction."""
     words = list(map(str.lower, words_in(text, subject.after, end)))
     return len(words) > 2 and not _is_past(words[-1]) and not _AFTER_VERB.isdisjoint(words[:-1])
 
 
 def _german_second_clause(text: str, subject: Subject, conjunction: re.Match[str], second: str) -> str | None:
-    """Return the second clause of `Die Brücke wurde 1990 gebaut und 1995 eröffnet`; None for other sentences.
+    """Return the second clause of a sentence like `Die Brücke wurde 1990 gebaut und 1995 eröffnet`, else None.
 
     Both halves must end in a participle and contain a number.
     """
@@ -292,7 +295,10 @@ def _german_second_clause(text: str, subject: Subject, conjunction: re.Match[str
 
 
 def _split_relative_clause(text: str, start: int, end: int) -> Iterator[Clause]:
-    """Yield clauses with the relative clause of `X, which was A, is B` or `... B by X, which is A` made separate."""
+    """Yield the main clause and the relative clause of `X, which was A, is B` or `... B by X, which is A`.
+
+    A clause of another form is not split.
+    """
     relative = _RELATIVE.search(text, start, end)
     noun = _name_before(text, start, relative.start()) if relative else None
     words = tokens(text, relative.end(), end, most=1) if relative else ()
@@ -323,7 +329,7 @@ def _name_before(text: str, start: int, end: int) -> str | None:
 
 
 HEADING_MARK_CHARS, CITATION_TAIL_CHARS = 12, 80
-"""Numbers of characters searched: before a sentence, for `#` marks of a heading; at its end, for citations."""
+"""Number of characters before a sentence that are searched for the `#` of a heading, and at its end for citations."""
 
 _HEADING = re.compile(r"(?:^|[\r\n])[ \t>]*#{1,6}[ \t]+\Z")
 _FIRST_TEXT = re.compile(r"[^\s.,*_]")
@@ -337,7 +343,7 @@ _REACTION = re.compile(
     r"(?:true|accurate|correct|right|wrong|possible))\W*$",
     re.IGNORECASE,
 )
-"""A whole sentence that only agrees or disagrees: `That is not correct.`"""
+"""Matches a whole sentence that only agrees or disagrees: `That is not correct.`"""
 _PRONOUNS = {"it": "thing", "he": "person", "she": "person"}
 _GERMAN_PRONOUNS = {"er": "der", "sie": "die", "es": "das"}
 
@@ -363,7 +369,7 @@ def extract(text: str) -> Extraction:
 
 
 def _candidate_sentences(text: str, language: Language) -> Iterator[tuple[int, int]]:
-    """Yield the sentences that may contain a statement, without citation marks and courtesies around them."""
+    """Yield the spans of sentences that may contain a statement, without citation marks and courtesies around them."""
     headed = "#" in text
     for first, last in sentence_spans(text, language):
         if headed and _HEADING.search(text, max(0, first - HEADING_MARK_CHARS), first):
@@ -392,7 +398,7 @@ def _without_citations(text: str, start: int, end: int) -> int:
 
 
 def _may_cite(text: str, start: int, end: int) -> bool:
-    """Return whether there is a closing bracket, with which every citation mark ends. Faster than `CITATION`."""
+    """Return whether there is a closing bracket, with which every citation mark ends: a quick check for `CITATION`."""
     return CITATION_END.search(text, start, end) is not None
 
 
@@ -433,7 +439,7 @@ def _edges(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _resolve_pronoun(plain: str, subject: Subject | None, previous: Subject | None, language: Language) -> str:
-    """Replace a pronoun at the start by the subject of the previous statement, if it clearly refers to that."""
+    """Replace a pronoun at the start by the subject of the previous statement, if it clearly refers to this subject."""
     if subject is None or previous is None or not _can_refer_to(subject.text.lower(), previous.text, language):
         return plain
     return previous.text + plain[len(subject.text) :]

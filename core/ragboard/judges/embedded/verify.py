@@ -1,4 +1,4 @@
-"""Verify statements against passages: a label, a score, evidence, and a reason in words."""
+"""Verify statements against passages. A verdict has a label, a score, evidence, and a sentence as its reason."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["verify"]
 
 
 SAME_WORDS = 0.92
-"""Minimum coverage at which a passage says the statement in nearly the same words."""
+"""Minimum coverage at which a reason says "nearly the same words"."""
 MAX_NAMED_WORDS = 3
 """Maximum number of missing words that a reason names."""
 MIN_NEAREST_SHARE = 0.35
@@ -25,13 +25,13 @@ MIN_NEAREST_SHARE = 0.35
 def explain(lookup: Lookup, match: Match, scope: Scope, source: VerifiedAgainst = "passages") -> str:
     """Return the reason for the verdict as one sentence that names the text it is based on.
 
-    `scope` is the passage compared with the statement, or None for all; `source` is what the passages are.
+    `scope`: the passage that is compared with the statement; None for all passages. `source`: what the texts are, such
+    as passages or a reference.
     """
-    corpus, claim = lookup.corpus, lookup.claim
     if match.label == "supported":
-        return _support(corpus, claim, match, source)
+        return _support(lookup, match, source)
     if match.conflict:
-        return _contradiction(corpus, match, match.conflict, source)
+        return _contradiction(lookup.corpus, match, match.conflict, source)
     return _absence(lookup, match, scope, source)
 
 
@@ -40,22 +40,24 @@ def _ranks(corpus: Corpus, match: Match) -> list[int]:
 
 
 def _text_name(rank: int, source: VerifiedAgainst) -> str:
-    """Return the name of the text at the start of a sentence: `Passage 2`, `The reference`."""
+    """Return the name of a text, for the start of a sentence: `Passage 2`, `The reference`."""
     return f"Passage {rank}" if source == "passages" else f"The {source}"
 
 
-def _support(corpus: Corpus, claim: Claim, match: Match, source: VerifiedAgainst) -> str:
+def _support(lookup: Lookup, match: Match, source: VerifiedAgainst) -> str:
+    corpus, claim = lookup.corpus, lookup.claim
     ranks = _ranks(corpus, match)
-    if len(ranks) > 1:
-        return f"The statement's words are spread over passages {min(ranks)} and {max(ranks)}."
     text_name = _text_name(ranks[0], source)
-    if len(match.sentences) > 1:
-        where = f"{text_name[0].lower()}{text_name[1:]}"
-        return f"The statement's words are spread over two sentences of {where}."
-    if _verbatim(corpus, claim, match):
+    if len(match.sentences) == 1 and _verbatim(corpus, claim, match):
         return f"{text_name} says it word for word."
+    missing = claim.words(_heaviest(lookup, match.missing))
+    if len(match.sentences) > 1:
+        where = f"two sentences of {text_name[0].lower()}{text_name[1:]}"
+        where = f"passages {min(ranks)} and {max(ranks)}" if len(ranks) > 1 else where
+        return f"The statement's words are spread over {where}{f', except {_quoted(missing)}' if missing else ''}."
     nearly = match.comparison and match.comparison.pair_share >= SAME_WORDS
-    return f"{text_name} has {'nearly the same words' if nearly else 'a similar sentence'}."
+    similar = "nearly the same words" if nearly else "a similar sentence"
+    return f"{text_name} has {similar}{f', without {_quoted(missing)}' if missing else ''}."
 
 
 def _verbatim(corpus: Corpus, claim: Claim, match: Match) -> bool:
@@ -70,7 +72,7 @@ def _contradiction(corpus: Corpus, match: Match, conflict: Conflict, source: Ver
         return f"{text_name} {'denies' if conflict.certain else 'may deny'} what the statement says."
     if conflict.denied == "answer":
         return f"{text_name} {'says' if conflict.certain else 'may say'} what the statement denies."
-    doubt = "" if conflict.certain else ", perhaps of something else"
+    doubt = "" if conflict.certain else ", perhaps about something else"
     return f"{text_name} says {conflict.sentence_words} where the statement says {conflict.statement_words}{doubt}."
 
 
@@ -85,13 +87,13 @@ def _absence(lookup: Lookup, match: Match, scope: Scope, source: VerifiedAgainst
     words = claim.words(_heaviest(lookup, absent))
     listed = _quoted(words, "or") if words else ""
     if scope is None and source == "passages":
-        return f"No passage {f'speaks of {listed}' if listed else 'says this in one place'}."
+        return f"No passage {f'mentions {listed}' if listed else 'says this in one place'}."
     text_name = _text_name((scope or 0) + 1, source)
-    return f"{text_name} does not {f'speak of {listed}' if listed else 'say this in one place'}."
+    return f"{text_name} does not {f'mention {listed}' if listed else 'say this in one place'}."
 
 
 def _not_mentioned(words: Sequence[str], scope: Scope, source: VerifiedAgainst) -> str:
-    """Return the reason that these figures and names are missing."""
+    """Return a reason that says that these figures and names are missing."""
     if source != "passages":
         return f"{_quoted(words)} {'is' if len(words) == 1 else 'are'} not in the {source}."
     if scope is not None:
@@ -105,9 +107,9 @@ def _nearest(lookup: Lookup, match: Match, source: VerifiedAgainst) -> str:
     words = figures_and_names or claim.words(_heaviest(lookup, match.missing))
     if source != "passages":
         beginning = f"The nearest sentence of the {source}"
-        return f"{beginning} does not say {_quoted(words, 'or')}." if words else f"{beginning} says it otherwise."
-    beginning = f"Passage {_ranks(lookup.corpus, match)[0]} comes nearest but"
-    return f"{beginning} does not say {_quoted(words, 'or')} there." if words else f"{beginning} says it otherwise."
+        return f"{beginning} does not say {_quoted(words, 'or')}." if words else f"{beginning} says it differently."
+    beginning = f"Passage {_ranks(lookup.corpus, match)[0]} is the closest but"
+    return f"{beginning} does not say {_quoted(words, 'or')} there." if words else f"{beginning} says it differently."
 
 
 def _heaviest(lookup: Lookup, items: frozenset[str]) -> list[str]:
@@ -123,7 +125,7 @@ def _join(words: Sequence[str], last: str) -> str:
 
 
 def verify(task: Verify) -> Verification:
-    """Return all verdicts of the task; the verdicts on a statement do not depend on other statements."""
+    """Return all verdicts of the task. The verdicts on a statement do not depend on the other statements."""
     corpus = Corpus.of(task.passages, task.question)
     joint: list[Verdict] = []
     single: list[tuple[Verdict, ...]] = []

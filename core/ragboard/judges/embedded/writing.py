@@ -1,7 +1,8 @@
-"""Write questions about a passage, and answers to them, by a few safe rules.
+"""Write questions about a passage, and answers to them, by a few simple rules.
 
-The rules ask for a time, place, maker, number or name in a simple statement, without conjugating a verb. For other
-statements, the question is a gap to fill. A chat model writes better questions.
+For a simple English statement, a question asks When, Where, By whom, or Who or what; no verb is conjugated. For other
+statements with a name and a number, the question is the statement with a gap for its last number. A chat model writes
+better questions.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ from ragboard.text.sentences import Language, language_of, sentence_spans
 __all__ = ["questions_to", "write_answer"]
 
 SHORTEST, LONGEST = 5, 30
-"""Minimum and maximum number of words of a statement or sentence to use."""
+"""Minimum and maximum number of words of the statements and sentences that are used."""
 GAP = "____"
 GAPPED = {"en": 'What fills the gap: "{}"?', "de": "Was fehlt in der Lücke: „{}“?"}
 INVENTED = ("Alder Merrow", "Calder", "Edgar Holm", "Torvik", "Selden Varga", "Linden")
-"""Replacements of names, if the passage has no other name."""
+"""Invented names that replace a name if the passage has no suitable other name."""
 
 _MONTH = "January|February|March|April|May|June|July|August|September|October|November|December"
 _NAME = rf"(?!(?:{_MONTH})\b)[A-Z][\w'-]+(?: [A-Z][\w'-]+)*"
@@ -40,7 +41,7 @@ _COMPLEX = re.compile(
     r"|whereas|as|so|than|later|then|there|another|others?|its?|his|her|their|they|them|he|she|this|these|those)\b",
     re.IGNORECASE,
 )
-"""Matches words that join clauses or refer to other sentences."""
+"""Matches punctuation and words that join clauses or refer to other sentences."""
 _BE = re.compile(
     r"(?P<subject>(?!(?:in|on|at|by|from|after|before|for|with|of|to)\b)\S+(?: [^\s,]+){0,7}?)"
     r" (?P<be>was|were|is|are) (?P<rest>.+)",
@@ -74,17 +75,17 @@ class QuestionAnswer:
 
 
 def questions_to(passage: str, n: int) -> tuple[str, ...]:
-    """Return at most `n` questions about the passage, on as many different statements as possible."""
+    """Return at most `n` questions about the passage, about as many different statements as possible."""
     return tuple(dict.fromkeys(fact.question for fact in _facts(passage)))[: max(n, 0)]
 
 
 def write_answer(task: WriteAnswer) -> WrittenText | Failure:
-    """Write an answer from the statement behind the question or, if it is unknown, from the most helpful sentence.
+    """Write an answer from the statement that the question is about; if it is unknown, from the most helpful statement.
 
-    Empty if no rule writes an answer of this kind.
+    The text is empty if no rule writes an answer of this kind. Returns a Failure for the kind `unaided`.
     """
     if task.kind == "unaided":
-        return Failure(detail="the embedded judge knows nothing without a passage")
+        return Failure(detail="the embedded judge cannot answer without a passage")
     fact = next((fact for fact in _facts(task.passage) if fact.question == task.question), None)
     sentence = fact.sentence if fact else _most_helpful_statement(task)
     rng = random.Random(f"{task.draw}\0{task.question}")  # noqa: S311 - no secret
@@ -111,9 +112,9 @@ def write_answer(task: WriteAnswer) -> WrittenText | Failure:
 
 @lru_cache(maxsize=64)
 def _facts(passage: str) -> tuple[QuestionAnswer, ...]:
-    """Return the facts of all statements: the first fact of each statement, then the second, and so on.
+    """Return the facts of all statements: the first fact of each statement, then the second fact of each, and so on.
 
-    A digest of the statement decides which of its facts is first, so that kinds of question vary.
+    A digest of the statement decides which of its facts is first, so the kinds of question vary.
     """
     language = language_of(passage)
     groups: list[list[QuestionAnswer]] = []
@@ -130,7 +131,7 @@ def _facts(passage: str) -> tuple[QuestionAnswer, ...]:
 
 
 def _simple_facts(text: str) -> Iterator[QuestionAnswer]:
-    """Yield the facts of an English statement of one clause."""
+    """Yield the facts of an English statement that has one clause."""
     sentence = _as_sentence(text)
     if match := _ACTS.fullmatch(text):
         yield QuestionAnswer(f"Who or what {match['rest']}?", match["short"], sentence)
@@ -140,7 +141,7 @@ def _simple_facts(text: str) -> Iterator[QuestionAnswer]:
             continue
         before, short, after = text[: match.start()].strip(), match.group(), text[match.end() :]
         if word == "Where" and (not _ASSERTS.search(before) or before.split()[-1].istitle()):
-            continue  # a part of another phrase: `the lighthouse at Fara was`, `to Aberdeen in Maryland`
+            continue  # the place belongs to another phrase: `the lighthouse at Fara was`, `to Aberdeen in Maryland`
         remainder = _lowercase_start(f"{before}{after}" if before else after.strip(" ,"))
         if (before and after.startswith(",")) or re.search(r",(?: \w+)?$", remainder):
             continue
@@ -166,7 +167,7 @@ def _gap_questions(text: str, language: Language) -> Iterator[QuestionAnswer]:
 
 
 def _lowercase_start(text: str) -> str:
-    """Return the text for use inside a sentence: without the capital letter at its start, unless it is a name."""
+    """Return the text for use inside a sentence: with a small first letter, unless it begins with a name."""
     first, following, *_ = [*text.split(maxsplit=2), "", ""]
     plain = {first.lower()} & (FUNCTION_WORDS["en"] | NUMBER_WORDS.keys()) or not _VERB_OR_NAME.match(following)
     return text[:1].lower() + text[1:] if plain else text
@@ -179,7 +180,7 @@ def _as_sentence(text: str) -> str:
 
 @lru_cache(maxsize=64)
 def _plain_sentences(passage: str) -> tuple[str, ...]:
-    """Return the sentences without pronouns, which can be understood alone."""
+    """Return the sentences that can be understood alone, because they have no pronouns."""
     sentences = (passage[start:end] for start, end in sentence_spans(passage))
     return tuple(
         sentence
@@ -202,7 +203,7 @@ def _most_helpful_statement(task: WriteAnswer) -> str:
 def _falsify(fact: QuestionAnswer, passage: str, rng: random.Random, *, bare: bool) -> QuestionAnswer | None:
     """Return the fact with another figure or name; None if it has neither.
 
-    With `bare`, the replacement is not from the passage, because a bare answer from there could be true.
+    With `bare`, the answer is only the replacement, so this must not be in the passage, where it could be true.
     """
     if match := _YEAR.search(fact.short) or _FIGURE.search(fact.short):
         old = match.group()
@@ -233,6 +234,6 @@ def _falsify(fact: QuestionAnswer, passage: str, rng: random.Random, *, bare: bo
 
 
 def _change(sentence: str, passage: str, rng: random.Random) -> str:
-    """Return the sentence with one change: a figure, date, name or negation; empty if none is possible."""
+    """Return the sentence with one changed figure, date, name or negation; empty if no change is possible."""
     changed_sentences = (change(sentence, names_in([passage]), rng) for change in CHANGES.values())
     return next((text for text in changed_sentences if text and text != sentence and text not in passage), "")

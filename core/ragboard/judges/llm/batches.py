@@ -1,11 +1,12 @@
 """Batches: requests that a server answers together within hours, at a lower price (`POST /files`, `POST /batches`).
 
-An evaluation asks in waves: statements first, then verdicts on them. `BatchQueue` collects requests until no new ones
-come, which is when all samples wait for replies. It then submits them, waits, and hands each reply to its request.
+An evaluation sends requests in waves: for statements first, then for verdicts on them. `BatchQueue` collects requests
+until no new ones arrive, because all samples wait for replies. Then it submits them, waits for the batch, and passes
+each reply to the request that waits for it.
 
-The ids of batches are recorded before they are waited for. A process that is started again asks the same requests, and
-finds them in the recorded batches by their names: the key of the task, a digest of the body, and how many times this
-body was sent before.
+The id of a batch is recorded as soon as it is known. If the process is restarted, it makes the same requests and finds
+them in the recorded batches by name. A name has the key of the task, a digest of the body, and the number of times this
+body was sent for this task.
 """
 
 from __future__ import annotations
@@ -39,22 +40,23 @@ MAX_BYTES = 190_000_000
 """Maximum size of a file; servers accept 200 MB."""
 
 QUIET_SECONDS = 0.5
-"""A batch is submitted when no request has come for so long, ..."""
+"""A batch is submitted if no new request arrives within this many seconds and the turns below."""
 QUIET_TURNS = 50
-"""... and for so many turns of the event loop, in which everything runs that does not wait."""
+"""Number of turns of the event loop after these seconds, so that every coroutine that is ready can add its requests."""
 
 FIRST_PAUSE = 2.0
-"""Seconds between the first two looks at a batch; each further pause is longer."""
+"""Seconds before the second check of a batch's state."""
 PAUSE_GROWTH = 1.5
+"""Factor by which each further pause is longer."""
 
-SEARCHED = 500
-"""Batches among which one is searched that was submitted when the process ended."""
+MAX_LISTED_BATCHES = 500
+"""Maximum number of the server's batches that are searched for a batch whose id was not recorded."""
 
 _ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
 _NOT_RUN = frozenset({"batch_expired", "batch_cancelled"})
 _NO_ENDPOINT = frozenset({404, 405, 501})
 _TOO_MANY_TOKENS = "token_limit_exceeded"
-"""The error of a batch for which too many tokens are waiting at the server."""
+"""The error code of a batch that the server rejects because too many tokens already wait there."""
 
 Row: TypeAlias = "str | Exception | None"
 """The body of a response, an error, or None if the request was not run."""
@@ -66,24 +68,24 @@ class _Submitted:
 
     file: str
     batch: str | None
-    """None if the process ended before it learned the id."""
+    """The id of the batch; None if the process ended before the id was recorded."""
     requests: tuple[str, ...]
-    """Names of the requests that are not answered yet."""
+    """Names of the requests without an answer."""
     resumed: bool = False
     """Whether an earlier process submitted it."""
 
 
 def batch_endpoint(judge: Judge) -> Endpoint | None:
-    """Return the endpoint of a judge that an evaluation asks in batches; None for other judges."""
+    """Return the judge's endpoint if its requests are sent in batches, else None."""
     endpoint = getattr(judge, "endpoint", None)
     return endpoint if isinstance(endpoint, Endpoint) and endpoint.batch else None
 
 
 class BatchRecord:
-    """The file with the ids of submitted batches, one JSON line for each file of requests and each batch.
+    """The file that records submitted batches: one JSON line for each uploaded file of requests and each batch id.
 
-    `is_answered` says, by the key of a task, whether its requests are no longer needed; the second argument is whether
-    they were sent to retry failed tasks.
+    `is_answered` takes the key of a task, and whether the request was sent to retry failed tasks. It returns whether
+    the requests of the task are no longer needed.
     """
 
     def __init__(self, path: Path, *, is_answered: Callable[[str, bool], bool], retry: bool = False) -> None:
@@ -92,9 +94,10 @@ class BatchRecord:
         self._retry = retry
 
     def submitted(self, server: str) -> list[_Submitted]:
-        """Return the batches at a server with requests that are still needed, each in the last one that has it.
+        """Return a server's batches with the requests that are still needed.
 
-        Raises StoreError.
+        A request that is in several batches is listed only in the last of them. Raises StoreError if the file cannot be
+        read.
         """
         files: dict[str, tuple[str, ...]] = {}
         batches: dict[str, str] = {}
@@ -102,9 +105,9 @@ class BatchRecord:
             if "batch" in line:
                 batches[line["file"]] = line["batch"]
             elif line["server"] == server:
-                names = [name for name in line["requests"] if not self._is_spent(name, retry=line["retry"])]
+                names = [name for name in line["requests"] if not self._is_obsolete(name, retry=line["retry"])]
                 again = set(names)
-                files = {file: tuple(one for one in earlier if one not in again) for file, earlier in files.items()}
+                files = {file: tuple(name for name in earlier if name not in again) for file, earlier in files.items()}
                 files[line["file"]] = tuple(names)
         return [
             _Submitted(file=file, batch=batches.get(file), requests=requests, resumed=True)
@@ -112,8 +115,8 @@ class BatchRecord:
             if requests
         ]
 
-    def _is_spent(self, name: str, *, retry: bool) -> bool:
-        """Return whether the task of a request has an answer."""
+    def _is_obsolete(self, name: str, *, retry: bool) -> bool:
+        """Return whether a request is no longer needed, because its task has an answer."""
         return self._is_answered(name.partition("-")[0], retry)
 
     def add_file(self, server: str, file: str, requests: Sequence[str]) -> None:
@@ -125,7 +128,7 @@ class BatchRecord:
         self._append({"file": file, "batch": batch})
 
     def _lines(self) -> Iterator[dict[str, Any]]:
-        """Yield the lines; one that a killed process left half written is ignored."""
+        """Yield the lines, without a line that a killed process left incomplete."""
         try:
             text = self.path.read_text(encoding="utf-8")
         except FileNotFoundError:
@@ -158,17 +161,17 @@ class _Pending:
 
     @property
     def group(self) -> tuple[str, str]:
-        """Requests of one batch have the same path and model."""
+        """Path and model; all requests of a batch have the same group."""
         return self.route, str(self.body.get("model"))
 
     @property
     def size(self) -> int:
-        """How much it counts towards `MAX_REQUESTS`."""
+        """The number that counts towards `MAX_REQUESTS`: the number of texts to embed, or 1."""
         texts = self.body.get("input")
         return len(texts) if isinstance(texts, list) else 1
 
     def line(self, name: str) -> bytes:
-        """Return its line in the file of a batch."""
+        """Return the line of this request in the file of a batch."""
         line = {"custom_id": name, "method": "POST", "url": f"/v1{self.route}", "body": self.body}
         return json.dumps(line).encode() + b"\n"
 
@@ -177,7 +180,7 @@ class _Pending:
 class BatchQueue:
     """Sends the requests of one evaluation to a server in batches. It belongs to one event loop.
 
-    `on_change` is called with the change in the number of requests that wait at the server.
+    `on_change` is called when the number of requests at the server changes, with the difference.
     """
 
     endpoint: Endpoint
@@ -188,26 +191,26 @@ class BatchQueue:
     _unsent: list[str] = field(default_factory=list[str])
     _at_server: set[str] = field(default_factory=set[str])
     _early: dict[str, str | Exception] = field(default_factory=dict[str, "str | Exception"])
-    """Answers from earlier batches, until their requests are asked for."""
+    """Answers from earlier batches whose requests this process has not made yet."""
     _sent: Counter[str] = field(default_factory=Counter[str])
     """How many times each body was sent for each task."""
     _largest: int = MAX_REQUESTS
-    """Maximum number of requests in a batch; fewer after the server said that too many tokens wait."""
+    """Maximum number of requests in a batch; halved when the server rejects a batch with too many tokens."""
     _count: int = 0
-    """How many times a request was added to the unsent ones."""
+    """Number of additions to `_unsent` so far."""
     _open: int = 0
-    """Batches at the server."""
+    """Number of batches at the server."""
     _resumed: bool = False
     _flushing: asyncio.Task[None] | None = None
     _tasks: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
     _closed: Exception | None = None
-    """Why nothing more is sent."""
+    """The error of every request after the queue is closed; None while it is open."""
 
     def __post_init__(self) -> None:
-        """Raise SettingError for an address that has no path for batches."""
+        """Raise SettingError if the address has no path for batches."""
         if self.endpoint.route("batches") != "/batches":
             raise SettingError(
-                "--batch: a classic Azure address takes no batches; expected https://NAME.openai.azure.com/openai/v1"
+                "--batch: a classic Azure address has no batches; use https://NAME.openai.azure.com/openai/v1"
             )
 
     async def send(self, key: str, route: str, body: Mapping[str, Any]) -> str:
@@ -232,7 +235,7 @@ class BatchQueue:
             self._waiting.pop(name, None)
 
     def abandon(self, reason: str) -> None:
-        """Stop waiting. Batches go on at the server; a process that is started again collects them."""
+        """Stop waiting. The batches continue at the server; a restarted process collects their replies."""
         self._close(LimitReachedError(reason))
 
     def _name(self, key: str, route: str, body: Mapping[str, Any]) -> str:
@@ -242,21 +245,21 @@ class BatchQueue:
         return f"{name}-{self._sent[name]}"
 
     def _resume(self) -> None:
-        """Take up the batches that an earlier process submitted."""
+        """Wait for the batches that an earlier process submitted."""
         self._resumed = True
         for submitted in self.record.submitted(self.endpoint.address):
             self._add_at_server(submitted.requests)
             self._await_end(submitted)
 
     def _enqueue(self, *names: str) -> None:
-        """Add requests, if any, to the unsent ones, and see to it that these are submitted."""
+        """Add requests to `_unsent`, and start to submit them if that is not in progress."""
         self._unsent += names
         self._count += len(names)
         if self._unsent and (self._flushing is None or self._flushing.done()):
             self._flushing = self._start(self._flush())
 
     async def _flush(self) -> None:
-        """Submit the unsent requests, each time that no more come."""
+        """Submit the unsent requests whenever no new ones arrive."""
         while self._unsent and self._may_submit:
             await self._quiet()
             ready, self._unsent = [name for name in self._unsent if name in self._waiting], []
@@ -268,11 +271,11 @@ class BatchQueue:
 
     @property
     def _may_submit(self) -> bool:
-        """False while a batch is open, once the server has said that too many tokens wait."""
+        """Whether another batch may be submitted: after a batch with too many tokens, only one at a time."""
         return not self._open or self._largest == MAX_REQUESTS
 
     async def _quiet(self) -> None:
-        """Wait until no more requests come."""
+        """Wait until no new requests arrive."""
         seen = -1
         while seen != self._count:
             seen = self._count
@@ -281,7 +284,7 @@ class BatchQueue:
                 await asyncio.sleep(0)
 
     def _file_of(self, ready: Sequence[str]) -> tuple[dict[str, None], bytes]:
-        """Choose requests for one batch; return their names and the file."""
+        """Choose requests for one batch; return their names and the content of the batch's file."""
         group = self._waiting[ready[0]].group
         lines: dict[str, bytes] = {}
         room, size = self._largest, 0
@@ -304,13 +307,13 @@ class BatchQueue:
             return (await client.files.create(file=given, purpose="batch", timeout=TRANSFER_SECONDS)).id
 
         self._add_at_server(names)
-        file = await self._submitting(upload)
+        file = await self._submission_step(upload)
         self.record.add_file(self.endpoint.address, file, names)
         batch = await self._create(file, route)
         self._await_end(_Submitted(file=file, batch=batch, requests=tuple(names)))
 
     async def _create(self, file: str, route: str) -> str:
-        """Submit a batch and return its id. After a try without a response, first look whether it was submitted."""
+        """Submit a batch and return its id. A retry first checks whether the earlier attempt was successful."""
         search = False
 
         async def create(client: AsyncOpenAI) -> str:
@@ -323,12 +326,12 @@ class BatchQueue:
                 found = batch.id
             return found
 
-        batch = await self._submitting(create)
+        batch = await self._submission_step(create)
         self.record.add_batch(file, batch)
         return batch
 
-    async def _submitting(self, operate: Callable[[AsyncOpenAI], Awaitable[T]]) -> T:
-        """Do a part of submitting a batch. Raises JudgeError if the server has no endpoint for that, or refuses."""
+    async def _submission_step(self, operate: Callable[[AsyncOpenAI], Awaitable[T]]) -> T:
+        """Run one step of a submission. Raises JudgeError if the server supports no batches or rejects the step."""
         from openai import APIStatusError
 
         async def guarded(client: AsyncOpenAI) -> T:
@@ -337,7 +340,8 @@ class BatchQueue:
             except APIStatusError as error:
                 if error.status_code in _NO_ENDPOINT:
                     raise JudgeError(
-                        f"{self.endpoint.address} does not take batches (status {error.status_code}); leave out --batch"
+                        f"{self.endpoint.address} does not support batches (status {error.status_code});"
+                        " leave out --batch"
                     ) from error
                 raise
 
@@ -351,7 +355,7 @@ class BatchQueue:
         self._start(self._collect(submitted))
 
     async def _collect(self, submitted: _Submitted) -> None:
-        """Wait until a batch ends, and hand its answers to the requests."""
+        """Wait until a batch ends, and pass its answers to the requests."""
         try:
             ended = await self._ended(submitted)
             if ended is None:
@@ -376,11 +380,11 @@ class BatchQueue:
         self._enqueue(*again)
 
     def _check(self, ended: Batch, submitted: _Submitted) -> None:
-        """Raise JudgeError if the server refused the batch or somebody cancelled it."""
+        """Raise JudgeError if the server rejected the batch or somebody cancelled it."""
         address = self.endpoint.address
         if ended.status == "cancelled":
             raise JudgeError(
-                f"{address}: batch {ended.id} was cancelled; run the same command to submit the rest of it again"
+                f"{address}: batch {ended.id} was cancelled; run the same command again to submit its open requests"
             )
         if ended.status != "failed":
             return
@@ -388,12 +392,12 @@ class BatchQueue:
         if errors and errors[0].code == _TOO_MANY_TOKENS and len(submitted.requests) > 1:
             self._largest = max(1, min(self._largest, len(submitted.requests)) // 2)
             return
-        said = next((error.message for error in errors if error.message), None) or "no reason given"
+        reason = next((error.message for error in errors if error.message), None) or "no reason given"
         line = f" (line {errors[0].line})" if errors and errors[0].line else ""
-        raise JudgeError(f"{address}: batch {ended.id} was refused: {self.endpoint.plain(said)}{line}")
+        raise JudgeError(f"{address}: batch {ended.id} was rejected: {self.endpoint.plain(reason)}{line}")
 
     async def _ended(self, submitted: _Submitted) -> Batch | None:
-        """Wait until the batch has ended; None if it was never submitted."""
+        """Wait until the batch has ended, and return it; None if it was never submitted."""
         from openai import NotFoundError
 
         batch_id = submitted.batch
@@ -429,7 +433,7 @@ class BatchQueue:
         return list(_read_rows(content.split(b"\n")))
 
     async def _patiently(self, operate: Callable[[AsyncOpenAI], Awaitable[T]], timeout: float | None = None) -> T:
-        """Do something until it succeeds: a server may be out of reach for some of the hours that a batch takes."""
+        """Repeat an operation until it succeeds: a batch takes hours, and the server may be unreachable for a while."""
         while True:
             try:
                 return await self.endpoint.control(operate, timeout)
@@ -439,7 +443,7 @@ class BatchQueue:
                 raise JudgeError(f"{self.endpoint.address}: the batch cannot be collected: {error}") from error
 
     def _deliver(self, name: str, row: str | Exception) -> None:
-        """Answer a request; keep the answer if the request has not been asked for yet."""
+        """Give a request its answer; store the answer if this process has not made the request yet."""
         pending = self._waiting.get(name)
         if pending is None:
             self._early[name] = row
@@ -461,7 +465,7 @@ class BatchQueue:
         self.on_change(len(self._at_server) - before)
 
     def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Do work beside the requests; if it fails, all of them fail."""
+        """Start a background task; if it fails, all waiting requests fail with its error."""
 
         async def guarded() -> None:
             try:
@@ -486,7 +490,7 @@ class BatchQueue:
 
 
 async def _find_batch(client: AsyncOpenAI, file: str) -> str | None:
-    """Return the id of the batch of a file; None if there is none, or the server does not list its batches."""
+    """Return the id of the batch for a file; None if it is not found or the server does not list its batches."""
     from openai import APIStatusError
 
     seen = 0
@@ -495,7 +499,7 @@ async def _find_batch(client: AsyncOpenAI, file: str) -> str | None:
             if batch.input_file_id == file:
                 return batch.id
             seen += 1
-            if seen >= SEARCHED:
+            if seen >= MAX_LISTED_BATCHES:
                 return None
     except APIStatusError as error:
         if error.status_code not in _NO_ENDPOINT:
@@ -504,7 +508,7 @@ async def _find_batch(client: AsyncOpenAI, file: str) -> str | None:
 
 
 def _read_rows(lines: Iterable[bytes]) -> Iterator[tuple[str, Row]]:
-    """Yield the name of each request and its response, without lines that follow no protocol."""
+    """Yield the name and the response of each request; malformed lines are skipped."""
     for line in lines:
         try:
             data = json.loads(line) if line.strip() else {}

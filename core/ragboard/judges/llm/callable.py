@@ -1,4 +1,4 @@
-"""A judge that calls a function of the user with prompts."""
+"""A judge that sends prompts to a user-supplied function."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ def judge_from(
 ) -> CallableJudge:
     """Make a judge that calls `function` with a list of prompts; the function returns a reply to each, in order.
 
-    The function gets at most `batch_size` prompts per call, one call at a time, in a separate thread; it can also be
-    async. None instead of a text means that this prompt got no reply; an exception ends the evaluation. Replies are
-    stored under `version`: change it whenever replies may change (model, settings). `prompts` and `examples` are as
-    in `LlmJudge`. Raises SettingError for an empty version or a batch size below 1.
+    The function gets at most `batch_size` prompts per call. Calls do not overlap and run in a separate thread; an async
+    function runs in the event loop. If the function returns None for a prompt, that task fails; an exception ends the
+    evaluation. Replies are stored under `version`: change it whenever replies may change (model, settings). `prompts`
+    and `examples` are as in `LlmJudge`. Raises SettingError for an empty version or a batch size below 1.
 
     >>> judge_from(lambda prompts: [my_model(prompt) for prompt in prompts], version="my-model-7b")
     """
     if not version.strip():
-        raise SettingError("an own judge needs a version: a text that changes when its answers may change")
+        raise SettingError("judge_from needs a version: a text that you change whenever the judge's replies may change")
     if batch_size < 1:
         raise SettingError(f"batch_size is {batch_size}, expected at least 1")
     return CallableJudge(
@@ -76,7 +76,7 @@ class CallableJudge:
 
     @property
     def model(self) -> str:
-        """The name of the judge, which can have a price."""
+        """The judge's name, used to look up its price."""
         return self.name
 
     def request(self, task: Task) -> RequestEstimate | None:
@@ -84,14 +84,18 @@ class CallableJudge:
         return first_request(task, self.prompts) if type(task) in self.answers else None
 
     async def answer(self, tasks: Sequence[Task], on_call: OnCall = ignore_call) -> Sequence[Reply | Failure]:
-        """Return one reply or failure per task, in order; all prompts of a round are in one call."""
-        results: list[Reply | Failure | None] = [self._refusal(task) for task in tasks]
+        """Return one reply or failure per task, in order.
+
+        The function is called once with the first prompts of all tasks, and then once per round of repair requests.
+        """
+        results: list[Reply | Failure | None] = [self._unsupported(task) for task in tasks]
         dialogues = {place: Dialogue(task, self.prompts) for place, task in enumerate(tasks) if results[place] is None}
         while waiting := [dialogue for dialogue in dialogues.values() if dialogue.result is None]:
             await self._round(waiting, on_call)
         return [results[place] or dialogues[place].result or Failure(detail="no reply") for place in range(len(tasks))]
 
-    def _refusal(self, task: Task) -> Failure | None:
+    def _unsupported(self, task: Task) -> Failure | None:
+        """Return a failure if the judge does not answer this type of task, else None."""
         known = type(task) in self.answers
         return None if known else Failure(detail=f"{self.name} does not answer {type(task).__name__}")
 
@@ -112,14 +116,14 @@ class CallableJudge:
             raise JudgeError(f"{self.name}: the function returned {got} for a list of {len(waiting)} prompts")
         for dialogue, text in zip(waiting, texts, strict=True):
             if text is None:
-                dialogue.fail(f"{self.name} gave no text")
+                dialogue.fail(f"{self.name} returned no reply")
             else:
                 on_call(dialogue.task, Exchange(text=text))
                 dialogue.receive(text)
 
 
 async def _admitted(dialogue: Dialogue, on_call: OnCall) -> bool:
-    """Return whether the prompt may be sent; the first prompt of each dialogue was admitted by the caller."""
+    """Return whether the prompt may be sent. The caller has already admitted the first prompt of each dialogue."""
     size = RequestSize(prompt_bytes=len(dialogue.as_text().encode(errors="replace")), reply_tokens=None)
     try:
         if dialogue.repairs:

@@ -25,7 +25,7 @@ MODES = ("json_schema", "json_object", "text")
 PLAIN = len(MODES) - 1
 
 _TOO_LONG = re.compile(r"context[ _](?:length|window)", re.I)
-"""Matches the error of a request that is too long, in which servers also name `max_tokens`."""
+"""Matches the error of a request that is too long. Such errors often mention `max_tokens`, which is not their cause."""
 
 _ONLY_STREAMS = re.compile(
     r"\bnon-?stream|\b(?:only|must|enable|requires?)\b.{0,40}\bstream(?:ing)?\b"
@@ -37,27 +37,29 @@ _UNEXPLAINED = re.compile(
     r"|validation error|(?:unknown |provider returned (?:an )?)?error)?[\s.:!]*",
     re.I,
 )
-"""Matches the error of a request that the server refused without a reason."""
+"""Matches the error of a request that the server rejected without a reason."""
 
-FRAME = 16
-"""An upper bound of the tokens around a message."""
+MESSAGE_OVERHEAD = 16
+"""An upper bound of the tokens that a message has in addition to its text."""
 
 
 @dataclass
 class Chat:
-    """A model at an endpoint, with the formats and parameters that it refused."""
+    """A model at an endpoint. Remembers which formats and parameters the model rejected."""
 
     endpoint: Endpoint
     model: str
     mode: int = 0
-    """The index of the format in use in MODES."""
+    """The current reply format: an index into MODES."""
     dropped: set[str] = field(default_factory=set[str])
-    """Parameters that the model refused."""
+    """Parameters that the model rejected, which are no longer sent."""
     renamed: dict[str, str] = field(default_factory=dict[str, str])
+    """Parameters that the model accepts only under another name."""
     streams: bool = False
-    """Whether replies are asked for as a stream, because the server sends no others."""
+    """Whether replies are requested as a stream, because the server supports nothing else."""
     trial: asyncio.Future[bool] | None = None
-    """Whether a request that was refused without a reason was accepted without a format; pending while it is tried."""
+    """Whether a request that was rejected without a reason is accepted without a reply format; pending during the
+    try."""
 
     async def complete(
         self,
@@ -69,12 +71,12 @@ class Chat:
         meter: Callable[[RequestSize], RequestMeter] | None = None,
         key: str = "",
     ) -> Exchange:
-        """Return the model's reply; `first` goes before waiting requests, `key` names the request in a batch.
+        """Return the model's reply. With `first`, the request goes before waiting ones; `key` names it in a batch.
 
-        `meter` makes the meter of a request of a given size. Raises CallFailedError without a reply (DeclinedError if
-        the model declined), LimitReachedError if the meter admits no more requests.
+        `meter` returns the meter for a request of a given size. Raises CallFailedError if there is no reply
+        (DeclinedError if the model declined), LimitReachedError if the meter admits no more requests.
         """
-        about = _about_tokens(lines)
+        estimated = _estimate_tokens(lines)
         unexplained: RefusedError | None = None
         try:
             while True:
@@ -86,9 +88,9 @@ class Chat:
                 metered = meter(_size(lines, extra)) if meter else None
                 ask = partial(self._ask, lines, extra)
                 try:
-                    reply = await self.endpoint.call(ask, about, first=first, meter=metered, key=key)
+                    reply = await self.endpoint.call(ask, estimated, first=first, meter=metered, key=key)
                 except RefusedError as error:
-                    if self._give_way(error, sent, mode):
+                    if self._adapt(error, sent, mode):
                         continue
                     if unexplained or mode == PLAIN or not _UNEXPLAINED.fullmatch(str(error)):
                         raise unexplained or error from None
@@ -98,18 +100,19 @@ class Chat:
                         raise
                 else:
                     self.mode = max(self.mode, mode)
-                    self.endpoint.record_tokens((reply.prompt_tokens or about) + (reply.completion_tokens or 0) - about)
+                    used = (reply.prompt_tokens or estimated) + (reply.completion_tokens or 0)
+                    self.endpoint.record_tokens(used - estimated)
                     return reply
         finally:
             if unexplained and self.trial:
                 self.trial.set_result(self.mode == PLAIN)
 
     def _accepted(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the parameters without those that the model refused, under the names that it accepts."""
+        """Return the parameters that the model accepts, under the names that it accepts."""
         return {self.renamed.get(name, name): value for name, value in parameters.items() if name not in self.dropped}
 
-    def _give_way(self, error: RefusedError, sent: Mapping[str, Any], mode: int) -> bool:
-        """Drop the refused parameter or format, or ask for streams; return whether that changes anything."""
+    def _adapt(self, error: RefusedError, sent: Mapping[str, Any], mode: int) -> bool:
+        """Drop the rejected parameter or format, or switch to streams; return whether the next request is different."""
         if _TOO_LONG.search(str(error)):
             return False
         if not self.streams and _ONLY_STREAMS.search(str(error)):
@@ -128,8 +131,8 @@ class Chat:
         if named == "max_tokens" and "max_completion_tokens" in message:
             self.renamed[named] = "max_completion_tokens"
             return
-        own = {new: old for old, new in self.renamed.items()}
-        self.dropped.add(own.get(named, named))
+        original_names = {new: old for old, new in self.renamed.items()}
+        self.dropped.add(original_names.get(named, named))
 
     async def _ask(self, lines: Sequence[Line], extra: Mapping[str, Any], send: Send) -> Exchange:
         messages = [{"role": line.role, "content": line.text} for line in lines]
@@ -140,15 +143,15 @@ class Chat:
 
 
 def _size(lines: Sequence[Line], extra: Mapping[str, Any]) -> RequestSize:
-    """Return an upper bound of the size: a token has at least one byte."""
+    """Return upper bounds of the prompt's bytes, which also bound its tokens, and of the reply's tokens."""
     limits = [extra[name] for name in ("max_completion_tokens", "max_tokens") if type(extra.get(name)) is int]
     form = len(to_json(extra.get("response_format", "")))
-    prompt = sum(len(line.text.encode(errors="replace")) + FRAME for line in lines)
+    prompt = sum(len(line.text.encode(errors="replace")) + MESSAGE_OVERHEAD for line in lines)
     return RequestSize(prompt_bytes=prompt + form, reply_tokens=min(limits, default=None))
 
 
-def _about_tokens(lines: Sequence[Line]) -> int:
-    """Estimate the tokens: four characters each, which is about right for Latin text."""
+def _estimate_tokens(lines: Sequence[Line]) -> int:
+    """Estimate the number of tokens as characters / 4, which is about right for Latin text."""
     return sum(len(line.text) for line in lines) // 4
 
 
@@ -164,7 +167,7 @@ def _response_format(mode: int, schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _named(error: RefusedError, sent: Mapping[str, Any]) -> str | None:
-    """Return the refused parameter: from the field of the error, else from the first words of its message."""
+    """Return the parameter that the server rejected: the error's `param`, or the first one that its message names."""
     if error.param in sent:
         return error.param
     if error.param and FORMAT_NAMED.search(error.param):

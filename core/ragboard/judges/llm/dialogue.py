@@ -1,11 +1,11 @@
 """The conversation with a model about one task: the prompt, its reply, and at most two repair requests.
 
-The requested JSON value is found in whatever the model wrote: markdown fences, prose and a closed block of thoughts
-(`<think>`, `<reasoning>`, `[THINK]`) around it are ignored, and so is a comma before a closing bracket. Nothing else is
-repaired: a value that is truncated, repeats a key or contains NaN is malformed, and nothing inside it is used.
+The parser finds the requested JSON value in the model's text. It ignores markdown fences, prose and a closed block of
+thoughts (`<think>`, `<reasoning>`, `[THINK]`) around the value, and a comma before a closing bracket. It repairs
+nothing else: a value that is truncated, repeats a key or contains NaN is malformed, and no part of it is used.
 
-Models may continue with code, or with questions of their own and answers to these. Therefore the first candidate
-counts; if it is invalid, later ones are not tried.
+A model may continue after its reply, with code or with invented questions and answers. So only the first candidate
+counts: if it is invalid, later ones are not tried.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MAX_FAILURE_CHARS = 2_000
 """Maximum characters of a reply that a failure quotes."""
 
 ASSUMED_PROBLEM_CHARS = 250
-"""Number of characters of an error in a repair request that cost estimates assume."""
+"""Length of the error in a repair request that cost estimates assume, in characters."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -80,8 +80,8 @@ class Dialogue:
 
     def _repair(self, text: str, problem: str) -> None:
         if self.repairs == REPAIRS:
-            times = f"after {REPAIRS} requests to repair it"
-            self.fail(f"the reply does not fit what was asked, {times}: {problem}; reply: {text[:MAX_FAILURE_CHARS]}")
+            times = f"after {REPAIRS} repair requests"
+            self.fail(f"the reply is still invalid {times}: {problem}; reply: {text[:MAX_FAILURE_CHARS]}")
             return
         self.repairs += 1
         self.lines += (
@@ -105,10 +105,10 @@ def first_request(task: Task, prompts: Prompts) -> RequestEstimate | None:
 
 
 MIN_COPY_CHARS = 30
-"""Minimum characters of a value that counts as a copy, not a reply, if it occurs in the instructions."""
+"""Minimum length, in characters, at which a value that also occurs in the instructions counts as a copy of them."""
 
 MAX_THOUGHT_ENDS = 10
-"""Maximum number of end tags of thoughts after which a value is searched, to tell tags inside values from others."""
+"""Maximum number of end tags after which the next value is located, to recognise end tags inside a value."""
 
 _THINKING = re.compile(r"\s*(?:<(?:think|thinking|thought|reasoning)>|\[THINK\])", re.IGNORECASE)
 _THOUGHT = re.compile(r"</(?:think|thinking|thought|reasoning)>|\[/THINK\]", re.IGNORECASE)
@@ -122,9 +122,9 @@ def first_fitting(
 ) -> T:
     """Apply `read` to the first JSON object in the text with the key; if `key` is None, to the first list.
 
-    A copy of an example in the `instructions` of the prompt does not count. A judged text can contain a valid reply by
-    chance, so a copy from the rest of the `prompt` counts as a reply unless there is another candidate. Raises
-    ReplyFormatError if `read` does, or if there is no candidate.
+    A copy of an example in the `instructions` of the prompt is not a reply. A copy from the rest of the `prompt` counts
+    as a reply if there is no other candidate, because a judged text can contain a valid reply by chance. Raises
+    ReplyFormatError if `read` does, or if no candidate counts.
     """
     only = _only_value(text.strip(), key)
     answer = text if only else _without_thoughts(text, key)
@@ -145,15 +145,15 @@ def first_fitting(
 
 
 def _only_value(text: str, key: str | None) -> tuple[int, str, Any] | None:
-    """Return the text as the only candidate if it is nothing but the reply, as most are; None if it needs a search."""
+    """Return the whole text as the only candidate if it is one JSON value, as most replies are; else None."""
     value: Any = _loaded(text) if text.startswith("[" if key is None else "{") else _UNREADABLE
     return (0, text, value) if value is not _UNREADABLE and (key is None or key in value) else None
 
 
 def _without_thoughts(text: str, key: str | None) -> str:
-    """Return the text after the thoughts; empty if they never end.
+    """Return the text after the thoughts; empty if the thoughts never end.
 
-    An end tag inside a value belongs to the value: a reply may quote one.
+    An end tag inside a value does not end the thoughts: a reply may quote a tag.
     """
     begin, ended, value = 0, not _THINKING.match(text), _first_value(text, 0, key)
     thoughts = 0
@@ -204,7 +204,7 @@ def _loaded(plain: str) -> Any:
 
 
 def _balanced(text: str, start: int) -> tuple[int, str] | None:
-    """Return the end of the value that starts at `start`, and its text without trailing commas; None without an end."""
+    """Return the end of the value at `start`, and its text without trailing commas; None if the value is incomplete."""
     open_brackets: list[str] = []
     parts, copied = [], start
     for token in _TOKEN.finditer(text, start):

@@ -34,14 +34,14 @@ class OpenAiEmbedder:
 
     @property
     def name(self) -> str:
-        """`openai:MODEL`."""
+        """The name that users see: `openai:MODEL`."""
         return f"openai:{self.model}"
 
     def __repr__(self) -> str:
         return f"OpenAiEmbedder({self.model!r}, {self.endpoint!r})"
 
     def identity(self, task: type[Task]) -> str:
-        """Return model and address."""
+        """Return the model and the endpoint's identity."""
         return f"embedding/{VERSION}/{self.model}/{self.endpoint.identity}/{task.__name__}"
 
     def request(self, task: Task) -> RequestEstimate | None:
@@ -85,7 +85,7 @@ def _vectors(body: str, count: int) -> tuple[list[Vector], Exchange]:
         rows: list[Mapping[str, Any]] = answer["data"]
         by_place = {int(row["index"]): tuple(float(part) for part in row["embedding"]) for row in rows}
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise MalformedResponseError(f"the server's response holds no embeddings: {body[:200]!r}") from error
+        raise MalformedResponseError(f"the server's response contains no embeddings: {body[:200]!r}") from error
     if len(rows) != count or sorted(by_place) != list(range(count)):
         raise MalformedResponseError(f"the server sent {len(rows)} embeddings for {count} texts")
     if len({len(vector) for vector in by_place.values()}) > 1:

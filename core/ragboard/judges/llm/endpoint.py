@@ -49,14 +49,14 @@ Send: TypeAlias = Callable[[str, Mapping[str, Any]], Awaitable[str]]
 RETRIES = 5
 """Maximum number of times that a request is sent again."""
 FIRST_PAUSE = 0.2
-"""Seconds before the first retry. Each further pause is twice as long; up to half of it is added at random. After a
-timeout there is no pause. Neither a timeout nor a pause that the server asks for makes the next pause longer.
+"""Seconds before the first retry. Each further pause is twice as long, plus a random part of at most half its length.
 
-All pauses together last six to nine seconds, so that an evaluation survives the restart of a server."""
+There is no pause after a timeout. A timeout, or a pause that the server requests, does not lengthen the next pause. All
+pauses together last six to nine seconds, so an evaluation survives the restart of a server."""
 TRANSFER_SECONDS = 3600.0
 """Maximum seconds to send or fetch a file of a batch."""
 MAX_PAUSE = 60.0
-"""Maximum seconds before a retry; if a server asks for a longer pause, the request fails."""
+"""Maximum seconds before a retry; if the server requests a longer pause, the request fails."""
 MAX_ERROR_CHARS = 300
 """Maximum characters of an error message."""
 
@@ -66,7 +66,7 @@ _DEPLOYMENT = re.compile(r"/openai/deployments/(?P<name>[^/]+)/?$")
 OFFICIAL = "https://api.openai.com/v1"
 SECRET_HEADERS = "RAGBOARD_SECRET_HEADERS"  # noqa: S105 - the name of a variable
 NO_KEY = "none"
-"""The key for servers that need none."""
+"""The key that is sent to servers that need no key."""
 
 _FATAL_STATUSES = {
     401: "the key is refused",
@@ -74,9 +74,9 @@ _FATAL_STATUSES = {
     403: "access is denied",
     404: "there is no such model or address",
 }
-"""Error statuses after which no request of the evaluation can succeed, with what they mean."""
+"""Error statuses after which no request of the evaluation can succeed, and their meaning."""
 _NO_PROVIDER = re.compile(r"no (?:allowed )?(?:endpoints|providers)", re.I)
-"""Matches the 404 of a gateway that knows the model, but has no provider for it."""
+"""Matches the error (404) of a gateway that knows the model but has no provider for it."""
 
 FORMAT_NAMED = re.compile(
     r"response_?format|json_?schema|json_?object|json mode|structured output|guided|grammar|\bschema\b", re.I
@@ -86,13 +86,14 @@ _FORMAT_REFUSED_STATUSES = frozenset({404, 405, 415, 500, 501})
 """Statuses, besides 400 and 422, that may mean that the format of replies is not supported."""
 
 _RETRY_STATUSES = frozenset({408, 409, 425, 429})
-"""Statuses below 500 after which a request is sent again, as it is after every status from 500 up."""
+"""Statuses below 500 after which a request is sent again. Statuses of 500 and above are retried too."""
 _TIMEOUT_STATUSES = frozenset({408, 502, 504, 524})
-"""Statuses of a server that gave up waiting for a model. The model may have replied, so the request may be billed."""
+"""Statuses that mean that a server stopped waiting for the model. The model may have replied, so the request may be
+billed."""
 FIRST_ERROR_STATUS = 300
-"""The lowest status of an error: redirects are followed."""
+"""The lowest status that counts as an error. Redirects are followed, so a status below 400 is one too."""
 _OVERLOAD_STATUSES = frozenset({429, 503})
-"""Statuses of a server that gets too many requests."""
+"""Statuses that mean that the server gets too many requests."""
 
 
 class RefusedError(CallFailedError):
@@ -104,11 +105,11 @@ class RefusedError(CallFailedError):
 
 
 class GaveUpError(CallFailedError):
-    """All tries of a request failed; the same request can succeed later."""
+    """All attempts of a request failed, or the server requested a long pause; the request can succeed later."""
 
 
-class ErrorResponse(Exception):  # noqa: N818 - what the server sent, before anybody knows what kind of error it is
-    """A response with a status of 400 or more."""
+class ErrorResponse(Exception):  # noqa: N818 - a response; it may become one of several errors
+    """A response with an error status: `FIRST_ERROR_STATUS` or above."""
 
     def __init__(
         self, status: int, message: str, *, code: str | None = None, param: str | None = None, retry_after: str = ""
@@ -130,7 +131,7 @@ class SendQueue(Protocol):
     """Collects requests, sends them together, and returns the body of the response to each."""
 
     async def send(self, key: str, route: str, body: Mapping[str, Any], /) -> str:
-        """Send a request; `key` tells it from others with the same body. Raises ErrorResponse for an error."""
+        """Send a request; `key` distinguishes requests with the same body. Raises ErrorResponse for an error."""
         ...
 
 
@@ -141,27 +142,27 @@ class _Session:
     traffic: Traffic
     users: int = 0
     closed: JudgeError | None = None
-    """The error of all open calls, because no request can succeed; None as long as requests may be sent."""
+    """The error that all open calls raise, because no request can succeed; None while requests may be sent."""
 
 
 @dataclass
 class Endpoint:
     """A server with its limits, timeout and retries. Its `repr` hides the key and secrets in the address.
 
-    Calls in one event loop share a client, which is closed when the loop shuts down. An evaluation runs in a loop of
-    its own, so it has one client and leaves nothing open.
+    Calls in one event loop share a client, which is closed when the loop shuts down. Each evaluation runs in a new
+    event loop, so it has one client and leaves no connection open.
     """
 
     base_url: str
     api_key: str = field(repr=False)
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     secret_headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
-    """Headers that are treated like the key: masked in errors, and no part of the identity."""
+    """Headers that are treated like the key: masked in errors, and not part of the identity."""
     timeout: float = 120.0
     """Seconds per request, to the last byte of the reply."""
     limits: Limits = field(default_factory=Limits)
     redaction: Redaction = NOTHING_REDACTED
-    """Hides parts of the samples' texts before they are sent."""
+    """Masks parts of the samples' texts before they are sent."""
     batch: bool = False
     """Whether an evaluation sends its requests in batches (`POST /batches`), which is cheaper but can take hours."""
     batch_interval: float = 60.0
@@ -171,7 +172,7 @@ class Endpoint:
     sleep: Callable[[float], Awaitable[None]] = field(default=asyncio.sleep, repr=False)
     """Waits before a retry; tests replace it."""
     jitter: Callable[[float, float], float] = field(default=random.uniform, repr=False)
-    """Returns a random number between two others, so that not all pauses end at the same time."""
+    """Returns a random number between its two arguments; it spreads the ends of simultaneous pauses."""
     _sessions: dict[asyncio.AbstractEventLoop, tuple[_Session, AsyncGenerator[_Session]]] = field(
         default_factory=dict[asyncio.AbstractEventLoop, tuple[_Session, AsyncGenerator[_Session]]],
         init=False,
@@ -207,8 +208,8 @@ class Endpoint:
     ) -> T:
         """Send a request of about `tokens` prompt tokens, retry it if that can help, and return its result.
 
-        With `first`, and at every retry, the request goes before other waiting requests. During its pause before a
-        retry, other requests are sent. `meter` must admit every attempt, and is told of attempts that end without a
+        With `first`, and at every retry, the request goes before other waiting requests. While it pauses before a
+        retry, other requests are sent. `meter` must admit every attempt, and counts attempts that end without a
         result. `key` names the request in a batch.
 
         Raises LimitReachedError if the meter admits no more attempts, RefusedError for an invalid request,
@@ -227,11 +228,11 @@ class Endpoint:
         return await self._attempts(operate, tokens, first=first, meter=meter, queued=queue is not None)
 
     def request_key(self, task: Task, identity: Callable[[type[Task]], str]) -> str:
-        """Return the `key` of the requests about a task to a judge of this identity; empty if none is needed."""
+        """Return the `key` for the requests of a task, with the judge's identity; empty if requests are not queued."""
         return task_key(task, identity(type(task))) if self._queue else ""
 
     async def control(self, operate: Callable[[AsyncOpenAI], Awaitable[T]], timeout: float | None = None) -> T:
-        """Do something at the server that asks no model, such as sending a file; retries and raises as `call` does."""
+        """Run an operation that calls no model, such as sending a file; retries and raises as `call` does."""
         from aiohttp import ClientConnectionError
         from openai import APIConnectionError, APIError, APIStatusError
 
@@ -249,7 +250,7 @@ class Endpoint:
 
     @contextmanager
     def queued(self, queue: SendQueue) -> Generator[None]:
-        """Send the requests of `call` through a queue, without limits, timeout and pauses of our own."""
+        """In the block, send the requests of `call` through a queue, without rate limits, timeout and pauses."""
         self._queue = queue
         try:
             yield
@@ -328,7 +329,7 @@ class Endpoint:
         if status in (400, 422) or (status in _FORMAT_REFUSED_STATUSES and FORMAT_NAMED.search(problem)):
             raise RefusedError(self.plain(problem), error.param) from error
         if status in _FATAL_STATUSES:
-            what = "no provider may answer this" if _NO_PROVIDER.search(problem) else _FATAL_STATUSES[status]
+            what = "no provider for this model" if _NO_PROVIDER.search(problem) else _FATAL_STATUSES[status]
             session.closed = JudgeError(f"{self.address}: {what} ({self._fatal_detail(status, problem)})")
             raise session.closed from error
         if status not in _RETRY_STATUSES and status < 500:
@@ -373,7 +374,7 @@ class Endpoint:
     def plain(self, text: str) -> str:
         """Return an error message as one line of at most `MAX_ERROR_CHARS`, with secrets masked.
 
-        In an error message, even short secrets are masked, and whatever looks like a key of somebody else.
+        Short secrets and any text that looks like an API key are masked too.
         """
         text = short_secret_pattern(self._credentials).sub(MASK, self.masked(text))
         text = re.sub(r"(?i)\bsk-[\w*.-]{4,}|\bbearer\s+(?=[a-z_.-]*[\d*])[\w*.-]{4,}", MASK, text)
@@ -451,7 +452,7 @@ class _Wait:
 
 
 def _retry_after(header: str) -> float | None:
-    """Return the seconds that the server asks to wait, from a number or a date; None if it does not say."""
+    """Return the seconds to wait from a `Retry-After` header, a number or a date; None if it has neither."""
     from datetime import UTC, datetime
 
     header = header.strip()
@@ -488,7 +489,7 @@ def openai_endpoint(base_url: str | None = None, environment: Mapping[str, str] 
 
 
 def read_headers(lines: Iterable[str], separator: str, where: str) -> dict[str, str]:
-    """Parse headers, one a line. Raises SettingError, which does not quote a value: it can be a secret."""
+    """Parse headers, one per line. Raises SettingError, which does not quote values, because they can be secret."""
     headers: dict[str, str] = {}
     for line in lines:
         name, found, value = (part.strip() for part in line.partition(separator))
@@ -496,7 +497,7 @@ def read_headers(lines: Iterable[str], separator: str, where: str) -> dict[str, 
             shown = "NAME: VALUE, such as X-Team: search" if separator == ":" else "NAME=VALUE, such as X-Team=search"
             raise SettingError(f"{where}: expected {shown}")
         if not value.isprintable():
-            raise SettingError(f"{where} {name}: the value holds a control character")
+            raise SettingError(f"{where} {name}: the value contains a control character")
         headers[name] = value
     return headers
 
@@ -523,8 +524,8 @@ def require_address(address: str) -> None:
         )
     if "@" in urlsplit(address).netloc:
         raise SettingError(
-            "the base URL (OPENAI_BASE_URL) holds a user or password, which cannot be sent beside a key; "
-            "expected the address alone, and the key in OPENAI_API_KEY"
+            "the base URL (OPENAI_BASE_URL) contains a user or password, which cannot be sent together with a key;"
+            " remove it, and set the key in OPENAI_API_KEY"
         )
     names = [name for name, _ in parse_qsl(urlsplit(address).query, keep_blank_values=True)]
     if twice := next((name for name in names if names.count(name) > 1), None):

@@ -25,7 +25,7 @@ VERSION = "2"
 """Incremented when a change of the parser can change a reply."""
 
 DRAW_TEMPERATURE = 1.0
-"""Temperature of the second and later draws of a task, which should differ; the first draw has 0."""
+"""Default temperature of the second and later draws of a task, which should differ; that of the first draw is 0."""
 
 _NOT_PARAMETERS = frozenset({"model", "messages", "response_format", "stream", "n", "extra_headers", "api_key"})
 
@@ -33,10 +33,10 @@ _NOT_PARAMETERS = frozenset({"model", "messages", "response_format", "stream", "
 class LlmJudge:
     """Answers every task that has a prompt by calling a chat model.
 
-    `parameters` are sent to the model unchanged (`temperature`, `max_tokens`, `reasoning_effort`, ...); the default
-    temperature is 0, and 1 for the second and later draws. `prompts` is a folder with files that replace the package's.
-    `examples` is an ARES TSV with few-shot examples for `Classify`. Raises SettingError for invalid prompts or
-    parameters, RunFileError for invalid examples.
+    `parameters` are sent with every request (`temperature`, `max_tokens`, `reasoning_effort`, ...). The temperature is
+    0 by default; if it is 0, the second and later draws have 1. `prompts` is a folder with files that replace the
+    package's prompts. `examples` is a TSV file in ARES's format with few-shot examples for `Classify`. Raises
+    SettingError for invalid prompts or parameters, RunFileError for invalid examples.
     """
 
     heuristic = False
@@ -62,14 +62,14 @@ class LlmJudge:
 
     @property
     def name(self) -> str:
-        """`openai:MODEL`."""
+        """The name that users see: `openai:MODEL`."""
         return f"openai:{self.model}"
 
     def __repr__(self) -> str:
         return f"LlmJudge({self.model!r}, {self.endpoint!r})"
 
     def identity(self, task: type[Task]) -> str:
-        """Return model, address, parameters, and a digest of the prompts and examples, without the key."""
+        """Return the model, address, parameters, and a digest of the prompts and examples, without the key."""
         parameters = json.dumps(self.parameters, sort_keys=True)
         prompts = self.prompts.digest(task)
         return f"llm/{VERSION}/{self.model}/{self.endpoint.identity}/{parameters}/{prompts}/{task.__name__}"
@@ -81,8 +81,8 @@ class LlmJudge:
     async def answer(self, tasks: Sequence[Task], on_call: OnCall = ignore_call) -> Sequence[Reply | Failure]:
         """Return one reply or failure per task, in order; tasks run concurrently.
 
-        The reply to a single task is returned before another request takes the place of its request, so that the caller
-        can store it first. Raises JudgeError if no call can succeed: the key is refused, or the model does not exist.
+        The reply to a single task is returned before the next waiting request starts, so the caller can store the reply
+        first. Raises JudgeError if no call can succeed, such as for an invalid key or an unknown model.
         """
         if len(tasks) == 1:
             return [await self._answer(tasks[0], on_call)]
@@ -115,7 +115,7 @@ class LlmJudge:
         return dialogue.result
 
     def _sampling(self, task: Task) -> dict[str, Any]:
-        """Return the parameters for a task; draws after the first need a temperature above 0 to differ."""
+        """Return the parameters for a task. Draws after the first get a temperature above 0, so that they differ."""
         temperature = self.parameters.get("temperature", 0.0)
         if task.draw and temperature == 0:
             temperature = DRAW_TEMPERATURE

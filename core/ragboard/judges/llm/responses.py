@@ -1,7 +1,7 @@
-"""Bodies of responses: a completion as JSON or as a stream of events, and the message of an error.
+"""Parse response bodies: a completion as JSON or as a stream of events, and the message of an error.
 
-Compatible servers differ: text may be in parts, in the arguments of a tool call, or in a stream that was not requested;
-the message of an error may be in any of a dozen fields.
+Compatible servers differ: the text may be in parts, in the arguments of a tool call, or in a stream that was not
+requested. The message of an error may be in any of several fields.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = [
 
 
 class CallFailedError(Exception):
-    """A call failed, after retries if these could help. The message contains no secret."""
+    """A call failed, after all useful retries. The message contains no secret."""
 
 
 class MalformedResponseError(CallFailedError):
@@ -33,7 +33,7 @@ class MalformedResponseError(CallFailedError):
 
 
 class DeclinedError(CallFailedError):
-    """The model declined to answer, or its answer was withheld or never begun. The call is still billed."""
+    """There is no answer: the model declined, the server withheld it, or the tokens ran out. The call is billed."""
 
     def __init__(self, message: str, answered: Exchange) -> None:
         self.exchange = answered
@@ -47,8 +47,8 @@ def read_completion(body: str, masked: Callable[[str], str]) -> Exchange:
     """
     try:
         answer = _from_events(body) if body.lstrip().startswith(_EVENTS) else json.loads(body)
-        if not answer.get("choices") and (said := _message_in(answer.get("error"))):
-            raise MalformedResponseError(f"the server's response is an error: {masked(said)[:200]}")
+        if not answer.get("choices") and (problem := _message_in(answer.get("error"))):
+            raise MalformedResponseError(f"the server's response is an error: {masked(problem)[:200]}")
         choice = answer["choices"][0]
         message = choice["message"]
         refusal, finish = message.get("refusal"), choice.get("finish_reason")
@@ -59,7 +59,7 @@ def read_completion(body: str, masked: Callable[[str], str]) -> Exchange:
         ) from error
     if isinstance(refusal, str) and refusal and not text:
         refusal = masked(refusal)
-        raise DeclinedError(f"the model refuses: {refusal[:300]}", exchange(refusal, answer.get("usage")))
+        raise DeclinedError(f"the model declined to answer: {refusal[:300]}", exchange(refusal, answer.get("usage")))
     if finish == "content_filter":
         filtered = exchange(masked(text or ""), answer.get("usage"))
         raise DeclinedError("the server's content filter stopped the reply", filtered)
@@ -78,9 +78,10 @@ def read_completion(body: str, masked: Callable[[str], str]) -> Exchange:
 
 
 def _text_in(message: Mapping[str, Any]) -> str | None:
-    """Return the text of a message: a string, parts of type text, else the arguments of a tool call; None if none fits.
+    """Return the text of a message: its content or, if that is empty, the arguments of its first tool call.
 
-    A server that emulates a reply format may return the object as the arguments of a tool call.
+    None if the content is neither a string nor a list of parts. A server that emulates a reply format may return the
+    object as the arguments of a tool call.
     """
     content = message.get("content")
     if isinstance(content, list):
@@ -133,7 +134,7 @@ def _from_events(body: str) -> dict[str, Any]:
 
 
 def exchange(text: str, usage: object, *, truncated: bool = False) -> Exchange:
-    """Combine the text with the tokens in a response's `usage`, which a server can leave out."""
+    """Return the exchange of a text and the token counts in a response's `usage`, which a server can leave out."""
     counted: Mapping[str, Any] = usage if isinstance(usage, dict) else {}
     details = counted.get("prompt_tokens_details")
     return Exchange(
@@ -154,7 +155,7 @@ _MESSAGE_FIELDS = ("message", "msg", "detail", "details", "error", "errors", "er
 
 
 def error_message(body: str) -> str:
-    """Return the message in the body of an error, from fields for messages or from its text; empty if there is none."""
+    """Return the message in the body of an error: from a message field if it is JSON, else its text. May be empty."""
     try:
         return _message_in(json.loads(body))
     except ValueError:
@@ -164,7 +165,7 @@ def error_message(body: str) -> str:
 
 
 def error_fields(body: str) -> tuple[str | None, str | None]:
-    """Return the code of an error and the parameter that it is about; None where its body does not name them."""
+    """Return the code of an error and the parameter that it is about; None for what its body does not have."""
     try:
         answer = json.loads(body)
     except (ValueError, RecursionError):
@@ -182,9 +183,9 @@ def _message_in(value: Any) -> str:
         return "; ".join(filter(None, map(_message_in, value)))
     if not isinstance(value, dict):
         return value.strip() if isinstance(value, str) else ""
-    said = next((text for name in _MESSAGE_FIELDS if (text := _message_in(value.get(name)))), "")
+    message = next((text for name in _MESSAGE_FIELDS if (text := _message_in(value.get(name)))), "")
     place, metadata = value.get("loc"), value.get("metadata")
     if isinstance(place, list):
-        said = f"{'.'.join(map(str, place))}: {said}"
-    raw = metadata.get("raw") if isinstance(metadata, dict) else None  # a provider's own error, behind a gateway
-    return f"{said}: {error_message(raw)}" if isinstance(raw, str) else said
+        message = f"{'.'.join(map(str, place))}: {message}"
+    raw = metadata.get("raw") if isinstance(metadata, dict) else None  # the provider's error, passed on by a gateway
+    return f"{message}: {error_message(raw)}" if isinstance(raw, str) else message

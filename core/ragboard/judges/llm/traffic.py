@@ -11,16 +11,16 @@ from dataclasses import dataclass
 __all__ = ["Limits", "Traffic"]
 
 RECENT_RESPONSES = 40
-"""Number of recent responses that are considered."""
+"""Number of recent responses that decide about the number of concurrent requests."""
 
 MAX_OVERLOAD_SHARE = 0.25
 """If a larger share of recent responses says "too many requests", the number of concurrent requests is reduced."""
 
 REDUCTION = 0.7
-"""The factor by which it is then multiplied."""
+"""The factor by which the number of concurrent requests is then multiplied."""
 
 BURST_SECONDS = 2.0
-"""Requests may use this many seconds of their rate at once."""
+"""A burst of requests may use up the rate of this many seconds at once."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +31,8 @@ class Limits:
     """Maximum number of concurrent requests."""
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
-    """Tokens of prompts and replies; for a running request, an estimate of its prompt."""
+    """Maximum number of tokens of prompts and replies. A request without a reply counts with an estimate of its
+    prompt."""
 
 
 class _Bucket:
@@ -57,7 +58,7 @@ class _Bucket:
 
 
 class Traffic:
-    """Admits requests in their order, within limits that adapt to the server.
+    """Admits requests in order, within limits that adapt to the server.
 
     Requests marked `first` go before others. If more than a quarter of the recent responses say "too many requests",
     fewer requests run at a time, and then slowly more again. It belongs to one event loop.
@@ -100,7 +101,7 @@ class Traffic:
             self._leave()
 
     def record_tokens(self, tokens: int) -> None:
-        """Record that a request used `tokens` more tokens than announced."""
+        """Record that a request used `tokens` more tokens than `slot` was told."""
         if self._tokens:
             self._tokens.take(tokens, self._clock())
 

@@ -1,7 +1,8 @@
-"""Sends the requests of an evaluation: the OpenAI SDK builds one per route, and further ones differ only in their body.
+"""Send the requests of an evaluation without the CPU time that the OpenAI SDK needs for each request.
 
-The SDK knows addresses, keys, headers and Azure, but building and parsing every request with it takes several times the
-CPU time of sending it.
+The SDK builds the first request of each route, because it knows addresses, keys, headers and Azure. Later requests
+reuse the address and headers: building a request and parsing its response with the SDK takes several times as long as
+sending.
 """
 
 from __future__ import annotations
@@ -31,13 +32,13 @@ OpenClient = Callable[..., "AsyncOpenAI"]
 KEEP_ALIVE_SECONDS = 4.0
 """Seconds after which an idle connection is closed; many servers close it after five."""
 
-_OWN_HEADERS = frozenset({"host", "connection", "content-length", "transfer-encoding", "accept-encoding"})
-"""Headers that depend on the body or on the HTTP client, in lower case."""
+_CLIENT_HEADERS = frozenset({"host", "connection", "content-length", "transfer-encoding", "accept-encoding"})
+"""Headers that the HTTP client sets for each request, in lower case."""
 
 
 @dataclass(frozen=True, slots=True)
 class RawResponse:
-    """What a server sent."""
+    """The response of a server."""
 
     status: int
     headers: Mapping[str, str]
@@ -46,14 +47,14 @@ class RawResponse:
 
 @dataclass(frozen=True, slots=True)
 class _Target:
-    """Where the requests of a route go, and a session with their headers."""
+    """The URL of a route, and a session with the headers of its requests."""
 
     url: URL
     http: ClientSession
 
 
 class _NotSentError(Exception):
-    """Ends a request that the SDK built, before it is sent."""
+    """Stops a request that the SDK has built before it is sent."""
 
 
 class Transport:
@@ -66,7 +67,7 @@ class Transport:
         self._targets: dict[str, asyncio.Future[_Target]] = {}
 
     async def post(self, route: str, body: Mapping[str, Any]) -> RawResponse:
-        """Send a request and return the response, whatever its status. Raises ClientError if there is none."""
+        """Send a request and return the response, with any status. Raises ClientError if there is no response."""
         if route not in self._targets:
             self._targets[route] = asyncio.ensure_future(self._target(route))
         pending = self._targets[route]
@@ -115,7 +116,8 @@ class Transport:
                 if not built:
                     raise
         (request,) = built
-        headers = [(name, value) for name, value in request.headers.multi_items() if name.lower() not in _OWN_HEADERS]
+        given = request.headers.multi_items()
+        headers = [(name, value) for name, value in given if name.lower() not in _CLIENT_HEADERS]
         return str(request.url), headers
 
 

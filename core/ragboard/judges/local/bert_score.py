@@ -32,7 +32,7 @@ __all__ = ["DEFAULT_MODEL", "BertScorer"]
 VERSION = "1"
 
 DEFAULT_MODEL = "microsoft/deberta-xlarge-mnli"
-"""The model with the best correlation with human ratings, by the authors of BERTScore, and that of MTRAG."""
+"""The model that MTRAG uses. BERTScore's authors report that it correlates best with human ratings."""
 
 BATCH_SIZE = 16
 """Number of texts that the model reads at once."""
@@ -42,7 +42,7 @@ _NAME = re.compile(r"(?P<model>[^:@]+)(:(?P<layer>\d+))?(@(?P<folder>.+))?")
 
 @dataclass(frozen=True, kw_only=True)
 class Baselines:
-    """The scores of random pairs of English sentences with a model, by layer, and the recommended layer."""
+    """A model's scores of random pairs of English sentences, by layer, and its recommended layer."""
 
     layer: int
     precision: tuple[float, ...]
@@ -54,13 +54,13 @@ class _Tokens:
     """The tokens of a text."""
 
     vectors: Any
-    """Unit vectors, one row per token, including those that mark the beginning and the end of a text."""
+    """Unit vectors, one row per token, including the special tokens at the beginning and the end."""
     counted: Any
-    """Whether each token is a token of the text itself."""
+    """Whether each token counts: False for special tokens."""
 
 
 _Values: TypeAlias = tuple[float, float] | None
-"""Precision and recall; None if one of the texts has no token."""
+"""Precision and recall; None if a text has no token that counts."""
 
 
 @cache
@@ -80,12 +80,14 @@ def baselines() -> Mapping[str, Baselines]:
 class BertScorer:
     """Answers BertScore: greedy matching of token embeddings, without idf weights, rescaled with the model's baseline.
 
-    Precision is the mean, over the tokens of `text`, of the highest cosine with a token of the other text; recall is
-    the mean over the tokens of the other text. Only the beginning of a text that is longer than the model's limit is
-    compared. `model` is `MODEL`, `MODEL:LAYER` or `MODEL:LAYER@FOLDER`. Raises SettingError for a model or layer
-    without a known baseline, because its values could not be compared with those of other models; JudgeError if the
-    model cannot be downloaded or the folder has another kind of model. The weights are loaded with the first task;
-    `answer` raises JudgeError if that fails.
+    For each token of `text`, take its highest cosine with a token of the other text; precision is the mean of these.
+    Recall is the same mean over the tokens of the other text. If a text is longer than the model's limit, only its
+    beginning is compared.
+
+    `model` is `MODEL`, `MODEL:LAYER` or `MODEL:LAYER@FOLDER`. Raises SettingError for a model or layer without a known
+    baseline, because its scores would not be comparable with the scores of other models. Raises JudgeError if the model
+    cannot be downloaded or the folder has another kind of model. The weights are loaded with the first task; `answer`
+    raises JudgeError if that fails.
     """
 
     heuristic = False
@@ -98,8 +100,8 @@ class BertScorer:
         known = baselines().get(self.model)
         if parts is None or known is None:
             raise SettingError(
-                f"bertscore: no baseline is known for {model}, so its values would not be comparable;"
-                f" use {', '.join(baselines())}, or MODEL@FOLDER for a copy of one in a folder"
+                f"bertscore: no baseline is known for {model}, so its scores would not be comparable;"
+                f" use {', '.join(baselines())}, or MODEL@FOLDER for a copy of such a model in a folder"
             )
         self.layer = int(parts["layer"] or known.layer)
         layers = len(known.precision) - 1
@@ -118,7 +120,7 @@ class BertScorer:
 
     @property
     def name(self) -> str:
-        """`bertscore:MODEL`, with the layer if it is not the recommended one."""
+        """The name that users see: `bertscore:MODEL`, with the layer if it is not the recommended layer."""
         return f"bertscore:{self.model}" if self._is_default_layer else f"bertscore:{self.model}:{self.layer}"
 
     def __repr__(self) -> str:
@@ -188,7 +190,7 @@ def _tokens(ids: Sequence[int], rows: Any, marks: tuple[int | None, ...]) -> _To
 
 
 def _match(text: _Tokens, other: _Tokens) -> _Values:
-    """Return the means of the highest cosines. Every token can be matched, but only tokens of the texts count."""
+    """Return precision and recall: means of the highest cosines. A special token can be matched, but does not count."""
     if not (text.counted.any() and other.counted.any()):
         return None
     cosines = text.vectors @ other.vectors.T

@@ -16,14 +16,14 @@ __all__ = ["Export", "load_export"]
 class Export:
     """The ONNX export of a model; called like a model of transformers.
 
-    Raises JudgeError if onnxruntime cannot read it, the device is missing, or the number of outputs is another one.
+    Raises JudgeError if onnxruntime cannot load it, the device is missing, or it has another number of outputs.
     """
 
     def __init__(self, path: Path, outputs: int, hardware: Hardware) -> None:
         runtime = import_module("onnxruntime")
         self.path = path
         self.device = import_module("torch").device("cpu")
-        """Where its inputs are expected; onnxruntime copies them to a GPU itself."""
+        """The device of its inputs: always the CPU, because onnxruntime copies them to a GPU."""
         provider, options = _provider(hardware.device, runtime.get_available_providers())
         settings = runtime.SessionOptions()
         settings.intra_op_num_threads = hardware.threads or 0
@@ -41,7 +41,7 @@ class Export:
         self.inputs = [node.name for node in self.session.get_inputs()]
 
     def __call__(self, **inputs: Any) -> Any:
-        """Return an object with `logits`, a tensor on the CPU."""
+        """Run the model. Return an object with `logits`, a tensor on the CPU."""
         try:
             outputs = self.session.run(["logits"], {name: inputs[name].numpy() for name in self.inputs})
         except KeyError as error:
@@ -52,7 +52,7 @@ class Export:
 
 
 def load_export(folder: Path, outputs: int, hardware: Hardware) -> tuple[Export, Any]:
-    """Load the export in the folder of a model with this many outputs, and its tokenizer.
+    """Load the ONNX export in a model's folder, and its tokenizer. `outputs`: the number of outputs that it must have.
 
     Raises JudgeError in the same cases as `Export`, and if there is no export or the tokenizer cannot be loaded.
     """
@@ -67,7 +67,7 @@ def load_export(folder: Path, outputs: int, hardware: Hardware) -> tuple[Export,
 
 
 def _provider(device: str | None, available: list[str]) -> tuple[str, dict[str, str]]:
-    """Return onnxruntime's provider for the device, and its options. Without a device, the CPU."""
+    """Return onnxruntime's provider for the device, and its options. If the device is None, the CPU is used."""
     kind, _, number = (device or "cpu").partition(":")
     if kind == "cpu":
         return "CPUExecutionProvider", {}
@@ -78,7 +78,7 @@ def _provider(device: str | None, available: list[str]) -> tuple[str, dict[str, 
 
 
 def _errors() -> tuple[type[Exception], ...]:
-    """Return the exceptions that onnxruntime raises; its own classes have no common base class."""
+    """Return the exceptions that onnxruntime raises; its classes have no common base class."""
     members = vars(import_module("onnxruntime.capi.onnxruntime_pybind11_state")).values()
-    own = (member for member in members if isinstance(member, type) and issubclass(member, Exception))
-    return RuntimeError, ValueError, *own
+    library_errors = (member for member in members if isinstance(member, type) and issubclass(member, Exception))
+    return RuntimeError, ValueError, *library_errors

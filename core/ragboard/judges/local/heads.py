@@ -1,4 +1,4 @@
-"""The kinds of model that verify statements. They give a label for the text, one for each token, or an answer."""
+"""Model heads for verifying statements. They output a label for the text, a label for each token, or a short answer."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from ragboard.text.sentences import sentence_spans
 __all__ = ["Head", "StatementTooLongError", "Texts", "create_head", "read_labels"]
 
 Texts: TypeAlias = tuple[str, ...]
-"""What a model reads at a time: one text, or two that its tokenizer joins."""
+"""One input of a model: one text, or two texts that its tokenizer joins."""
 
 Spans: TypeAlias = tuple[tuple[int, int], ...]
 """(start, end) of parts of a text, in characters."""
@@ -40,7 +40,7 @@ BATCH_SIZE = 32
 """Number of texts that the model reads at once."""
 
 SPARE_TOKENS = 4
-"""Tokens kept free, because a piece of a text can have a few more tokens alone than within the text."""
+"""Number of tokens to reserve: a piece of a text can have a few more tokens alone than within the text."""
 
 MIN_PASSAGE_TOKENS = 16
 """Minimum number of tokens that a statement must leave for a passage."""
@@ -58,14 +58,14 @@ _BY_PRESET = "; if it is the model of a preset, name it as local:PRESET@FOLDER"
 
 
 class StatementTooLongError(Exception):
-    """A statement is so long that it leaves no room for a passage."""
+    """A statement is too long: it leaves too few tokens for a passage."""
 
 
 def read_labels(folder: Path) -> tuple[Label, ...]:
     """Return the meaning of each output of an entailment model, from `id2label` in its config.json.
 
-    The labels can be entailment, contradiction and neutral; entailment and not_entailment; or entailment alone, in any
-    order and case. Raises JudgeError for other labels.
+    The labels must be entailment, contradiction and neutral; or entailment and not_entailment; or entailment alone.
+    Order and case do not matter. Raises JudgeError for other labels.
     """
     config = read_json(folder, "config.json", "a cross-encoder trained for entailment")
     labels = config.get("id2label") if isinstance(config, dict) else None
@@ -84,13 +84,13 @@ def _numeric_order(item: tuple[str, object]) -> tuple[int, str]:
 
 
 class Head(ABC):
-    """The model in a folder, loaded at its first use. Not thread-safe.
+    """The model in a folder, which is loaded when it is first used. Not thread-safe.
 
     Raises JudgeError if the folder does not have the kind of model that `reading` describes.
     """
 
     architecture: ClassVar[str]
-    """The suffix of its class names in transformers."""
+    """The suffix of the model's class name in transformers."""
     runs_exports: ClassVar[bool] = True
     """Whether an ONNX export can replace the model."""
 
@@ -101,7 +101,7 @@ class Head(ABC):
         self.outputs = self._outputs()
         if hardware.backend == "onnx":
             if not self.runs_exports:
-                raise JudgeError(f"{folder}: models {self.architecture} run only with torch; use --backend torch")
+                raise JudgeError(f"{folder}: a model {self.architecture} runs only with torch; use --backend torch")
             onnx_export(folder)
 
     def _outputs(self) -> tuple[Label, ...]:
@@ -135,7 +135,7 @@ class Head(ABC):
 
     @property
     def model(self) -> Any:
-        """The model of transformers, or its export."""
+        """The transformers model, or its ONNX export."""
         return self._parts[0]
 
     @property
@@ -149,10 +149,10 @@ class Head(ABC):
         return int(self.reading.length or self.tokenizer.model_max_length)
 
     def clean(self, text: str) -> str:
-        """Return the text as the model can read it; the length stays the same.
+        """Return the text without characters that the model cannot read; the length stays the same.
 
-        If the model reads statement and passage as one text, special tokens such as `</s>` separate them, so special
-        tokens inside the texts are replaced by spaces.
+        If the model reads statement and passage as one text, special tokens such as `</s>` separate them. Special
+        tokens inside the texts are then replaced by spaces.
         """
         text = replace_surrogates(text)
         return (
@@ -171,7 +171,7 @@ class Head(ABC):
     def room(self, question: str, statement: str, window: int) -> int:
         """Return the number of tokens that question and statement leave for a passage, at most `window`.
 
-        Raises StatementTooLongError if it is below `MIN_PASSAGE_TOKENS`.
+        Raises StatementTooLongError if they leave fewer than `MIN_PASSAGE_TOKENS` (or `window`, if that is smaller).
         """
         frame = int(self.tokenizer.num_special_tokens_to_add(pair=len(self.reading.texts) > 1))
         frame += sum(len(self._offsets(text)) for text in self.texts(question, "", ""))
@@ -198,7 +198,7 @@ class Head(ABC):
         return offsets
 
     def predict(self, texts: Sequence[Texts]) -> list[Scores | None]:
-        """Return the scores of each input, in order; None if an output is not finite. Similar lengths share a batch."""
+        """Return the scores of each input, in order; None if an output is not finite. Batches have similar lengths."""
         order = sorted(range(len(texts)), key=lambda index: -sum(map(len, texts[index])))
         scores: list[Scores | None] = [None] * len(texts)
         with running_on(self.hardware):
@@ -224,7 +224,7 @@ class Head(ABC):
 
 
 class SequenceHead(Head):
-    """One label for the text: models for entailment, fact checkers."""
+    """Outputs one label for the text, as entailment models and fact checkers do."""
 
     architecture = "ForSequenceClassification"
 
@@ -242,7 +242,7 @@ class SequenceHead(Head):
 
 
 class TokensHead(Head):
-    """A label for each token of the statement; the least supported token gives the score."""
+    """Outputs a label for each token of the statement; the score is that of the least supported token."""
 
     architecture = "ForTokenClassification"
 
@@ -253,7 +253,7 @@ class TokensHead(Head):
         unsupported = probabilities[..., self.outputs.index("unsupported")].tolist()
         scores: list[Scores | None] = []
         for number, texts in enumerate(batch):
-            # the tokens of the statement, which is the second text; those of the passage have the id 0
+            # only tokens of the statement, which is the second text; tokens of the passage have the id 0
             tokens = [
                 (start, end, probability)
                 for text_id, (start, end), probability in zip(
@@ -268,7 +268,7 @@ class TokensHead(Head):
 def _token_scores(statement: str, tokens: Sequence[tuple[int, int, float]]) -> Scores | None:
     """Return the scores of a statement from its tokens: (start, end, probability that the token is unsupported).
 
-    Neighbouring tokens with a probability above 0.5 are joined to the unsupported parts. None if one is not finite.
+    Adjacent tokens with a probability above 0.5 form an unsupported part. None if a probability is not finite.
     """
     if not all(math.isfinite(probability) for *_, probability in tokens):
         return None
@@ -282,7 +282,7 @@ def _token_scores(statement: str, tokens: Sequence[tuple[int, int, float]]) -> S
 
 
 class Seq2SeqHead(Head):
-    """A generated answer; the first token of each possible answer is an output."""
+    """Generates an answer; the probabilities of the possible answers' first tokens are the outputs."""
 
     architecture = "ForConditionalGeneration"
     runs_exports = False
@@ -311,5 +311,5 @@ _HEADS: Mapping[str, type[Head]] = {"sequence": SequenceHead, "tokens": TokensHe
 
 
 def create_head(folder: Path, reading: Reading, hardware: Hardware) -> Head:
-    """Return the head for the model in a folder. Raises JudgeError if the model does not fit `reading`."""
+    """Return the head for the model in a folder. Raises JudgeError if the model is not as `reading` describes."""
     return _HEADS[reading.head](folder, reading, hardware)

@@ -37,7 +37,7 @@ _StatementWindows: TypeAlias = tuple[tuple[_Window, ...], ...]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _VerifyTask:
-    """A task, and the windows that the model reads for each of its statements."""
+    """A task, with the windows that the model reads for each statement."""
 
     task: Verify
     rows: tuple[_StatementWindows, ...]
@@ -52,14 +52,15 @@ class LocalJudge:
     """Answers Verify: a model reads each statement with windows of the passages, of at most `window` tokens.
 
     A window supports a statement if the model's probability of support is at least `supports`, and contradicts it if
-    the probability of contradiction is at least `contradicts`. The verdict of a passage is supported if a window
-    supports, else contradicted if one contradicts, else unsupported. The joint verdict follows the same rule over the
-    windows of all passages, so a statement that only two passages together support is unsupported.
+    the probability of contradiction is at least `contradicts`. The verdict for a passage is supported if any of its
+    windows supports the statement, else contradicted if any window contradicts it, else unsupported. The joint verdict
+    applies this rule to the windows of all passages. So a statement that only two passages together support is
+    unsupported.
 
-    `model` is a preset, `PRESET@FOLDER`, a folder or a name on Hugging Face. Without a preset, its labels must be those
-    of an entailment model. Raises SettingError if there is no such model and for invalid thresholds or windows,
-    JudgeError if the model cannot be downloaded or is of another kind. The weights are loaded with the first task;
-    `answer` raises JudgeError if that fails.
+    `model` is a preset, `PRESET@FOLDER`, a folder or a name on Hugging Face. A model without a preset must have the
+    labels of an entailment model. Raises SettingError for an unknown model and for an invalid threshold or window,
+    JudgeError if the model cannot be downloaded or has another kind of output. The weights are loaded with the first
+    task; `answer` raises JudgeError if that fails.
     """
 
     heuristic = False
@@ -67,7 +68,7 @@ class LocalJudge:
     batch_size = 8
     prefix: ClassVar[str] = "local"
     version: ClassVar[str] = "1"
-    """Incremented if a change of windows or rules can change a reply."""
+    """Incremented when a change of windows or rules can change a reply."""
 
     def __init__(
         self,
@@ -104,7 +105,7 @@ class LocalJudge:
 
     @property
     def name(self) -> str:
-        """`local:MODEL`."""
+        """The name that users see: `local:MODEL`."""
         return f"{self.prefix}:{self.model}"
 
     def __repr__(self) -> str:
@@ -174,9 +175,9 @@ def _window_scores(windows: Sequence[_Window], scores: Mapping[Texts, Scores | N
 
 
 class NliJudge(LocalJudge):
-    """The local judge under its older name `nli:MODEL`, for a model with the labels of entailment.
+    """The local judge under its older name `nli:MODEL`, for a model with the labels of an entailment model.
 
-    Kept so that stored `nli:` evaluations keep their identity.
+    It has another identity than `local:MODEL`; stored evaluations with `nli:` judges need it.
     """
 
     prefix: ClassVar[str] = "nli"
@@ -185,5 +186,5 @@ class NliJudge(LocalJudge):
         return ModelChoice(name=model, location=model, reading=Reading())
 
     def identity(self, task: type[Task]) -> str:
-        """Return the model with a digest of its files, window and thresholds."""
+        """Return the model with a digest of its files, the window and the thresholds."""
         return self._identity(self._digest, task)

@@ -43,15 +43,15 @@ SERVER_TIMEOUT = 5.0
 """Seconds to wait for a response of Hugging Face before a download."""
 
 _MODEL_FILES = frozenset({".bin", ".json", ".model", ".safetensors", ".txt"})
-"""Extensions of the files of a model: weights, settings, vocabulary."""
+"""File extensions of a model's weights, settings and vocabulary."""
 
 _WEIGHTS = frozenset({".bin", ".safetensors"})
 
 _EXPORTS = ("onnx/model.onnx", "model.onnx")
-"""Where the ONNX export of a model is. Large weights are in files beside it whose names begin with its name."""
+"""Possible paths of a model's ONNX export. Large weights are in separate files whose names begin with this path."""
 
 _WEIGHTS_ONLY_VARIABLE = "TORCH_FORCE_WEIGHTS_ONLY_LOAD"
-"""The environment variable that makes torch load only weights, no pickled code, whatever a model's settings say."""
+"""The environment variable that makes torch load only weights and no pickled code, despite a model's settings."""
 _NO_EXPORT = f"has no ONNX export ({' or '.join(_EXPORTS)}); use --backend torch"
 
 _loading = Lock()
@@ -65,7 +65,7 @@ _DOWNLOADS: Mapping[str, Mapping[str, list[str]]] = {
         "ignore_patterns": ["*/*.json", "*/*.txt", "*/*.model"],
     },
 }
-"""Which files of a model each backend downloads; weights in formats that it does not read are left out."""
+"""Patterns of the files that each backend downloads, without weights in formats that it does not read."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +77,7 @@ class Hardware:
     threads: int | None = None
     """CPU threads; None: the default of torch or onnxruntime."""
     backend: str = "torch"
-    """The runtime of models that verify statements: `torch`, or `onnx` for their ONNX export. Others run with torch."""
+    """The runtime of models that verify statements: `torch`, or `onnx` for their ONNX export. Embedders use torch."""
 
     def __post_init__(self) -> None:
         """Raise SettingError for an invalid device, number of threads or backend."""
@@ -96,8 +96,8 @@ def model_folder(name: str, backend: str = "torch") -> Path:
     """Return the folder of a model: the path itself, or its folder in the Hugging Face cache, downloading it if needed.
 
     Raises SettingError if there is no such model. Raises JudgeError if sentence-transformers (or, for the backend onnx,
-    onnxruntime) is not installed, or if the model cannot be downloaded: at once without a network or if HF_HUB_OFFLINE
-    is set.
+    onnxruntime) is not installed, or if the model cannot be downloaded. Without a network, or if HF_HUB_OFFLINE is set,
+    the error comes immediately.
     """
     if find_spec("sentence_transformers") is None:
         raise JudgeError(f"{name}: local models need sentence-transformers; pip install 'ragboard[local]'")
@@ -122,7 +122,7 @@ def _cached(name: str, backend: str = "torch") -> Path | None:
     try:
         return Path(hub.snapshot_download(name, local_files_only=True, **_DOWNLOADS[backend]))
     except errors.HFValidationError as error:
-        raise SettingError(f"{name}: no such folder, and no name on Hugging Face; expected OWNER/MODEL") from error
+        raise SettingError(f"{name}: no such folder, and not a Hugging Face name; expected OWNER/MODEL") from error
     except errors.LocalEntryNotFoundError:
         return None
 
@@ -176,7 +176,7 @@ def read_json(folder: Path, name: str, model_kind: str) -> Any:
     try:
         return json.loads((folder / name).read_text(encoding="utf-8"))
     except FileNotFoundError as error:
-        raise JudgeError(f"{folder}: holds no {name}; expected the folder of {model_kind}") from error
+        raise JudgeError(f"{folder}: contains no {name}; expected the folder of {model_kind}") from error
     except (OSError, ValueError) as error:
         raise JudgeError(f"{folder / name}: cannot be read: {one_line(error)}") from error
 
@@ -190,9 +190,10 @@ def onnx_export(folder: Path) -> Path:
 
 
 def digest(folder: Path, parts: Iterable[str] = ("",), *, backend: str = "torch") -> str:
-    """Return a digest of a model's files, 16 hexadecimal digits; `parts` are the subfolders with files, "" the folder.
+    """Return a digest of a model's files, 16 hexadecimal digits. `parts` are subfolders; "" is the folder itself.
 
-    For the backend onnx, the weights are those of the ONNX export. Raises JudgeError if there is none.
+    For the backend onnx, the digest covers the ONNX export instead of other weights. Raises JudgeError without an
+    export.
     """
     files = [
         (part, path) for part in parts for path in sorted((folder / part).glob("*")) if path.suffix in _MODEL_FILES
@@ -216,7 +217,7 @@ def replace_surrogates(text: str) -> str:
 
 
 def load(kind: str, folder: Path, hardware: Hardware = ANY_HARDWARE, **settings: Any) -> Any:
-    """Load a model with the class `kind` of sentence-transformers, from local files, without running code in them.
+    """Load a model with the sentence-transformers class `kind`, from local files, without running code in them.
 
     Raises JudgeError if the files are damaged, the library cannot load this kind of model, or the device is missing.
     """
@@ -226,7 +227,7 @@ def load(kind: str, folder: Path, hardware: Hardware = ANY_HARDWARE, **settings:
 
 
 def load_parts(kind: str, folder: Path, hardware: Hardware = ANY_HARDWARE) -> tuple[Any, Any]:
-    """Load a model with the class `kind` of transformers, and its tokenizer, as `load` does."""
+    """Load a model with the transformers class `kind`, and its tokenizer. Raises JudgeError as `load` does."""
     library = import_module("transformers")
     with loading_from(folder):
         model = getattr(library, kind).from_pretrained(str(folder), local_files_only=True)
@@ -235,14 +236,14 @@ def load_parts(kind: str, folder: Path, hardware: Hardware = ANY_HARDWARE) -> tu
 
 
 def load_layers(folder: Path, layers: int, hardware: Hardware = ANY_HARDWARE) -> tuple[Any, Any]:
-    """Load the first layers of an encoder, without the head of its task, and its tokenizer, as `load` does.
+    """Load the first layers of an encoder, without a task head, and its tokenizer.
 
-    Raises JudgeError in the same cases, and if the files lack some of the weights.
+    Raises JudgeError as `load` does, and if weights are missing in the files.
     """
     library = import_module("transformers")
     logging = import_module("transformers.utils.logging")
     level = logging.get_verbosity()
-    logging.set_verbosity_error()  # it reports the layers that are left out
+    logging.set_verbosity_error()  # otherwise it warns about the layers that are left out
     try:
         with loading_from(folder):
             model, found = library.AutoModel.from_pretrained(
@@ -254,7 +255,7 @@ def load_layers(folder: Path, layers: int, hardware: Hardware = ANY_HARDWARE) ->
         logging.set_verbosity(level)
     missing = sorted(name for name in found["missing_keys"] if "pooler" not in name)
     if missing:
-        raise JudgeError(f"{folder}: the weights lack {missing[0]}")
+        raise JudgeError(f"{folder}: the weights of {missing[0]} are missing")
     return model, tokenizer
 
 
@@ -271,7 +272,7 @@ def _device(hardware: Hardware) -> str:
 
 @contextmanager
 def running_on(hardware: Hardware) -> Generator[None]:
-    """Run a model in the block, without gradients and with the number of threads of `hardware`."""
+    """Context for running a model: without gradients, and with the number of threads of `hardware`."""
     torch = import_module("torch")
     if hardware.threads:
         torch.set_num_threads(hardware.threads)
@@ -281,9 +282,9 @@ def running_on(hardware: Hardware) -> Generator[None]:
 
 @contextmanager
 def loading_from(folder: Path) -> Generator[None]:
-    """Load parts of a model in the block, silently and without running pickled code.
+    """Context for loading parts of a model: without progress bars, and without running pickled code.
 
-    Raises JudgeError if that fails.
+    Turns loading errors into JudgeError.
     """
     logging = import_module("transformers.utils.logging")
     safetensors_error = cast("type[Exception]", import_module("safetensors").SafetensorError)
@@ -304,7 +305,7 @@ def loading_from(folder: Path) -> Generator[None]:
         unpickling_error,
     ) as error:
         if "trust_remote_code" in str(error):
-            raise JudgeError(f"{folder}: the model needs Python code of its own, which ragboard never runs") from error
+            raise JudgeError(f"{folder}: the model contains Python code, which ragboard never runs") from error
         raise JudgeError(f"{folder}: the model cannot be loaded: {one_line(error)}") from error
     finally:
         if shown:
@@ -313,7 +314,7 @@ def loading_from(folder: Path) -> Generator[None]:
 
 @contextmanager
 def _weights_only() -> Generator[None]:
-    """Load only numbers from pickled weights in the block, even if a model's settings say `weights_only: false`."""
+    """Context in which torch loads only numbers from pickled weights, even if a model sets `weights_only: false`."""
     with _loading:
         before = os.environ.get(_WEIGHTS_ONLY_VARIABLE)
         os.environ[_WEIGHTS_ONLY_VARIABLE] = "1"

@@ -1,4 +1,4 @@
-"""Presets of local models: the input format of each, and what its authors published about it."""
+"""Presets of local models: the input format of each model, and the results that its authors published."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ragboard.records import Label
 __all__ = ["DEFAULT", "HeadKind", "ModelChoice", "Preset", "Reading", "choose_model", "presets"]
 
 DEFAULT = "minicheck"
-"""The preset that `--judge local` means: the fact checker with the best published figure that runs on a laptop."""
+"""The preset of `--judge local`: of the fact checkers that run on a laptop, the one with the best published result."""
 
 HeadKind: TypeAlias = Literal["sequence", "tokens", "seq2seq"]
 
@@ -24,15 +24,15 @@ HeadKind: TypeAlias = Literal["sequence", "tokens", "seq2seq"]
 class Reading:
     """How a model reads a statement: its input and the meaning of its outputs.
 
-    The repr is part of the judge's identity, so a renamed field would make stored evaluations those of another judge.
+    The repr is part of the judge's identity. Do not rename fields: stored evaluations would belong to another judge.
     """
 
     head: HeadKind = "sequence"
     """`sequence`: one label for the text; `tokens`: a label for each token; `seq2seq`: the first token of an answer."""
     texts: tuple[str, ...] = ("{passage}", "{statement}")
-    """Templates of the input: one text, or two that the tokenizer joins; fields are question, passage and statement."""
+    """Templates of the input: one text, or two that the tokenizer joins. Fields: question, passage, statement."""
     outputs: tuple[Label, ...] = ()
-    """The meaning of its outputs, in order; empty: the labels in its config.json."""
+    """The meaning of the model's outputs, in order; empty: the labels in its config.json."""
     answers: tuple[str, ...] = ()
     """For `seq2seq`: the generated answer of each output."""
     window: int = 256
@@ -43,7 +43,7 @@ class Reading:
 
 @dataclass(frozen=True, kw_only=True)
 class Preset:
-    """A published model. Its figures are from its authors, not measured by ragboard."""
+    """A published model. Its results are from its authors, not measured by ragboard."""
 
     name: str
     model: str
@@ -53,7 +53,7 @@ class Preset:
     languages: str
     licence: str
     published: str
-    """The result that its authors published, in words."""
+    """The result that its authors published, as a sentence."""
     source: str
     """Where the result is published."""
     checked: str
@@ -66,10 +66,10 @@ class Preset:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelChoice:
-    """The model that the name `local:NAME` chooses."""
+    """The model that the judge's name `local:NAME` selects."""
 
     name: str
-    """The name without the folder: `minicheck`, or the folder or Hugging Face name of a model without a preset."""
+    """The preset's name, such as `minicheck`; without a preset, the folder or Hugging Face name."""
     location: str
     """The folder of the model, or its name on Hugging Face."""
     reading: Reading
@@ -91,10 +91,10 @@ def _preset(name: str, table: Mapping[str, Any]) -> Preset:
 
 
 def choose_model(name: str) -> ModelChoice:
-    """Return the model of `PRESET`, `PRESET@FOLDER`, or a folder or Hugging Face name.
+    """Return the model for `PRESET`, `PRESET@FOLDER`, a folder or a Hugging Face name.
 
-    A preset's own name on Hugging Face means the preset. Raises SettingError for an unknown preset before an `@`,
-    JudgeError for a model that ragboard does not run.
+    The Hugging Face name of a preset's model selects the preset. Raises SettingError for an unknown preset before an
+    `@`, JudgeError for a model that ragboard refuses to run.
     """
     known = presets()
     preset_name, at, location = name.partition("@")
@@ -104,5 +104,5 @@ def choose_model(name: str) -> ModelChoice:
     if preset is None or (at and not location):
         return ModelChoice(name=name, location=name, reading=Reading())
     if preset.refused:
-        raise JudgeError(f"{preset.model} is refused: {preset.refused}")
+        raise JudgeError(f"ragboard does not run {preset.model}: {preset.refused}")
     return ModelChoice(name=preset.name, location=location or preset.model, reading=preset.reading)

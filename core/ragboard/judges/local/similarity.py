@@ -33,9 +33,9 @@ BATCH_SIZE = 32
 class CrossSimilarity:
     """Answers Similarity by a cross-encoder with one output, the similarity of two texts.
 
-    Asymmetric: the model reads `text` first, then one of the others. The task fails if an output is not in [0, 1], as
-    that of STS models is. `model` is a folder or a name on Hugging Face.
-    Raises JudgeError if the model cannot be loaded or has several outputs.
+    The order matters: the model reads `text` first, then one of the others. STS models have outputs in [0, 1]; a task
+    with another output fails. `model` is a folder or a name on Hugging Face. Raises JudgeError if the model cannot be
+    loaded or has several outputs.
     """
 
     heuristic = False
@@ -49,13 +49,13 @@ class CrossSimilarity:
         config = read_json(self._folder, "config.json", "a cross-encoder")
         labels = config.get("id2label") if isinstance(config, dict) else None
         if not isinstance(labels, dict) or len(labels) != 1:
-            raise JudgeError(f"{model}: is not a cross-encoder with one output; expected a model of similarity (STS)")
+            raise JudgeError(f"{model}: is not a cross-encoder with one output; expected a similarity (STS) model")
         self._digest = digest(self._folder)
         self._lock = Lock()
 
     @property
     def name(self) -> str:
-        """`ce:MODEL`."""
+        """The name that users see: `ce:MODEL`."""
         return f"ce:{self.model}"
 
     def __repr__(self) -> str:

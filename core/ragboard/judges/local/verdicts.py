@@ -1,4 +1,4 @@
-"""Combine a model's scores of windows into the verdict on a statement."""
+"""Combine a model's scores for several windows into the verdict on a statement."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class Scores:
     contradiction: float | None = None
     """None if the model has no output for contradiction."""
     marked: tuple[str, ...] = ()
-    """The parts of the statement that the model marks as unsupported, if it marks any."""
+    """The parts of the statement that the model marks as unsupported; empty if the model does not mark parts."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WindowScores:
-    """A window `text[start:end]` of the passage at `rank`, and the scores of a statement for it."""
+    """A window `text[start:end]` of the passage at `rank`, and its scores for a statement."""
 
     rank: int
     start: int
@@ -42,9 +42,9 @@ class Thresholds:
 
 
 def scores_of(logits: Sequence[float], outputs: Sequence[Label]) -> Scores | None:
-    """Return the softmax of the logits, to four decimals; None if a logit is not finite.
+    """Return the softmax of the logits, rounded to four decimals; None if a logit is not finite.
 
-    `outputs` has the label of each logit. A single logit is compared with 0, as in a sigmoid.
+    `outputs` has the label of each logit. For a single logit, the result is its sigmoid.
     """
     if not all(map(math.isfinite, logits)):
         return None
@@ -63,12 +63,12 @@ def _softmax(logits: Sequence[float]) -> list[float]:
 
 
 def verdict(windows: Sequence[WindowScores], thresholds: Thresholds) -> Verdict:
-    """Combine windows into a verdict: supported if one of them supports, else contradicted if one contradicts.
+    """Combine windows into a verdict: supported if any window supports, else contradicted if any window contradicts.
 
-    The score is the highest probability of support; None without a window.
+    Otherwise unsupported. The score is the highest probability of support; None if there are no windows.
     """
     if not windows:
-        return Verdict(label="unsupported", reason="There is no text to hold it against.")
+        return Verdict(label="unsupported", reason="There is no text to compare it with.")
     best = max(windows, key=lambda window: window.scores.support)
     worst = max(windows, key=lambda window: window.scores.contradiction or 0.0)
     label = _label(best.scores.support, worst.scores.contradiction, thresholds)
@@ -102,9 +102,9 @@ def _reason(label: Label, best: WindowScores, worst: WindowScores, count: int) -
         return f"Passage {worst.rank}: {contradiction}{highest}; {support} at most."
     if best.scores.marked:
         marked = ", ".join(f'"{text}"' for text in best.scores.marked)
-        return f"Passage {best.rank}, the best: {support}; not supported: {marked}."
+        return f"Best passage {best.rank}: {support}; not supported: {marked}."
     scores = support if worst.scores.contradiction is None else f"{support} and {contradiction}"
-    return f"Neither: {scores}{highest}."
+    return f"Neither supported nor contradicted: {scores}{highest}."
 
 
 def _evidence(window: WindowScores, stance: Literal["for", "against"]) -> Evidence:

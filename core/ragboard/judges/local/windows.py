@@ -12,11 +12,11 @@ Offsets = Sequence[tuple[int, int]]
 
 
 def windows(length: int, sentence_starts: Sequence[int], max_tokens: int) -> tuple[range, ...]:
-    """Split `range(length)` into windows of at most `max_tokens` tokens that cover it, in order.
+    """Split `range(length)` into overlapping windows of at most `max_tokens` tokens, in order.
 
     `sentence_starts` has the index of each sentence's first token, ascending. A window ends at the last sentence start
-    in its second half, if there is one. The next window begins at the first sentence start in the last quarter. So a
-    sentence of at most half a window is complete in some window.
+    in its second half, if there is one. The next window begins at the first sentence start in the previous window's
+    last quarter, or at the start of that quarter.
     """
     parts: list[range] = []
     start = 0
@@ -35,20 +35,20 @@ def _end_of_window(start: int, length: int, sentence_starts: Sequence[int], max_
 
 
 def _next_start(end: int, sentence_starts: Sequence[int], overlap: int) -> int:
-    """Return the first sentence start of the overlap; without one, the start of the overlap."""
+    """Return the first sentence start in the overlap or, if there is none, the start of the overlap."""
     index = bisect_left(sentence_starts, end - overlap)
     return sentence_starts[index] if index < len(sentence_starts) and sentence_starts[index] <= end else end - overlap
 
 
 def tokens_at(offsets: Offsets, starts: Sequence[int]) -> tuple[int, ...]:
-    """Return the indices of the tokens at these character positions, without repetition."""
+    """Return the indices of the tokens at these character positions, each index once."""
     ends = [end for _, end in offsets]
     tokens = (bisect_right(ends, start) for start in starts)
     return tuple(dict.fromkeys(token for token in tokens if token < len(ends)))
 
 
 def span(text: str, offsets: Offsets, window: range) -> tuple[int, int] | None:
-    """Return (start, end) of a window in characters, without surrounding space; None if there is only space."""
+    """Return (start, end) of a window in characters, without surrounding space; None if it has only space."""
     start, end = offsets[window.start][0], offsets[window.stop - 1][1]
     piece = text[start:end]
     start += len(piece) - len(piece.lstrip())

@@ -1,4 +1,4 @@
-"""The classifier of one quality: a cross-encoder, its inputs and outputs. Long documents are read in windows."""
+"""The classifier of one quality: a cross-encoder and its input format. It reads long documents in windows."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ PARTS_READ: Mapping[AresQuality, tuple[Part, ...]] = {
     "answer_faithfulness": ("question", "document", "answer"),
     "answer_relevance": ("question", "answer"),
 }
-"""The texts that the model of each quality reads: as in Saad-Falcon et al. 2024, except that answer relevance is judged
-without the document, as that quality is defined."""
+"""The texts that the model of each quality reads. They are as in Saad-Falcon et al. 2024, except that answer relevance
+is judged without the document, because its definition does not mention documents."""
 
 SEPARATOR = " | "
 
 SPARE_TOKENS = 8
-"""Tokens kept free for separators, and because a piece can have more tokens alone than within its text."""
+"""Number of tokens to reserve for separators, and because a piece can have more tokens alone than within its text."""
 
 MIN_DOCUMENT_TOKENS = 32
 """Minimum number of tokens that question and answer must leave for a document."""
@@ -37,14 +37,14 @@ BATCH_SIZE = 32
 
 
 class TextTooLongError(Exception):
-    """Question and answer are so long that they leave no room for a document."""
+    """Question and answer are too long: they leave too few tokens for a document."""
 
 
 class Classifier:
-    """A cross-encoder with one output that reads the texts `reads`, joined. Not thread-safe."""
+    """A cross-encoder with one output. It reads the texts named in `reads`, joined to one text. Not thread-safe."""
 
     def __init__(self, encoder: Any, reads: tuple[Part, ...], max_length: int) -> None:
-        """Wrap a CrossEncoder of sentence-transformers. Raises JudgeError if its tokenizer gives no offsets."""
+        """Wrap a sentence-transformers CrossEncoder. Raises JudgeError if its tokenizer gives no offsets."""
         if not encoder.tokenizer.is_fast:
             raise JudgeError("the model's tokenizer gives no token offsets; expected a fast tokenizer")
         self.encoder = encoder
@@ -55,9 +55,9 @@ class Classifier:
     def texts(self, question: str, contexts: Sequence[str], answer: str) -> tuple[str, ...]:
         """Return the texts that the model reads: one for each window of the contexts.
 
-        A window holds as many contexts as fit, in order; a longer context is cut, between sentences if possible.
-        Returns an empty tuple if the model reads a document and there is none. Raises TextTooLongError if question and
-        answer leave too few tokens for a document.
+        A window has as many contexts as fit, in order. A context that is longer than a window is split, between
+        sentences if possible. Returns an empty tuple if the model reads a document and `contexts` has no text. Raises
+        TextTooLongError if question and answer leave too few tokens for a document.
         """
         texts = {"question": _clean(question), "answer": _clean(answer)}
         fixed = [texts[part] for part in self.reads if part != "document"]
@@ -73,7 +73,7 @@ class Classifier:
         return tuple(SEPARATOR.join((texts | {"document": window})[part] for part in self.reads) for window in packed)
 
     def _pack(self, contexts: Sequence[str], room: int) -> list[str]:
-        """Join as many pieces of the contexts per window as fit into `room` tokens."""
+        """Join the pieces of the contexts to windows of at most `room` tokens."""
         packed: list[str] = []
         window: list[str] = []
         used = 0
@@ -107,7 +107,7 @@ class Classifier:
         return self.encoder.model(**inputs.to(self.encoder.device)).logits.squeeze(-1)
 
     def logits(self, texts: Sequence[str]) -> list[float]:
-        """Return the outputs as numbers, in order; texts of similar length share a batch."""
+        """Return the model's outputs for the texts as numbers, in order. Batches have texts of similar length."""
         order = sorted(range(len(texts)), key=lambda index: len(texts[index]))
         logits = [0.0] * len(texts)
         self.encoder.eval()

@@ -19,7 +19,7 @@ __all__ = ["FILE", "FORMAT", "Part", "TrainedFile", "TrainedQuality", "read_trai
 
 FILE = "judge.json"
 FORMAT = 1
-"""Incremented if an older version of ragboard could misread the folder."""
+"""Incremented when an older version of ragboard could misread the folder."""
 
 Part: TypeAlias = Literal["question", "document", "answer"]
 
@@ -29,11 +29,11 @@ class TrainedQuality:
     """One quality that the judge was trained on."""
 
     reads: tuple[Part, ...]
-    """The texts that the model reads, in order, joined by ` | `."""
+    """The texts that the model reads, in order; they are joined by ` | `."""
     calibration: Platt
     """Maps the model's output to the probability that the quality holds."""
     threshold: float
-    """The quality holds if its probability is at least this."""
+    """Minimum probability at which the quality holds."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,16 +41,16 @@ class TrainedFile:
     """The content of `judge.json`."""
 
     model: str
-    """The name of the model that was fine-tuned."""
+    """The name of the base model that was fine-tuned."""
     base: str
-    """A digest of that model's files."""
+    """A digest of the base model's files."""
     data: str
     """A digest of the training data."""
     seed: int
     max_length: int
     """Maximum number of tokens that the models read at once."""
     qualities: Mapping[AresQuality, TrainedQuality]
-    """The qualities; the model of each is in the folder of that name."""
+    """The qualities. The subfolder with a quality's name has its model."""
     format: int = FORMAT
 
 
@@ -58,7 +58,7 @@ _ADAPTER = TypeAdapter(TrainedFile)
 
 
 def read_trained(folder: Path) -> TrainedFile:
-    """Read the file in the folder. Raises JudgeError if it is missing or this version cannot read it."""
+    """Read `judge.json` in the folder. Raises JudgeError if it is missing, invalid or of another format."""
     path = folder / FILE
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
@@ -66,7 +66,7 @@ def read_trained(folder: Path) -> TrainedFile:
             raise JudgeError(f"{path}: has format {data.get('format')!r}, this version reads {FORMAT}; train it again")
         return _ADAPTER.validate_python(data)
     except FileNotFoundError as error:
-        raise JudgeError(f"{folder}: holds no {FILE}; expected a folder that ragboard train-judge wrote") from error
+        raise JudgeError(f"{folder}: contains no {FILE}; expected a folder that ragboard train-judge wrote") from error
     except ValidationError as error:
         field = ".".join(map(str, error.errors()[0]["loc"]))
         raise JudgeError(f"{path}: {field}: {error.errors()[0]['msg']}; train it again") from error
@@ -75,6 +75,6 @@ def read_trained(folder: Path) -> TrainedFile:
 
 
 def write_trained(folder: Path, file: TrainedFile) -> None:
-    """Write the file into the folder."""
+    """Write `judge.json` into the folder."""
     text = json.dumps(_ADAPTER.dump_python(file, mode="json"), indent=2) + "\n"
     write_atomically(folder / FILE, text.encode())

@@ -17,15 +17,15 @@ from ragboard.tasks import AresQuality, Classification, Classify, Failure, OnCal
 __all__ = ["TrainedJudge"]
 
 VERSION = "1"
-"""Incremented if a change of the code can change a reply."""
+"""Incremented when a change of the code can change a reply."""
 
 
 class TrainedJudge:
-    """Answers Classify, with the models of a folder that `ragboard train-judge` wrote.
+    """Answers Classify, with the models in a folder that `ragboard train-judge` wrote.
 
-    Contexts that exceed the model's length are read in windows; the highest probability counts, so a quality holds if
-    it holds for one window. Raises SettingError if there is no such folder, JudgeError if it is invalid or
-    sentence-transformers is not installed. The weights are loaded with the first task of their quality.
+    Long contexts are read in windows, and the highest probability counts: a quality holds if it holds for any window.
+    Raises SettingError if there is no such folder, JudgeError if the folder is invalid or sentence-transformers is not
+    installed. The weights of a quality are loaded with its first task.
     """
 
     heuristic = False
@@ -48,14 +48,14 @@ class TrainedJudge:
 
     @property
     def name(self) -> str:
-        """`trained:FOLDER`."""
+        """The name that users see: `trained:FOLDER`."""
         return f"trained:{self.folder}"
 
     def __repr__(self) -> str:
         return f"TrainedJudge({str(self.folder)!r})"
 
     def identity(self, task: type[Task]) -> str:
-        """Return a digest of the files of the judge, which does not depend on the folder."""
+        """Return the base model's name and a digest of the judge's files; the path of the folder does not matter."""
         return f"trained/{VERSION}/{self.file.model}/{self._digest}/{task.__name__}"
 
     async def answer(self, tasks: Sequence[Task], _on_call: OnCall = ignore_call) -> Sequence[Reply | Failure]:
@@ -89,7 +89,7 @@ class TrainedJudge:
             texts = self._classifier(task.quality).texts(task.question, task.contexts, task.answer)
         except TextTooLongError as error:
             return Failure(detail=str(error))
-        return texts or Failure(detail="there are no passages to read")
+        return texts or Failure(detail="the sample has no passages")
 
     def _logits(self, quality: AresQuality, texts: Sequence[str]) -> dict[str, float]:
         unique = list(dict.fromkeys(texts))
@@ -110,15 +110,15 @@ class TrainedJudge:
         self, task: Task, texts: tuple[str, ...] | Failure, logits: dict[AresQuality, dict[str, float]]
     ) -> Reply | Failure:
         if isinstance(texts, Failure) or not isinstance(task, Classify):
-            return texts if isinstance(texts, Failure) else Failure(detail="another kind of task")
+            return texts if isinstance(texts, Failure) else Failure(detail="not a Classify task")
         outputs = [logits[task.quality][text] for text in texts]
         if not all(map(math.isfinite, outputs)):
             return Failure(detail=f"{self.name} returned NaN or infinity")
         trained = self.file.qualities[task.quality]
         probability = round(max(map(trained.calibration.probability, outputs)), 4)
-        of_windows = "" if len(texts) == 1 else f", the highest of {len(texts)} windows of the passages"
+        highest = "" if len(texts) == 1 else f", the highest of {len(texts)} windows of the passages"
         return Classification(
             holds=probability >= trained.threshold,
             probability=probability,
-            reason=f"Probability {probability:.2f}{of_windows}; it holds from {trained.threshold:.2f} on.",
+            reason=f"Probability {probability:.2f}{highest}; threshold {trained.threshold:.2f}.",
         )

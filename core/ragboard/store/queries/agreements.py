@@ -25,33 +25,33 @@ __all__ = [
     "agreement_items",
     "agreement_outcomes",
     "evaluated_sample",
+    "items_per_run",
     "keep_agreement",
     "kind_order",
-    "own_answers",
     "side_texts",
     "stored_agreements",
 ]
 
 
 ScorerKind: TypeAlias = Literal["metric", "baseline", "trivial", "published"]
-"""metric: computed by ragboard; baseline: a model that is asked directly; trivial: a baseline without a model;
-published: scores in the file."""
+"""metric: computed by ragboard; baseline: a model is asked for the label directly; trivial: a baseline without a
+model; published: scores in the file."""
 
 Ratings: TypeAlias = dict[str, tuple[HumanRating, ...]]
 """The rating of each annotator, by dimension."""
 Outcomes: TypeAlias = Mapping[tuple[str, str], Mapping[int, tuple[Outcome, ...]]]
-"""By dimension and scorer: the outcomes of an item, one for each side, by the item's position."""
+"""{(dimension, scorer): {position of the item: its outcomes, one for each side}}."""
 
 
 SOURCES = {"ragas": "RAGAS", "ares": "ARES", "ragchecker": "RAGChecker"}
-"""The sources of metrics as pages name them."""
+"""How pages write the sources of metrics."""
 _METRIC_NAME = re.compile(r"^\w+\.|\W.*$")
 """Matches the source and the settings in a metric's full name."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Scorer:
-    """What is compared with annotators: a metric, a model or a baseline."""
+    """A metric, judge or baseline whose scores are compared with human labels."""
 
     name: str
     kind: ScorerKind
@@ -61,7 +61,7 @@ class Scorer:
     """Whether a lower score is better."""
 
     def title(self, dimension: str = "") -> str:
-        """Return the name on pages, in one dimension or in all: `RAGAS faithfulness`, `RAGAS metrics`."""
+        """Return the name on pages: `RAGAS faithfulness` in one dimension, `RAGAS metrics` for all dimensions."""
         if self.name not in SOURCES:
             return self.name.replace(", its verdict", " verdict (marks ✓ ? ✕)").replace(", its ", " ")
         specs = [self.metrics[dimension]] if dimension in self.metrics else list(self.metrics.values())
@@ -70,7 +70,7 @@ class Scorer:
 
 
 def kind_order(scorer: Scorer) -> int:
-    """Sort key: what is measured, then the baselines that it is compared with, then scores of the file."""
+    """Sort key: metrics, then baselines, then scores in the file."""
     return get_args(ScorerKind).index(scorer.kind)
 
 
@@ -79,7 +79,7 @@ class ScorerResult:
     """The outcomes of a scorer on one item in one dimension: one for each side."""
 
     position: int
-    """The item, from 0."""
+    """Position of the item, from 0."""
     dimension: str
     scorer: str
     outcomes: tuple[Outcome, ...]
@@ -96,7 +96,7 @@ class Agreement:
     judge: str
     heuristic: bool
     seed: int
-    """Seed of the coin."""
+    """Seed of the baseline that scores at random (the coin)."""
     scorers: tuple[Scorer, ...]
     notes: tuple[str, ...] = ()
 
@@ -172,7 +172,7 @@ def agreement_items(connection: Connection, agreement_id: str) -> list[tuple[str
 def agreement_item(
     connection: Connection, agreement_id: str, item_id: str
 ) -> tuple[int, str, Ratings, tuple[Sample, ...]] | None:
-    """Return position, cluster, ratings and sides of an item; None if there is no such item."""
+    """Return position, cluster, ratings and sides of an item; None if the agreement has no such item."""
     row = connection.execute(
         "SELECT position, cluster, said, sides FROM agreement_items WHERE agreement_id = ? AND item_id = ?",
         [agreement_id, item_id],
@@ -184,7 +184,7 @@ def agreement_item(
 
 
 def agreement_outcomes(connection: Connection, agreement_id: str, position: int | None = None) -> Outcomes:
-    """Return the outcomes of the scorers, for all items or for one."""
+    """Return the scorers' outcomes for all items, or for the item at `position`."""
     rows = connection.execute(
         "SELECT dimension, contender, position, value, counted, reason, detail FROM agreement_scores"
         " WHERE agreement_id = $1 AND ($2 IS NULL OR position = $2) ORDER BY dimension, contender, position, side",
@@ -198,11 +198,11 @@ def agreement_outcomes(connection: Connection, agreement_id: str, position: int 
     return found
 
 
-def own_answers(connection: Connection) -> dict[tuple[str, str], int]:
-    """Count the items of each agreement with an answer of each run, by agreement and run.
+def items_per_run(connection: Connection) -> dict[tuple[str, str], int]:
+    """Count, for each agreement and run, the agreement's items that are about an answer of the run.
 
-    An answer is of a run if question and answer are the same; a statement, if it is in the answer to the question. Runs
-    without any are left out.
+    They are if the run has the item's question with the item's answer; for an item that is a statement, with an answer
+    that contains it. Pairs without such items are left out.
     """
     rows = connection.execute(
         "WITH sides AS (SELECT agreement_id, position, unnest(from_json(sides, '[\"JSON\"]')) AS side"
@@ -225,14 +225,14 @@ def side_texts(connection: Connection, agreement_id: str, positions: Sequence[in
     return {position: (question, answer) for position, question, answer in rows}
 
 
-_USUAL = ("faithfulness", "answer_relevance", "context_relevance", "correctness", "completeness", "overall")
-"""Usual dimensions, in the order in which they are shown; others follow."""
+_COMMON = ("faithfulness", "answer_relevance", "context_relevance", "correctness", "completeness", "overall")
+"""Common dimensions, in the order in which they are shown; other dimensions follow by name."""
 
 
 def evaluated_sample(connection: Connection, key: str, judge: str) -> tuple[str, str, str] | None:
-    """Return the run, evaluation and sample of the newest evaluation of an answer by a judge; None if there is none.
+    """Return run, evaluation and sample of the newest evaluation of an answer by this judge, or None.
 
-    `key` is the answer's `samples.answer_key`; only evaluations that judged the statements of answers count.
+    `key` is the answer's `samples.answer_key`. Evaluations that did not split the answer into statements do not count.
     """
     row: tuple[str, str, str] | None = connection.execute(
         "SELECT r.name, e.evaluation_id, s.sample_id FROM samples s JOIN runs r ON r.run_id = s.run_id"
@@ -253,8 +253,8 @@ def _stored(row: tuple[Any, ...]) -> StoredAgreement:
         scorers=tuple(Scorer(**scorer) for scorer in json.loads(contenders)),
         notes=tuple(notes),
     )
-    usual = sorted(dimensions, key=lambda one: (_USUAL.index(one) if one in _USUAL else len(_USUAL), one))
-    return StoredAgreement(agreement=agreement, made=made, items=items, clusters=clusters, dimensions=tuple(usual))
+    ordered = sorted(dimensions, key=lambda one: (_COMMON.index(one) if one in _COMMON else len(_COMMON), one))
+    return StoredAgreement(agreement=agreement, made=made, items=items, clusters=clusters, dimensions=tuple(ordered))
 
 
 def _ratings(text: str) -> Ratings:

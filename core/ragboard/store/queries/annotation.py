@@ -1,4 +1,4 @@
-"""The samples to label: random draws, their progress, disagreements, and completely labelled samples."""
+"""Which samples to label (random draws, disagreements), the progress, and which samples are completely labelled."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from ragboard.records import Label
 from ragboard.store.nouns import RunRef
-from ragboard.store.queries.labels import LabelKind, Queue
+from ragboard.store.queries.labels import LabelKind, LabelSource
 from ragboard.store.queries.query import Connection
 from ragboard.store.queries.scores import shown_scores
 
@@ -43,14 +43,15 @@ __all__ = [
 VerdictsByStatement: TypeAlias = dict[tuple[int, int], Label]
 """Verdicts by position of the sample and number of the statement, both from 0."""
 LabelledRows: TypeAlias = Sequence[tuple[int, str, float, list[str], list[str]]]
-"""Position, sample id, outcome in [0, 1], annotators and designs of completely labelled samples."""
+"""Completely labelled samples: position, sample id, outcome from 0 to 1, annotators and designs (how each label's
+sample was chosen)."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Draw:
-    """A simple random sample without replacement of a run's samples, to be labelled in this order.
+    """Samples of a run that were drawn at random, without replacement, to be labelled in this order.
 
-    A larger draw with the same seed begins with the smaller one, unless the run has grown since.
+    A larger draw with the same seed begins with the smaller draw, unless the run has grown in between.
     """
 
     id: str
@@ -59,10 +60,10 @@ class Draw:
     evaluation_id: str
     """The evaluation whose statements are labelled; empty if whole answers are labelled."""
     other_run_id: str
-    """For preferences, the run that the first is compared with; else empty."""
+    """For preferences, the run that `run_id` is compared with; else empty."""
     seed: int
     population: int
-    """Number of samples to draw from: those with a statement, with an answer, or with a counterpart."""
+    """Number of samples to draw from: samples with a statement, with an answer, or with a counterpart."""
     positions: tuple[int, ...]
     """Positions in the run of the drawn samples, in the order of the draw."""
     drawn: datetime
@@ -70,7 +71,7 @@ class Draw:
 
 
 class LabelledStatement(NamedTuple):
-    """A statement that was labelled without seeing the judge's verdict, with that verdict."""
+    """A statement with the judge's verdict, and labels of annotators who did not see the verdict."""
 
     position: int
     statement: int
@@ -83,17 +84,17 @@ class LabelledStatement(NamedTuple):
     label: Label
     """The judge's verdict."""
     score: float | None
-    """The score behind the verdict; None if the judge gives none."""
+    """The score behind the verdict; None if the judge gives no score."""
     ratings: list[float]
     """One number for each annotator: 1 for supported, else 0."""
     labelled: datetime
-    """UTC, of the latest label."""
+    """Time of the latest label, UTC."""
     passages: list[str]
     """The passages of the sample, by rank."""
 
 
 def largest_draw(connection: Connection, run: RunRef, kind: LabelKind, against: RunRef | None = None) -> Draw | None:
-    """Return the largest draw of this kind, which contains the smaller ones; None if there is none yet."""
+    """Return the largest stored draw of this kind; None if nothing was drawn yet."""
     drawn_from = _drawn_from(run, kind, against)
     row = connection.execute(
         "SELECT draw_id, seed, population, positions, drawn FROM draws WHERE kind = ? AND run_id = ?"
@@ -146,7 +147,10 @@ def store_draw(
 def positions_to_label(
     connection: Connection, run: RunRef, kind: LabelKind, against: RunRef | None = None
 ) -> list[int]:
-    """Return the samples that can be labelled: those with a statement, an answer, or a counterpart with an answer."""
+    """Return the positions of the samples that can be labelled.
+
+    verdict: samples with a statement; grade: with an answer; preference: with an answer here and in `against`.
+    """
     if kind == "preference" and against is not None:
         return list(partners(connection, run, against))
     if kind == "verdict":
@@ -159,7 +163,7 @@ def positions_to_label(
 
 
 def partners(connection: Connection, run: RunRef, against: RunRef) -> dict[int, str]:
-    """Return the id of each sample's counterpart in the other run, by position; without pairs with an empty answer."""
+    """Return the id of each sample's counterpart in `against`, by position; pairs with an empty answer are left out."""
     return dict(
         connection.execute(
             "SELECT p.a, t.sample_id FROM paired_questions($run, $against) p"
@@ -191,7 +195,7 @@ def samples_with_verdicts(connection: Connection, run: RunRef, queue: str) -> La
 def graded_samples(
     connection: Connection, run: RunRef, queue: str, dimension: str, *, low: int, high: int
 ) -> LabelledRows:
-    """Return the samples with a grade in a dimension; the outcome is the mean grade, rescaled to 0-1."""
+    """Return the samples with a grade in a dimension; the outcome is the mean grade, from 0 (`low`) to 1 (`high`)."""
     return connection.execute(
         "SELECT s.position, s.sample_id, avg((l.value::DOUBLE - $low) / ($high - $low)),"
         " list_sort(list_distinct(list(l.annotator))), list_distinct(list(l.design)) FROM current_labels l"
@@ -202,11 +206,12 @@ def graded_samples(
 
 
 _BLIND = "queue IN ('random', 'imported')"
-"""SQL that selects labels given without seeing the judge's verdicts, except those of the disagreement queue."""
+"""SQL that selects labels from random draws and files: the annotators did not see the judge's verdicts, and the samples
+were not chosen for disagreement."""
 
 
 def statements_with_labels(connection: Connection, run: RunRef) -> list[LabelledStatement]:
-    """Return the statements of an evaluation with labels from a random draw or a file, in order."""
+    """Return the statements of an evaluation that have labels from a random draw or a file, in order."""
     rows = connection.execute(
         "WITH said AS (SELECT position, statement, list((label = 'supported')::DOUBLE ORDER BY annotator, queue)"
         " AS ratings, max(said) AS labelled FROM human_verdicts"
@@ -226,7 +231,7 @@ def statements_with_labels(connection: Connection, run: RunRef) -> list[Labelled
 
 
 def runs_with_labels(connection: Connection) -> list[str]:
-    """Return the runs whose shown evaluation has labels given without seeing the verdicts, latest label first."""
+    """Return the runs whose shown evaluation has labels from a random draw or a file, latest label first."""
     rows = connection.execute(
         f"SELECT run FROM human_verdicts JOIN shown_evaluations USING (evaluation_id) WHERE {_BLIND}"
         " GROUP BY run ORDER BY max(said) DESC, run"
@@ -234,7 +239,9 @@ def runs_with_labels(connection: Connection) -> list[str]:
     return [row[0] for row in rows]
 
 
-def label_times(connection: Connection, run: RunRef, queue: Queue, annotator: str, kind: LabelKind) -> list[datetime]:
+def label_times(
+    connection: Connection, run: RunRef, queue: LabelSource, annotator: str, kind: LabelKind
+) -> list[datetime]:
     """Return the times of an annotator's current labels of this kind in a queue of a run, ascending; UTC."""
     rows = connection.execute(
         "SELECT said FROM current_labels WHERE run_id = ? AND queue = ? AND annotator = ? AND kind = ? ORDER BY said",
@@ -244,7 +251,7 @@ def label_times(connection: Connection, run: RunRef, queue: Queue, annotator: st
 
 
 def labelled_verdicts(connection: Connection, run: RunRef, queue: str) -> dict[str, VerdictsByStatement]:
-    """Return the verdicts given in a queue, by annotator."""
+    """Return the human verdicts given in a queue, by annotator."""
     rows = connection.execute(
         "SELECT annotator, position, statement, label FROM human_verdicts WHERE evaluation_id = ? AND queue = ?"
         " ORDER BY number",
@@ -281,7 +288,7 @@ def queue_progress(
     connection: Connection,
     run: RunRef,
     positions: Sequence[int],
-    queue: Queue,
+    queue: LabelSource,
     annotator: str,
     kind: LabelKind,
     dimension: str,
@@ -317,7 +324,10 @@ def queue_progress(
 
 
 def disagreements(connection: Connection, run: RunRef, *, apart: float, limit: int) -> dict[int, str]:
-    """Return who disagrees (annotators, judges, or metrics of one name), by position, largest difference first."""
+    """Return, by position, who disagrees: a person and the judge, two judges, or metrics of the same name.
+
+    Sorted by size of the disagreement, largest first. `apart`: the least difference of metrics that counts.
+    """
     shown = shown_scores(run)
     rows = connection.execute(
         "WITH ours AS (SELECT v.position, v.statement, v.label, t.text FROM verdicts v JOIN statements t"
@@ -346,7 +356,7 @@ def disagreements(connection: Connection, run: RunRef, *, apart: float, limit: i
 
 
 def other_evaluations(connection: Connection, run: RunRef) -> list[tuple[str, str]]:
-    """Return judge and id of the other evaluations of a run."""
+    """Return judge and id of the run's evaluations other than the one that `run` refers to."""
     return connection.execute(
         "SELECT e.judge, e.evaluation_id FROM evaluations e WHERE e.run_id = ? AND e.evaluation_id <> ? ORDER BY 2",
         [run.run_id, run.evaluation_id],
@@ -354,9 +364,9 @@ def other_evaluations(connection: Connection, run: RunRef) -> list[tuple[str, st
 
 
 def judge_scores(connection: Connection, run: RunRef, metric: str) -> dict[int, tuple[str, float]]:
-    """Return a key and the judge's score, by position. Samples of two runs with the same question share a key.
+    """Return a key and the judge's score, by position. Samples of two runs with the same question have the same key.
 
-    If a run has a question several times, each time has a key of its own, because its counterpart is ambiguous.
+    If a run asks a question several times, each of these samples has a different key: its counterpart is ambiguous.
     """
     found = connection.execute(
         "WITH asked AS (SELECT position, md5(question || history::VARCHAR) AS question,"

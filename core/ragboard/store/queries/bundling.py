@@ -1,4 +1,4 @@
-"""The same judgement asked for together with others, and asked for as the source of a metric asks (`compat`)."""
+"""Judgements that a judge gave twice: together with others in one call, and alone, as a metric's source asks."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ __all__ = ["JudgedBothWays", "judged_both_ways"]
 
 
 class JudgedBothWays(NamedTuple):
-    """One thing that was judged both ways."""
+    """A nugget, passage or citation that one evaluation judged both ways."""
 
     kind: str
-    """nuggets, grades or support."""
+    """nuggets, grades (of passages) or support (of sentences by cited passages)."""
     position: int
     together: str
-    """The reply when it was asked for together with others."""
+    """The reply when it was judged together with others."""
     alone: str
-    """The reply when it was asked for as the source asks."""
+    """The reply when it was judged as the metric's source does (`compat`)."""
     call: str
-    """The call that gave `alone`: equal for what one call gave."""
+    """Identifies the call that gave `alone`; judgements from one call have the same value."""
 
 
 def judged_both_ways(connection: Connection, run: RunRef) -> Sequence[JudgedBothWays]:
-    """Return what the evaluations of a run judged both ways, by kind and position.
+    """Return what the evaluations of a run judged both ways, ordered by kind and position.
 
-    `together` and `alone` are by the same evaluation, and so by the same judge.
+    `together` and `alone` are from one evaluation, and therefore from one judge.
     """
     given = {
         "evaluations": list(run.evaluations),

@@ -15,20 +15,21 @@ class SampleCitation(NamedTuple):
     """A citation of an answer, with the statements of its sentence."""
 
     start: int | None
-    """Where its mark is in the answer; None if the citation is from a column of the file; likewise `end`."""
+    """Where the citation mark begins in the answer; None if the citation is from a column of the file."""
     end: int | None
+    """Where the citation mark ends; None like `start`."""
     name: str
     """The number or id as the answer writes it."""
     rank: int | None
-    """The cited passage; None: no retrieved passage has this number or id."""
+    """The rank of the cited passage; None: no retrieved passage has this number or id."""
     support: Support | None
     """How far the passage supports the sentence; None: the sentence has no statement."""
     statements: tuple[int, ...]
-    """The statements of its sentence, from 0."""
+    """The numbers of the statements of its sentence, from 0."""
 
 
 def sample_citations(connection: Connection, evaluation_id: str | None, position: int) -> tuple[SampleCitation, ...]:
-    """Return the citations of an answer in the order of its text; empty if they were not judged."""
+    """Return the citations of an answer in text order; empty if they were not judged."""
     rows = connection.execute(
         "SELECT DISTINCT c.mark_start, c.mark_end, c.name, c.rank, c.support,"
         " coalesce((SELECT list(statement ORDER BY statement) FROM (SELECT DISTINCT statement FROM cited_statements s"
@@ -44,9 +45,9 @@ def sample_citations(connection: Connection, evaluation_id: str | None, position
 
 
 def cited_names(connection: Connection, statements: Sequence[StatementKey]) -> dict[StatementKey, tuple[str, ...]]:
-    """Return what the sentence of each statement cites, as the answer writes it and in its order.
+    """Return, for each statement, the numbers or ids that its sentence cites, as the answer writes them and in order.
 
-    `statements`: evaluation, position and statement number, both from 0. Statements without a citation are left out.
+    Statements whose sentence cites nothing are left out.
     """
     if not statements:
         return {}

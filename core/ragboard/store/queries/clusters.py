@@ -1,4 +1,4 @@
-"""Clusters of the samples of a run that depend on each other."""
+"""Clusters: samples of a run that depend on each other, because they share a conversation or a question."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Clusters(NamedTuple):
     conversations: bool
 
     def __str__(self) -> str:
-        """Say the number and kind: `12 conversations`."""
+        """Return number and kind: `12 conversations`."""
         return (
             f"{self.number:,} {'conversation' if self.conversations else 'question'}{'' if self.number == 1 else 's'}"
         )
@@ -29,23 +29,23 @@ class Clusters(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SampleClusters:
-    """The clusters of rows (samples or pairs) that depend on each other."""
+    """The cluster of each sample or pair of samples."""
 
     of: Positions
-    """The number of the cluster of each row."""
+    """For each sample, the number of its cluster."""
     conversations: bool
-    """Whether a cluster is a conversation, or all answers to one question."""
+    """Whether clusters are conversations (True) or the answers to one question (False)."""
 
     def __str__(self) -> str:
-        """Say the number and kind: `12 conversations`."""
+        """Return number and kind: `12 conversations`."""
         return str(Clusters(np.unique(self.of).size, self.conversations))
 
 
 def run_clusters(connection: Connection, whole: Sequence[str], parts: Sequence[tuple[str, str]]) -> dict[str, Clusters]:
-    """Return the clusters of the evaluated samples of runs, by run, without runs of independent samples.
+    """Return the clusters of runs, by run; runs whose samples are all independent are left out.
 
-    `whole`: runs of which all samples count. `parts`: (run, evaluation) pairs; only samples that the evaluation covers
-    count.
+    `whole`: runs whose samples all count. `parts`: (run, evaluation) pairs; of these runs, only the samples that the
+    evaluation covers count.
     """
     rows = connection.execute(
         "WITH part AS (SELECT unnest($runs) AS run_id, unnest($evaluations) AS evaluation_id),"
@@ -63,7 +63,7 @@ def run_clusters(connection: Connection, whole: Sequence[str], parts: Sequence[t
 
 
 def sample_clusters(connection: Connection, run_id: str) -> SampleClusters | None:
-    """Return the clusters of the samples of a run, by position; None if all are independent."""
+    """Return the clusters of all samples of a run, in order of position; None if all samples are independent."""
     if not connection.execute(
         "SELECT 1 FROM samples WHERE run_id = ? AND cluster IS NOT NULL LIMIT 1", [run_id]
     ).fetchone():

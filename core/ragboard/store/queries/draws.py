@@ -20,11 +20,11 @@ FLIPS = (
     "SELECT position, count(DISTINCT label) AS labels FROM verdict_draws WHERE evaluation_id = $evaluation"
     " GROUP BY position, kind, item HAVING count(*) > 1) GROUP BY position"
 )
-"""SQL that counts, for each sample, the judgements with several draws, and those whose draws differ."""
+"""SQL that counts, for each sample, judgements with several draws (`replies`), and how many differ (`flips`)."""
 
 
 class DrawnScores(NamedTuple):
-    """The scores of one metric, one row for each sample and draw."""
+    """The scores of one metric; each array has one entry per sample and draw."""
 
     positions: Positions
     draws: NDArray[np.int64]
@@ -34,21 +34,21 @@ class DrawnScores(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ComparedReplies:
-    """How often the replies about the same thing are equal, by sample."""
+    """How often the draws of one judgement are equal; each array has one entry per sample."""
 
     kind: str
     """verdicts, judgements, assignments or sentences."""
     positions: Positions
     items: NDArray[np.float64]
-    """Number of things judged."""
+    """Number of judgements with several draws."""
     agreement: NDArray[np.float64]
-    """Sum over these of the share of pairs of draws with equal replies."""
+    """For each judgement, the share of pairs of draws with equal replies; summed over the sample's judgements."""
     flips: NDArray[np.float64]
-    """Number of those with replies that differ."""
+    """Number of judgements whose draws differ."""
 
 
 def draw_counts(connection: Connection, evaluation_id: str) -> dict[str, int]:
-    """Return the number of draws of each metric that has several."""
+    """Return the number of draws, by metric, for metrics with several draws."""
     return dict(
         connection.execute(
             "SELECT metric, max(draw) + 1 AS draws FROM score_draws WHERE evaluation_id = ?"
@@ -59,7 +59,7 @@ def draw_counts(connection: Connection, evaluation_id: str) -> dict[str, int]:
 
 
 def drawn_scores(connection: Connection, evaluation_id: str, metric: str) -> DrawnScores:
-    """Return the scores of a metric by sample and draw, in this order."""
+    """Return the scores of a metric in all draws, ordered by sample and draw."""
     found = connection.execute(
         "SELECT position, draw, value FROM score_draws WHERE evaluation_id = ? AND metric = ? ORDER BY position, draw",
         [evaluation_id, metric],
@@ -95,7 +95,7 @@ def compared_replies(connection: Connection, evaluation_id: str) -> list[Compare
 
 
 def flips(connection: Connection, evaluation_id: str | None, positions: list[int]) -> dict[int, tuple[int, int]]:
-    """Count for these samples the judgements whose draws differ, and all with several draws, by position."""
+    """Return, by position, the number of judgements whose draws differ, and the number with several draws."""
     rows = connection.execute(
         f"SELECT position, flips, replies FROM ({FLIPS}) WHERE position IN (SELECT unnest($positions::INTEGER[]))",
         {"evaluation": evaluation_id, "positions": positions},
@@ -104,9 +104,9 @@ def flips(connection: Connection, evaluation_id: str | None, positions: list[int
 
 
 def label_draws(connection: Connection, statements: Sequence[StatementKey]) -> dict[StatementKey, dict[Label, int]]:
-    """Count the joint verdicts of all draws on statements of answers by label, the most frequent first.
+    """Count the draws with each joint verdict for statements of answers, most frequent first.
 
-    `statements`: evaluation, position and statement number, both from 0. Statements that were judged once are left out.
+    Statements that were judged once are left out.
     """
     if not statements:
         return {}

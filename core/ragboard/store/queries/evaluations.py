@@ -1,4 +1,4 @@
-"""Evaluations: which are shown, their judges, tasks and cost."""
+"""Evaluations: which ones pages show, and their judges, tasks and cost."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class JudgedBy:
     covered: int
     """Number of samples with results."""
     samples: int
-    """Number of samples of the run now; some may have been logged after the evaluation."""
+    """Number of samples of the run now, including samples logged after the evaluation."""
 
     @property
     def in_words(self) -> str:
@@ -48,14 +48,14 @@ class JudgedBy:
 
     @property
     def part(self) -> str:
-        """`50 of 2,000 samples evaluated`; empty if all were."""
+        """`50 of 2,000 samples evaluated`; empty if all samples were."""
         if self.covered >= self.samples:
             return ""
         return f"{self.covered:,} of {self.samples:,} samples evaluated"
 
 
 class RankedEvaluation(NamedTuple):
-    """An evaluation and its rank among those of its run, from 1; the first is shown."""
+    """An evaluation and its rank among its run's evaluations, from 1; pages show the evaluation with rank 1."""
 
     run_id: str
     run: str
@@ -65,16 +65,16 @@ class RankedEvaluation(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class ScoredEvaluation:
-    """An evaluation that has a metric."""
+    """An evaluation that computed a given metric."""
 
     evaluation_id: str
     judge: str
     tasks: frozenset[str] | None
-    """The task types that the metric can ask; None if an older version of ragboard evaluated the metric with
-    settings."""
+    """The task types that the metric can ask. None (unknown) if an older version of ragboard computed the metric with
+    non-default settings."""
     identity: Mapping[str, JsonValue]
     parameters: Mapping[str, JsonValue]
-    """The parameters of its chat models; empty if the judges were built in Python."""
+    """The parameters of its chat models, such as the temperature; empty if the judges were built in Python."""
     complete: bool
     finished: datetime
     has_statements: bool
@@ -86,7 +86,7 @@ _JUDGED = ("evaluation_id", "judge", "heuristic", "finished", "covered", "sample
 
 
 def judged_by(connection: Connection, evaluations: Sequence[str | None]) -> dict[str, JudgedBy]:
-    """Return the judge and coverage of each of these evaluations, by evaluation."""
+    """Return the judge and coverage of these evaluations, by evaluation."""
     rows = connection.execute(
         f"SELECT {', '.join(_JUDGED)} FROM evaluations JOIN runs USING (run_id)"
         " WHERE evaluation_id IN (SELECT unnest(?))",
@@ -96,7 +96,7 @@ def judged_by(connection: Connection, evaluations: Sequence[str | None]) -> dict
 
 
 def ranked_evaluations(connection: Connection) -> tuple[RankedEvaluation, ...]:
-    """Return all evaluations except those of run files, newest run first; within a run, the shown one first."""
+    """Return all evaluations, newest run first and, within a run, by rank; without scores in run files."""
     rows = connection.execute(
         "SELECT e.run_id, run, place, evaluation_id, judge, heuristic, finished, covered, e.samples"
         " FROM ranked_evaluations e JOIN runs USING (run_id) ORDER BY imported DESC, place"
@@ -108,7 +108,7 @@ def ranked_evaluations(connection: Connection) -> tuple[RankedEvaluation, ...]:
 
 
 def scored_evaluations(connection: Connection, run_id: str) -> dict[str, list[ScoredEvaluation]]:
-    """Return the evaluations of a run for each metric, newest first, without those of its run file."""
+    """Return the evaluations of a run by metric, newest first, without the scores in its run file."""
     rows = connection.execute(
         "WITH scored AS (SELECT *, unnest(metrics) AS metric FROM evaluations WHERE run_id = $run AND NOT imported)"
         " SELECT s.metric, s.evaluation_id, s.judge, m.tasks, s.identity, s.judging, s.covered >= r.samples,"
@@ -135,7 +135,7 @@ def scored_evaluations(connection: Connection, run_id: str) -> dict[str, list[Sc
 
 
 def other_evaluations_by_run(connection: Connection) -> dict[str, dict[str, str]]:
-    """Return {run: {metric: evaluation}} for shown metrics that are not from the evaluation of the run's statements."""
+    """Return {run: {metric: evaluation}} for metrics whose shown scores are not from the evaluation with rank 1."""
     rows = connection.execute(
         "SELECT run_id, metric, evaluation_id FROM shown_metrics"
         " WHERE evaluation_id NOT IN (SELECT evaluation_id FROM shown_evaluations)"
@@ -147,7 +147,7 @@ def other_evaluations_by_run(connection: Connection) -> dict[str, dict[str, str]
 
 
 def file_evaluations(connection: Connection, runs: Sequence[str]) -> dict[str, str]:
-    """Return the evaluation with the scores of the run file, by run, for those of these runs that have one."""
+    """Return the evaluation that holds the run file's scores, by run; without runs whose file has no scores."""
     return dict(
         connection.execute(
             "SELECT run_id, evaluation_id FROM evaluations WHERE imported AND run_id IN (SELECT unnest(?))", [runs]
@@ -166,13 +166,13 @@ def evaluated_metrics(connection: Connection, evaluations: Sequence[str]) -> tup
 
 
 def judge_names(connection: Connection) -> tuple[str, ...]:
-    """Return the names of the judges of all evaluations, without those of run files."""
+    """Return the names of the judges of all evaluations; scores in run files do not count."""
     rows = connection.execute("SELECT DISTINCT judge FROM evaluations WHERE NOT imported ORDER BY 1").fetchall()
     return tuple(row[0] for row in rows)
 
 
 def judges_of_task(connection: Connection, task: str, evaluations: Sequence[str | None]) -> tuple[str | None, ...]:
-    """Return the judge of this type of task in each of these evaluations; None if the evaluation has no such task."""
+    """Return, for each of these evaluations, the judge of this task type; None if the evaluation has no such task."""
     rows = connection.execute(
         "SELECT json_extract_string(identity, $task) FROM evaluations WHERE evaluation_id IN (SELECT unnest($these))",
         {"task": f"$.{task}", "these": list(evaluations)},
@@ -181,7 +181,7 @@ def judges_of_task(connection: Connection, task: str, evaluations: Sequence[str 
 
 
 def usage_by_evaluation(connection: Connection, evaluations: Sequence[str]) -> dict[str, list[ModelUsage]]:
-    """Return calls, tokens and cost by model, for each of these evaluations that called models."""
+    """Return calls, tokens and cost per model, by evaluation; without evaluations that called no model."""
     cursor = connection.execute(
         "SELECT evaluation_id, model, embedding, calls, uncounted, prompt_tokens, cached_tokens, completion_tokens,"
         " cost, planned_calls, planned_tokens, prompt_price, cached_price, completion_price FROM spending"

@@ -1,4 +1,4 @@
-"""Human labels in the store: append-only rows that refer to the text of an answer, and the current ones."""
+"""Human labels in the store: append-only rows that refer to an answer by its text, and which of them are current."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ragboard.store.queries.query import Connection, StatementKey
 __all__ = [
     "HumanVerdict",
     "LabelKind",
-    "Queue",
+    "LabelSource",
     "answer_keys_of_runs",
     "append_label",
     "current_labels",
@@ -33,9 +33,9 @@ __all__ = [
 LabelKind: TypeAlias = Literal["verdict", "grade", "preference"]
 """A verdict on a statement, a grade of an answer, or a preference between two answers."""
 
-Queue: TypeAlias = Literal["browsing", "random", "disagreement", "imported"]
-"""How a label was given. browsing: on a page that shows the verdicts; random, disagreement: in one of the two queues,
-with hidden verdicts; imported: in a file."""
+LabelSource: TypeAlias = Literal["browsing", "random", "disagreement", "imported"]
+"""Where a label was given. browsing: on a page that shows the verdicts; random, disagreement: in that annotation queue,
+with hidden verdicts; imported: from a file."""
 
 
 _DEFAULTS = {"other_key": "", "dimension": "", "statement": "", "note": "", "design": ""}
@@ -50,18 +50,18 @@ class HumanVerdict:
     note: str
     at: datetime
     """UTC."""
-    queue: Queue
+    queue: LabelSource
 
 
 def append_label(connection: Connection, row: Mapping[str, Any]) -> None:
-    """Append a row to `labels`; missing columns are empty."""
+    """Append a row to the table `labels`; missing columns are empty."""
     complete = _DEFAULTS | dict(row)
     columns, values = ", ".join(complete), ", ".join(f"${name}" for name in complete)
     connection.execute(f"INSERT INTO labels (said, {columns}) VALUES (now() AT TIME ZONE 'UTC', {values})", complete)
 
 
 def remove_labels(connection: Connection, numbers: Sequence[int]) -> None:
-    """Remove labels, by appending a row without a value for each."""
+    """Remove labels: append, for each, a row without a value."""
     connection.execute(
         "INSERT INTO labels BY NAME SELECT * REPLACE (nextval('label_numbers') AS number,"
         " now() AT TIME ZONE 'UTC' AS said, NULL AS value, '' AS note) FROM labels WHERE number IN (SELECT unnest(?))",
@@ -95,7 +95,7 @@ def keep_answer_of(connection: Connection, run: RunRef, sample_id: str) -> tuple
 
 
 def statement_columns(connection: Connection, run: RunRef, sample_id: str, number: int) -> dict[str, Any] | None:
-    """Return the columns of `labels` that identify a statement of an answer, by its number from 1; None if missing."""
+    """Return the columns of `labels` that identify the statement `number` (from 1) of an answer; None if missing."""
     row = connection.execute(
         "SELECT s.answer_key, t.text, t.span_start, t.span_end, t.span_how FROM samples s JOIN statements t"
         " ON t.evaluation_id = $evaluation AND t.position = s.position AND t.side = 'response'"
@@ -107,7 +107,7 @@ def statement_columns(connection: Connection, run: RunRef, sample_id: str, numbe
 
 
 def statement_labels(
-    connection: Connection, run: RunRef, sample_id: str, number: int, *, annotator: str, queue: Queue
+    connection: Connection, run: RunRef, sample_id: str, number: int, *, annotator: str, queue: LabelSource
 ) -> list[int]:
     """Return the numbers of an annotator's current labels on a statement in a queue."""
     rows = connection.execute(
@@ -120,9 +120,9 @@ def statement_labels(
 
 
 def last_label(
-    connection: Connection, run: RunRef, *, annotator: str, queue: Queue, kind: LabelKind
+    connection: Connection, run: RunRef, *, annotator: str, queue: LabelSource, kind: LabelKind
 ) -> tuple[int, str, str, str] | None:
-    """Return number, sample, value and statement of an annotator's last label in a queue; None if there is none."""
+    """Return number, sample, value and statement of an annotator's last label in a queue, or None."""
     return connection.execute(
         "SELECT number, sample_id, value, statement FROM current_labels WHERE annotator = ? AND queue = ?"
         " AND kind = ? AND run_id = ? ORDER BY number DESC LIMIT 1",
@@ -133,7 +133,7 @@ def last_label(
 def human_verdicts(
     connection: Connection, keys: Iterable[StatementKey]
 ) -> Mapping[StatementKey, tuple[HumanVerdict, ...]]:
-    """Return the current human verdicts on statements, latest last, for the statements that have any."""
+    """Return the current human verdicts on statements, latest last; statements without one are left out."""
     requested = set(keys)
     rows = connection.execute(
         "SELECT evaluation_id, position, statement, label, annotator, note, said, queue FROM human_verdicts"
@@ -151,7 +151,7 @@ def human_verdicts(
 
 
 def latest_verdicts(connection: Connection, evaluation_id: str) -> Mapping[tuple[int, int], Label]:
-    """Return the latest human verdict, which is the one that counts, by position and statement."""
+    """Return the latest human verdict on each statement (the verdict that counts), by position and statement."""
     rows = connection.execute(
         "SELECT position, statement, human FROM latest_human_verdicts WHERE evaluation_id = ?", [evaluation_id]
     ).fetchall()
@@ -164,7 +164,7 @@ def labelled_answers(connection: Connection) -> list[tuple[str, str, str, str, l
 
 
 def current_labels(connection: Connection, run: RunRef | None) -> list[tuple[Any, ...]]:
-    """Return all current labels, or those of a run's answers, grouped by answer, annotator and queue."""
+    """Return the current labels of a run's answers (None: of all answers), sorted by answer, annotator and queue."""
     return connection.execute(
         "SELECT l.kind, l.annotator, l.queue, l.answer_key, l.other_key, l.dimension, l.statement, l.span_start,"
         " l.span_end, l.value, l.note, l.design, l.said, r.name, l.sample_id FROM current_labels l"

@@ -12,7 +12,7 @@ __all__ = ["changed_descriptions", "metric_thresholds", "stored_descriptions"]
 
 
 def stored_descriptions(connection: Connection) -> dict[str, MetricDescription]:
-    """Return the latest description of each metric that was ever evaluated, by name."""
+    """Return the latest description of each metric in the stored evaluations, by name."""
     rows = connection.execute(
         "SELECT metric, arg_max(description, finished) FROM metrics JOIN evaluations USING (evaluation_id)"
         " GROUP BY metric ORDER BY metric"
@@ -26,7 +26,7 @@ def stored_descriptions(connection: Connection) -> dict[str, MetricDescription]:
 
 
 _DEFINITION = """json_merge_patch({}.description, '{{"more_passages": null}}')::VARCHAR"""
-"""The description without the fields that older versions did not store."""
+"""SQL: the description without `more_passages`, which older versions did not store."""
 
 
 def changed_descriptions(
@@ -34,7 +34,7 @@ def changed_descriptions(
 ) -> tuple[str, ...]:
     """Return the metrics whose descriptions differ between their evaluations in `a` and in `b`.
 
-    Not those from run files: they have our name because our formula gives their scores.
+    `a`, `b`: (metric, evaluation) pairs. Metrics of run files are left out: their descriptions come from the file.
     """
     rows = connection.execute(
         "SELECT a.metric FROM metrics a JOIN metrics b USING (metric) WHERE list_contains($a, a.evaluation_id || ' ' ||"

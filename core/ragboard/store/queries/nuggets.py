@@ -34,42 +34,44 @@ __all__ = [
 ]
 
 
-ONE_WAY = "QUALIFY a.compat = min(a.compat) OVER (PARTITION BY a.evaluation_id, a.position)"
-"""SQL that keeps the labels of one way of asking: all nuggets at once, or else ten at a time (`compat`)."""
+ONE_METHOD = "QUALIFY a.compat = min(a.compat) OVER (PARTITION BY a.evaluation_id, a.position)"
+"""SQL filter: if an answer was judged both with all nuggets in one call and in batches of ten (`compat`), keep only the
+single-call results."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class NuggetList:
-    """The nuggets of a question in their newest version."""
+    """The newest version of a question's nuggets."""
 
     nuggets: tuple[Nugget, ...]
     author: str
-    """The judge or the person who wrote this version, or the run file that it is from."""
+    """The judge or person who wrote this version, or the run file that contained it."""
     approved: bool
     """Whether a person approved this version."""
     written: datetime
     """UTC."""
     versions: int
+    """Number of versions, including this one."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DatasetQuestion:
-    """A question of a dataset, with the earlier turns that belong to it."""
+    """A question of a dataset, with the earlier turns of its conversation."""
 
     question: str
     history: tuple[Turn, ...]
     reference: str | None
     """The reference of the newest run that has one."""
     different_references: bool
-    """Whether runs have different references; then runs without one take none from the dataset."""
+    """Whether the runs have different references. If so, no reference is shared with runs that lack one."""
     runs: int
-    """Runs of the dataset that ask it."""
+    """Number of runs of the dataset that ask it."""
     nuggets: NuggetList | None
     """None if none were written."""
 
 
 class RunOfDataset(NamedTuple):
-    """A run of a dataset, with the evaluation whose nugget labels count."""
+    """A run of a dataset, with the evaluation whose nugget assignments count."""
 
     run_id: str
     name: str
@@ -80,7 +82,7 @@ class RunOfDataset(NamedTuple):
     """None if its nuggets were not judged."""
     judge: str | None
     outdated: int
-    """Answers whose labels are of other nuggets than the question's present ones, or that have none yet."""
+    """Number of answers not yet judged against the question's current nuggets."""
 
 
 class DatasetRow(NamedTuple):
@@ -89,20 +91,20 @@ class DatasetRow(NamedTuple):
     name: str
     runs: int
     versions: int
-    """Different sets of questions under its name."""
+    """Number of different sets of questions among its runs."""
     questions: int
     references: int
-    """Questions with a reference."""
+    """Number of questions with a reference."""
     nuggets: int
-    """Questions with nuggets."""
+    """Number of questions with nuggets."""
     approved: int
-    """Questions whose nuggets a person approved."""
+    """Number of questions whose nuggets a person approved."""
     labels: int
-    """Human labels on its questions and on answers to them."""
+    """Number of annotators' labels on its questions and answers."""
 
 
 class AssignedRow(NamedTuple):
-    """Whether the answer of a run states a nugget."""
+    """A nugget assignment: whether the answer of a run states a nugget."""
 
     run_id: str
     sample_id: str
@@ -121,7 +123,7 @@ class SampleNugget(NamedTuple):
 
 
 def dataset_name(connection: Connection, name: str) -> str | None:
-    """Return the dataset with this name or, if there is none, that of the run with this name; None without either."""
+    """Return the name of a dataset, given its name or the name of one of its runs; None if neither exists."""
     row = connection.execute(
         "SELECT dataset FROM runs WHERE dataset = $name OR name = $name ORDER BY dataset = $name DESC LIMIT 1",
         {"name": name},
@@ -130,24 +132,24 @@ def dataset_name(connection: Connection, name: str) -> str | None:
 
 
 def asked_questions(connection: Connection) -> set[tuple[str, str]]:
-    """Return every question of the store with its history, as `history_json` writes it."""
+    """Return every question in the store with its history, as (question, `history_json`)."""
     return set(connection.execute("SELECT DISTINCT question, history::VARCHAR FROM samples").fetchall())
 
 
 def history_json(history: Iterable[Turn]) -> str:
-    """Return the text by which a history is compared, as `samples` stores it."""
+    """Return the earlier turns as the JSON text that the table `samples` stores; equal histories give equal texts."""
     return json.dumps([asdict(turn) for turn in history], ensure_ascii=False, sort_keys=True)
 
 
 def append_nuggets(
     connection: Connection, question: str, history: str, nuggets: Sequence[Nugget], *, author: str, approved: bool
 ) -> None:
-    """Append a version of the nuggets of a question; `history` is that of `history_json`."""
+    """Append a version of a question's nuggets. `history`: earlier turns as `history_json` returns them."""
     append_lists(connection, [(question, history, nuggets, author, approved)])
 
 
 def append_lists(connection: Connection, lists: Iterable[tuple[str, str, Sequence[Nugget], str, bool]]) -> None:
-    """Append many versions at once, in order: question, history, nuggets, author, and whether it is approved."""
+    """Append several versions of nuggets, in order. A version is (question, history, nuggets, author, approved)."""
     rows = [
         {
             "question": question,
@@ -166,7 +168,7 @@ def append_lists(connection: Connection, lists: Iterable[tuple[str, str, Sequenc
 
 
 def dataset_rows(connection: Connection) -> list[DatasetRow]:
-    """Return all datasets, that of the newest run first."""
+    """Return all datasets, the dataset of the newest run first."""
     rows = connection.execute(
         """\
 WITH asked AS (
@@ -234,7 +236,7 @@ WHERE r.dataset = $dataset ORDER BY r.imported DESC, r.name""",
 
 
 def dataset_questions(connection: Connection, dataset: str) -> list[DatasetQuestion]:
-    """Return the questions of a dataset in the order in which its runs ask them, the newest run first."""
+    """Return the questions of a dataset: first those of the newest run in its order, then those of older runs."""
     rows = connection.execute(
         """\
 WITH asked AS (
@@ -288,13 +290,13 @@ def pooled_passages(connection: Connection, dataset: str, question: str, history
 
 
 def assigned_rows(connection: Connection, evaluations: Sequence[str], question: str, history: str) -> list[AssignedRow]:
-    """Return the nugget labels of the answers to a question, by evaluation, in order of the nuggets."""
+    """Return the nugget assignments of the answers to a question, by run, answer and nugget."""
     rows = connection.execute(
         "SELECT e.run_id, s.sample_id, a.nugget, a.label, a.reason"
         " FROM assignments a JOIN evaluations e USING (evaluation_id)"
         " JOIN samples s ON s.run_id = e.run_id AND s.position = a.position"
         " WHERE a.evaluation_id IN (SELECT unnest(?)) AND s.question = ? AND s.history::VARCHAR = ?"
-        f" {ONE_WAY}"
+        f" {ONE_METHOD}"
         " ORDER BY e.run_id, a.position, a.number",
         [list(evaluations), question, history],
     ).fetchall()
@@ -302,11 +304,11 @@ def assigned_rows(connection: Connection, evaluations: Sequence[str], question: 
 
 
 def sample_nuggets(connection: Connection, evaluations: Sequence[str], position: int) -> list[SampleNugget]:
-    """Return the nugget labels of one answer, in order, by the first of the evaluations that has some."""
+    """Return an answer's nugget assignments, in nugget order, from the first evaluation in the list that has any."""
     for evaluation in evaluations:
         rows = connection.execute(
             "SELECT nugget, importance, label, reason FROM assignments a WHERE evaluation_id = ? AND position = ?"
-            f" {ONE_WAY}"
+            f" {ONE_METHOD}"
             " ORDER BY number",
             [evaluation, position],
         ).fetchall()

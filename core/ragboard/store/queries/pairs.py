@@ -40,7 +40,7 @@ TOLERANCE = 1e-9
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PairedRuns:
-    """Positions of the samples of two runs: paired, or without a counterpart."""
+    """Positions of the samples of two runs, paired or without a counterpart."""
 
     a: Positions
     """Positions of the paired samples in the first run, ascending."""
@@ -50,10 +50,10 @@ class PairedRuns:
     """Positions of the unpaired samples in the first run."""
     only_b: Positions
     ambiguous_a: Positions
-    """Positions in the first run of repeated questions, whose counterpart is ambiguous."""
+    """Positions in the first run of samples whose counterpart is ambiguous, because their question is repeated."""
     ambiguous_b: Positions
     by_question: int
-    """The number of pairs with different ids, found by question and history."""
+    """The number of pairs that were matched by question and history because their ids differ."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,10 +84,10 @@ class ComparedPair(NamedTuple):
 Missing = Literal[
     "missing", "spelling", "id", "taken", "repeated", "history", "no history in other", "history only in other"
 ]
-"""Why a sample has no counterpart. missing: the other run does not have the question; spelling: it has it with other
-case or white space; id: it has another question under the same id; taken: it has the question less often; repeated: the
-question occurs several times; history: the histories differ; no history in other, history only in other: only one of
-the two has a history."""
+"""Why a sample has no counterpart in the other run. missing: the other run does not have the question; spelling: it has
+the question with different case or white space; id: it has a different question with this id; taken: its sample with
+this question is paired with another sample; repeated: the question occurs several times; history: the histories differ;
+no history in other, history only in other: only one run has a history for this question."""
 
 
 class UnpairedRow(NamedTuple):
@@ -98,13 +98,13 @@ class UnpairedRow(NamedTuple):
     question: str
     why: Missing
     repeats: int
-    """For a repeated question, the number of unpaired samples of its run that ask it; else 1."""
+    """For a repeated question, the number of unpaired samples of this run that ask it; else 1."""
     other_repeats: int
     """Like `repeats`, for the other run."""
 
 
 def paired_runs(connection: Connection, a: str, b: str) -> PairedRuns:
-    """Pair samples by id if their questions agree, else by question and history if these occur once in each run."""
+    """Pair samples by id if they have the same question, else by question and history if each run has these once."""
     found = connection.execute(
         "SELECT coalesce(a, b) AS first, coalesce(b, a) AS second, a IS NOT NULL AS in_a,"
         " paired_by IN ('id', 'question') AS paired, paired_by = 'question' AS by_question,"
@@ -129,7 +129,7 @@ def _selected_positions(found: dict[str, Any], column: str, selected: NDArray[np
 
 
 def passage_keys(connection: Connection, run_id: str) -> dict[int, str]:
-    """Return a digest of each sample's passages in any order, by position; without samples that have none."""
+    """Return a digest of each sample's passages, ignoring their order; samples without passages are left out."""
     rows = connection.execute(
         "SELECT position, md5(string_agg(md5(text), '' ORDER BY md5(text))) FROM passages WHERE run_id = ? GROUP BY 1",
         [run_id],
@@ -138,7 +138,7 @@ def passage_keys(connection: Connection, run_id: str) -> dict[int, str]:
 
 
 def unpaired_rows(connection: Connection, a: str, b: str, paired: PairedRuns) -> list[UnpairedRow]:
-    """Return the samples of both runs without a counterpart, and why; those of A first."""
+    """Return the samples without a counterpart and the reasons: first the samples of A, then those of B."""
     sides = [
         (side, position, ambiguous)
         for side, alone, unsure in (("A", paired.only_a, paired.ambiguous_a), ("B", paired.only_b, paired.ambiguous_b))
@@ -200,7 +200,10 @@ _WHICH: dict[Which, str] = {
 
 
 def _pairs(a: RunRef, b: RunRef, metric: str, direction: Direction) -> Query:
-    """Return the query of all pairs with both values and the gain; for a neutral metric, minus the absolute change."""
+    """Return the query for all pairs with both values and the gain: how much better B is.
+
+    For a neutral metric, the gain is minus the absolute difference.
+    """
     values_a, values_b = column_query(a, metric, "a"), column_query(b, metric, "b")
     return Query(
         sql=f"SELECT p.a, p.b, x.value AS value_a, y.value AS value_b, {_GAIN[direction]} AS gain\n"
@@ -231,7 +234,10 @@ ORDER BY {order} NULLS LAST, p.a""",
 def create_pairs(
     connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns, metric: str, direction: Direction
 ) -> None:
-    """Create the temporary table `pairs`, which the functions below read: every pair with its values."""
+    """Create the temporary table `pairs`: every pair with its values.
+
+    `pair_counts`, `compared_pairs` and `pair_order` read it.
+    """
     connection.register("paired", pa.table({"a": paired.a, "b": paired.b}))
     pairs = _pairs(a, b, metric, direction)
     connection.execute(f"CREATE TEMP TABLE pairs AS {pairs.sql}", dict(pairs.given))
@@ -248,19 +254,19 @@ def pair_counts(connection: Connection) -> dict[Which, int]:
 
 
 def compared_pairs(connection: Connection, a: RunRef, b: RunRef, query: PairQuery) -> list[ComparedPair]:
-    """Return a page of pairs: largest losses first, then equal ones, gains, and unscored ones."""
+    """Return a page of pairs by gain, largest loss first (with `which="better"`, largest gain first), unscored last."""
     return [ComparedPair(*row) for row in _page(a, b, query).on(connection).fetchall()]
 
 
 def pair_order(connection: Connection, query: PairQuery) -> list[int]:
-    """Return the positions in A of all pairs of a query, without its limit, in its order."""
+    """Return the positions in A of all pairs that match a query, in its order; `limit` and `offset` are ignored."""
     order = "gain DESC" if query.which == "better" else "gain"
     rows = connection.execute(f"SELECT a FROM pairs{_WHICH[query.which]} ORDER BY {order} NULLS LAST, a").fetchall()
     return [row[0] for row in rows]
 
 
 def pairs_query(a: RunRef, b: RunRef, query: PairQuery, direction: Direction) -> Query:
-    """Return one query for a page of pairs that includes the table of `create_pairs`."""
+    """Return one complete query for a page of pairs; it needs no `create_pairs`."""
     paired = Query(
         sql="SELECT a, b FROM paired_questions($run_a, $run_b) WHERE paired_by IN ('id', 'question')",
         given={"run_a": a.run_id, "run_b": b.run_id},

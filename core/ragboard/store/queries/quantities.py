@@ -1,4 +1,4 @@
-"""Quantities of samples for the diagnosis, computed in SQL."""
+"""Numbers per sample that the diagnosis uses, computed in SQL."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ COUNTED = {
         " HAVING bool_or(early) AND NOT bool_and(early)"
     ),
 }
-"""The SQL that returns (position, value), by the name of the quantity."""
+"""SQL that returns (position, value), by the name of the quantity."""
 
 _METRIC = (
     "SELECT position, value FROM scores WHERE evaluation_id = $evaluation AND metric = $metric AND value IS NOT NULL"
@@ -52,7 +52,7 @@ _METRIC = (
 def sample_values(
     connection: Connection, run: RunRef, evaluation_id: str | None, name: str, samples: int
 ) -> NDArray[np.float64]:
-    """Return one value per sample of a run: a quantity of `COUNTED`, or a metric; NaN if there is none."""
+    """Return one value per sample of a run: the quantity of `COUNTED` or the metric called `name`; NaN if missing."""
     sql = COUNTED.get(name, _METRIC)
     given = {"run": run.run_id, "evaluation": evaluation_id, "metric": name}
     got = connection.execute(sql, {key: value for key, value in given.items() if f"${key}" in sql}).fetchnumpy()

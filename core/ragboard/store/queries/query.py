@@ -1,4 +1,4 @@
-"""SQL queries with bound values."""
+"""SQL queries together with the values of their parameters."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ Connection: TypeAlias = duckdb.DuckDBPyConnection
 
 
 StatementKey: TypeAlias = tuple[str, int, int]
-"""Evaluation, position and number of a statement of an answer, both from 0."""
+"""A statement of an answer: its evaluation, the position of its sample and its number, both from 0."""
 
 STATEMENT_KEYS = (
     "WITH keys AS (SELECT unnest($evaluations) AS evaluation_id, unnest($positions) AS position,"
     " unnest($numbers) AS statement)"
 )
-"""The table `keys` of some statements, with the values of `key_values`."""
+"""The start of a query: the table `keys`, one row per statement. Its parameters come from `key_values`."""
 
 
 def key_values(keys: Iterable[StatementKey]) -> dict[str, Sequence[str | int]]:
-    """Return the values of `STATEMENT_KEYS`; there must be at least one key."""
+    """Return the parameters of `STATEMENT_KEYS`; there must be at least one key."""
     evaluations, positions, numbers = zip(*keys, strict=True)
     return {"evaluations": evaluations, "positions": positions, "numbers": numbers}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Query:
-    """SQL with a `$name` for each value. Its string form contains the values, so that people can run it."""
+    """SQL with a parameter `$name` for each value. `str(query)` contains the values, for users to copy and run."""
 
     sql: str
     given: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def on(self, connection: Connection) -> Connection:
-        """Execute the query; the result is ready to fetch."""
+        """Execute the query, and return the connection to fetch the result from."""
         return connection.execute(self.sql, dict(self.given))
 
     def after(self, **tables: Query) -> Query:
-        """Return the query with these tables as common table expressions, so that it runs on its own."""
+        """Return a complete query: these tables as common table expressions, then this query."""
         parts = ",\n".join(f"{name} AS (\n{part.sql}\n)" for name, part in tables.items())
         given = {name: value for part in (*tables.values(), self) for name, value in part.given.items()}
         return Query(sql=f"WITH {parts}\n{self.sql}", given=given)

@@ -1,4 +1,4 @@
-"""Labels of questions: whether annotators say that they can be answered."""
+"""Human labels of questions: whether a question can be answered."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["QuestionLabel", "append_question_labels", "current_question_labels",
 
 
 class QuestionLabel(NamedTuple):
-    """Whether a question can be answered, as a person says."""
+    """An annotator's label: whether a question can be answered."""
 
     answerability: Answerability
     annotator: str
@@ -22,7 +22,7 @@ class QuestionLabel(NamedTuple):
 
 
 def question_label(connection: Connection, question: str, history: str) -> QuestionLabel | None:
-    """Return the newest label of a question, or None; `history` is that of `history_json`."""
+    """Return the newest label of a question, or None. `history`: earlier turns as `history_json` returns them."""
     row = connection.execute(
         "SELECT answerability, annotator, said FROM current_question_labels"
         " WHERE question = ? AND history::VARCHAR = ?",
@@ -34,7 +34,10 @@ def question_label(connection: Connection, question: str, history: str) -> Quest
 def current_question_labels(
     connection: Connection, run_id: str | None = None
 ) -> list[tuple[str, str, Answerability, str, datetime]]:
-    """Return question, history, answerability, annotator and time of the labels of a run's questions, or of all."""
+    """Return question, history, answerability, annotator and time of each current label.
+
+    `run_id`: only labels of this run's questions; None: all labels.
+    """
     return connection.execute(
         "SELECT question, history::VARCHAR, answerability, annotator, said FROM current_question_labels l"
         " WHERE $run IS NULL OR EXISTS (FROM samples s WHERE s.run_id = $run AND s.question = l.question"
@@ -44,9 +47,9 @@ def current_question_labels(
 
 
 def append_question_labels(connection: Connection, labels: Iterable[tuple[str, str, Answerability | None, str]]) -> int:
-    """Append labels: question, history, answerability (None takes back), annotator. Return how many changed anything.
+    """Append labels (question, history, answerability, annotator), and return how many were appended.
 
-    A label that repeats the present one by the same annotator is not stored again.
+    The answerability None removes the current label. A label that equals the annotator's current one is not appended.
     """
     changed = 0
     for question, history, answerability, annotator in labels:

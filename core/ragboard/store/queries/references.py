@@ -1,4 +1,4 @@
-"""References that samples take from other runs of their dataset."""
+"""References for samples without one, taken from other runs of their dataset."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ JOIN samples s ON s.question = m.question AND s.history::VARCHAR = m.history::VA
 JOIN runs r ON r.run_id = s.run_id
 WHERE m.run_id = $run_id AND m.reference IS NULL AND trim(s.reference) <> ''
   AND r.dataset = (SELECT dataset FROM runs WHERE run_id = $run_id)"""
-"""Samples `m` of a run whose file has no reference, with the samples `s` of its dataset that have one."""
+"""SQL: samples `m` of a run without a reference, joined with the samples `s` of its dataset with the same question
+that have a reference."""
 
 
 def with_dataset_references(
     connection: Connection, run_id: str, samples: Sequence[tuple[int, Sample]]
 ) -> list[tuple[int, Sample]]:
-    """Return consecutive samples of a run with their positions; those without a reference get that of their dataset.
+    """Fill in missing references of consecutive samples of a run from other runs of its dataset; return the samples.
 
-    All runs that have one must agree, apart from spaces around it. `reference_note` says which run it is from, or why
-    there is none.
+    A reference is filled in only if all runs that have one have the same, ignoring spaces around it. `reference_note`
+    names the run that the reference is from, or says why it is missing.
     """
     if all(sample.reference is not None for _, sample in samples):
         return list(samples)
@@ -53,7 +54,7 @@ def _conflict(first: str, second: str) -> str:
 
 
 def reference_count(connection: Connection, run_id: str) -> int:
-    """Count the samples of a run with a reference answer, its own or that of the dataset."""
+    """Count the samples of a run with a reference answer, from its file or from its dataset."""
     row = connection.execute(
         "SELECT (SELECT count(*) FROM samples WHERE run_id = $run_id AND trim(reference) <> '')"
         f" + (SELECT count(*) FROM (SELECT m.position {_FOUND} GROUP BY m.position"
@@ -64,7 +65,7 @@ def reference_count(connection: Connection, run_id: str) -> int:
 
 
 def dataset_references_digest(connection: Connection, run_id: str) -> str:
-    """Return a digest of what `with_dataset_references` finds for all samples of a run; empty if that is nothing."""
+    """Return a digest of the references in the dataset for samples of a run without one; empty if there are none."""
     row = connection.execute(
         "SELECT bit_xor(md5_number(concat_ws(chr(31), question, history, text, run)))::VARCHAR FROM ("
         "SELECT DISTINCT m.question, m.history::VARCHAR AS history, s.reference AS text, r.name AS run"

@@ -1,4 +1,4 @@
-"""Refusals beside whether their questions can be answered."""
+"""Which answers refuse, and whether their questions can be answered."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class RefusalRow(NamedTuple):
     selected: bool | None
     """Whether the judge selected a sentence of the passages that helps to answer; None if it was not asked."""
     columns: list[str | None]
-    """The values of `READ_COLUMNS` as JSON; None where the sample has no such column."""
+    """The values of the metadata columns `READ_COLUMNS` as JSON; None for a column that the sample lacks."""
     label: Answerability | None
-    """Whether annotators say that the question can be answered; None if nobody labelled it."""
+    """The human label of the question; None if nobody labelled it."""
 
 
 _COLUMNS = ", ".join(f"json_extract(s.metadata, '$.{name}')::VARCHAR" for name in READ_COLUMNS)
@@ -42,7 +42,7 @@ def answerability_columns(connection: Connection, run_id: str) -> list[tuple[Any
 
 
 def refusal_rows(connection: Connection, run_id: str, evaluation_id: str | None) -> list[RefusalRow]:
-    """Return the samples of which it was judged whether the answer refuses, by position."""
+    """Return the samples for which a judge said whether the answer refuses, by position."""
     rows = connection.execute(
         f"SELECT s.position, s.sample_id, s.question, d.refuses, t.position IS NOT NULL, c.selected, [{_COLUMNS}],"
         " l.answerability"

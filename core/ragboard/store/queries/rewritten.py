@@ -1,4 +1,4 @@
-"""Questions of conversations, rewritten by a judge to be understood alone."""
+"""Questions of conversations, rewritten by a judge to be understood without the earlier turns."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ __all__ = ["RewrittenQuestion", "rewritten_question", "rewritten_questions", "sa
 
 
 class RewrittenQuestion(NamedTuple):
-    """A question that can be understood alone, and the judge who wrote it."""
+    """A rewritten question, and the judge that wrote it."""
 
     text: str
     author: str
 
 
 def rewritten_questions(connection: Connection) -> set[tuple[str, str]]:
-    """Return every rewritten question with its history, as `history_json` writes it."""
+    """Return the original question and history (`history_json`) of every question that was rewritten."""
     return set(connection.execute("SELECT question, history::VARCHAR FROM rewritten_questions").fetchall())
 
 
 def rewritten_question(connection: Connection, question: str, history: str) -> RewrittenQuestion | None:
-    """Return how a question with this history was rewritten, or None."""
+    """Return the rewritten form of a question with this history, or None."""
     row = connection.execute(
         "SELECT rewritten, author FROM rewritten_questions WHERE question = ? AND history::VARCHAR = ?",
         [question, history],
@@ -31,7 +31,7 @@ def rewritten_question(connection: Connection, question: str, history: str) -> R
 
 
 def save_rewritten(connection: Connection, question: str, history: str, text: str, author: str) -> None:
-    """Store how a question with this history was rewritten, in place of an earlier version."""
+    """Store the rewritten form of a question with this history; it replaces an earlier one."""
     connection.execute(
         "DELETE FROM rewritten_questions WHERE question = ? AND history::VARCHAR = ?", [question, history]
     )

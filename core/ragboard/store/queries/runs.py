@@ -1,4 +1,4 @@
-"""Lists of runs, and of the tables of the store."""
+"""Lists of the runs in the store and of its tables."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True)
 class ListedRun:
-    """A run in a list of choices."""
+    """A run in a list to choose from."""
 
     run_id: str
     name: str
@@ -35,16 +35,16 @@ class ListedRun:
     imported: datetime
     tags: tuple[str, ...]
     evaluations: int
-    """Number of evaluations, without that of the run file."""
+    """Number of evaluations; scores in the run file do not count."""
 
     @property
     def evaluated(self) -> bool:
-        """Whether the run has an evaluation, not counting that of its file."""
+        """Whether the run has an evaluation; scores in the run file do not count."""
         return self.evaluations > 0
 
 
 class RunRow(NamedTuple):
-    """A run, with the evaluation that its statements are from."""
+    """A run, with the evaluation whose statements are shown."""
 
     run_id: str
     name: str

@@ -1,4 +1,4 @@
-"""Pages of samples of a run, and findings about one sample other than statements."""
+"""Pages of a run's samples, and judgements about one sample other than verdicts on statements."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ __all__ = [
 
 Order = Literal["file", "lowest", "highest", "worst", "unsure"]
 Only = Literal["all", "loose", "refusing", "retrieved nothing", "unscored", "beyond"]
-"""Which samples to list. loose: with an unsupported statement; beyond: with a value on the bad side of the
-threshold."""
+"""Which samples to list. loose: with an unsupported or contradicted statement; beyond: with a value that does not meet
+the threshold."""
 
 MAX_SEARCH_WORDS = 8
 """Maximum number of words of a search."""
@@ -59,7 +59,8 @@ class SampleQuery:
     column: str = ""
     """The metric, or `metadata.COLUMN`, that `order`, `between` and `only` refer to."""
     order: Order = "file"
-    """worst: most unsupported statements first; unsure: most judgements that differ between draws first."""
+    """worst: most unsupported and contradicted statements first; unsure: most judgements that differ between draws
+    first."""
     only: Only = "all"
     between: tuple[float, float] | None = None
     """Lowest and highest value of the column; None: any value."""
@@ -76,7 +77,7 @@ class ListedSample(NamedTuple):
     sample_id: str
     question: str
     supported: int
-    """Number of statements of the answer with this joint verdict."""
+    """Number of statements of the answer with the joint verdict supported; likewise `unsupported`, `contradicted`."""
     unsupported: int
     contradicted: int
     refuses: bool
@@ -95,7 +96,7 @@ class SampleText(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class GeneratedQuestion:
-    """A question generated from the answer, and its cosine to the question asked."""
+    """A question generated from the answer, and its cosine similarity to the question asked."""
 
     question: str
     similarity: float
@@ -115,15 +116,15 @@ class Judgement:
     """One judgement about a sample other than verdicts on statements."""
 
     about: str
-    """What was judged: `useful toward reference`, or the question of an aspect."""
+    """What was judged: `useful toward reference`, or the question of an aspect (a criterion that a user defined)."""
     number: int
-    """Which passage, repeated reply or name it is about, from 1."""
+    """Number of the passage, repeated reply or name that it is about, from 1."""
     of: int
-    """How many judgements the sample has with the same `about`."""
+    """How many judgements of the sample have this `about`."""
     says: str
     """The judgement in words: `yes`."""
     value: float | None
-    """The number or probability given; None without one."""
+    """The number or probability that the judge gave; None if it gave no number."""
     reason: str
 
     def __str__(self) -> str:
@@ -157,7 +158,10 @@ _ONLY: dict[Only, str] = {
 def samples_query(
     run: RunRef, query: SampleQuery, threshold: tuple[Literal["below", "above"], float] | None = None
 ) -> Query:
-    """Return the query for a page of samples; `threshold` is that of the query's column, with its bad side."""
+    """Return the query for a page of samples.
+
+    `threshold`: the threshold of the query's column, and on which side of it a value does not meet it.
+    """
     found = _found(run, query, threshold)
     return Query(
         sql=f"""\
@@ -182,7 +186,7 @@ def sample_frame(
     query: SampleQuery,
     threshold: tuple[Literal["below", "above"], float] | None = None,
 ) -> pd.DataFrame:
-    """Return every sample that matches, without the query's limit, one row per metric of the run."""
+    """Return all samples that match, ignoring the query's limit, one row per sample and metric."""
     found, shown = _found(run, query, threshold), shown_scores(run)
     return connection.execute(
         f"WITH found AS (SELECT s.position, row_number() OVER (ORDER BY {_ORDER[query.order]}s.position) AS number"
@@ -230,7 +234,7 @@ WHERE s.run_id = $run{_ONLY[query.only]}"""
 
 
 def sample_texts(connection: Connection, run_id: str, positions: Sequence[int]) -> dict[int, SampleText]:
-    """Return the samples at these positions, in order, without missing ones."""
+    """Return id and question of the samples at these positions, by position; positions without a sample are skipped."""
     rows = connection.execute(
         "SELECT position, sample_id, question FROM samples WHERE run_id = ? AND position IN (SELECT unnest(?))"
         " ORDER BY position",
@@ -248,7 +252,7 @@ def position_of(connection: Connection, run_id: str, sample_id: str) -> int | No
 
 
 def passage_counts(connection: Connection, run_id: str) -> Scored:
-    """Count the passages of each sample; without samples whose file has no passages column or no value in it."""
+    """Count the passages of each sample; samples whose passages are unknown are left out."""
     return read_scored(
         connection.execute(
             "SELECT s.position, count(p.rank)::DOUBLE AS value FROM samples s LEFT JOIN passages p"
@@ -259,7 +263,7 @@ def passage_counts(connection: Connection, run_id: str) -> Scored:
 
 
 def passage_digests(connection: Connection, run_id: str) -> Scored:
-    """Return a digest of the passages of each sample, in their order, as a number: equal passages give equal ones."""
+    """Return a number for each sample that is equal for equal passages in the same order (a digest)."""
     return read_scored(
         connection.execute(
             "SELECT s.position, coalesce((bit_xor(hash(p.rank, p.text)) >> 12)::DOUBLE, 0) AS value FROM samples s"
@@ -289,7 +293,7 @@ def answers_equal_to_references(
 def answers_to_the_same_questions(
     connection: Connection, run_id: str, positions: Collection[int]
 ) -> list[tuple[int, str, Mapping[str, JsonValue]]]:
-    """Return the samples of a run with the questions of these: position, question with its history, and metadata."""
+    """Return position, question with history, and metadata of all samples with the same questions as `positions`."""
     rows = connection.execute(
         "WITH asked AS (SELECT DISTINCT question, history::VARCHAR AS history FROM samples"
         " WHERE run_id = $run_id AND position IN (SELECT unnest($positions)))"
@@ -308,7 +312,7 @@ def question_count(connection: Connection, run_id: str) -> int:
 
 
 def refusals(connection: Connection, evaluation_id: str | None) -> Scored:
-    """Return 1 for each answer that is a refusal and 0 for each other one, without answers that were not judged."""
+    """Return 1 for each answer that refuses and 0 for each that does not; answers that were not judged are left out."""
     return read_scored(
         connection.execute(
             "SELECT position, refuses AS value FROM sides WHERE evaluation_id = ? AND side = 'response'",
@@ -318,7 +322,7 @@ def refusals(connection: Connection, evaluation_id: str | None) -> Scored:
 
 
 def refusal_counts(connection: Connection, evaluations: Sequence[str]) -> dict[str, int]:
-    """Count the refusals of each evaluation, without evaluations that did not judge whether answers refuse."""
+    """Count the refusals by evaluation; evaluations that did not judge whether answers refuse are left out."""
     return dict(
         connection.execute(
             "SELECT evaluation_id, count(*) FILTER (refuses) FROM sides WHERE side = 'response'"

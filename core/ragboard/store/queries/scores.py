@@ -1,4 +1,4 @@
-"""Scores of a run's samples, and the moments (n, mean, deviation) that intervals of means are computed from."""
+"""Scores of a run's samples, and the moments (n, mean, deviation) that confidence intervals are computed from."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Scored(NamedTuple):
 
 
 class FailedScore(NamedTuple):
-    """A score that is missing because of a failure."""
+    """A score that is missing because a judge's reply or call failed."""
 
     detail: str
     metric: str
@@ -66,7 +66,10 @@ _OF_FILE = "evaluation_id IN (SELECT evaluation_id FROM evaluations WHERE run_id
 
 
 def own_scores(run: RunRef) -> Query:
-    """Return the SQL condition on `scores` for the evaluations that `run` refers to, without scores of its run file."""
+    """Return the SQL condition that selects the scores of the evaluations that `run` refers to, from `scores`.
+
+    It does not select the scores in the run file.
+    """
     if not run.other_evaluations:
         return Query(sql="evaluation_id = $evaluation", given={"evaluation": run.evaluation_id})
     return Query(
@@ -82,7 +85,7 @@ def own_scores(run: RunRef) -> Query:
 
 
 def shown_scores(run: RunRef) -> Query:
-    """Return the condition of `own_scores`, extended to scores of the run file."""
+    """Return the condition of `own_scores`, extended to the scores in the run file."""
     own = own_scores(run)
     return Query(sql=f"({own.sql} OR {_OF_FILE})", given={**own.given, "run": run.run_id})
 
@@ -96,9 +99,9 @@ def _outcome(value: float | None, counted: str | None, reason: Any, detail: str 
 def sample_outcomes(
     connection: Connection, run: RunRef, positions: Sequence[int], *, of_file: bool = False
 ) -> dict[int, dict[str, Outcome]]:
-    """Return outcomes by position and metric: of the evaluations that `run` refers to, or of the run file.
+    """Return outcomes by position and metric: of the evaluations that `run` refers to or, with `of_file`, of its file.
 
-    If `run` refers to the evaluation of the run file itself, its scores count as the former, not the latter.
+    If `run` refers to the scores of the run file, only a call without `of_file` returns them.
     """
     selected = own_scores(run)
     if of_file:
@@ -116,7 +119,7 @@ def sample_outcomes(
 
 
 def value_counts(connection: Connection, run: RunRef, metric: str) -> dict[str, dict[float, int]]:
-    """Count how often a metric, with any settings, has each value, by its full name."""
+    """Count how often a metric has each value. The keys are the metric's full names, one for each of its settings."""
     selected = own_scores(run)
     rows = connection.execute(
         f"SELECT metric, value, count(*) FROM scores WHERE {selected.sql} AND value IS NOT NULL"
@@ -157,7 +160,7 @@ def has_scores(connection: Connection, run: RunRef, metric: str) -> bool:
 
 
 def scores_by_metric(connection: Connection, run: RunRef, metrics: Sequence[str]) -> dict[str, Scored]:
-    """Return the scores of these metrics, with one query."""
+    """Return the scores of these metrics, by metric."""
     shown = shown_scores(run)
     got = connection.execute(
         "SELECT list_position($specs, metric) AS number, position, coalesce(value, 'nan'::DOUBLE) AS value FROM scores"
@@ -171,7 +174,7 @@ def scores_by_metric(connection: Connection, run: RunRef, metrics: Sequence[str]
 
 
 def scores_except(connection: Connection, evaluation_id: str, metric: str, without: Iterable[int]) -> Scored:
-    """Return the scores of a metric, without those at these positions."""
+    """Return the scores of a metric, except at the positions `without`."""
     return read_scored(
         connection.execute(
             "SELECT position, coalesce(value, 'nan'::DOUBLE) AS value FROM scores WHERE evaluation_id = ?"
@@ -182,7 +185,7 @@ def scores_except(connection: Connection, evaluation_id: str, metric: str, witho
 
 
 def doubly_scored(connection: Connection, first: str, second: str, metric: str) -> tuple[Positions, Values, Values]:
-    """Return the positions that two evaluations both scored by a metric, and the values of each evaluation."""
+    """Return the positions that two evaluations both scored with a metric, and the values of each evaluation."""
     got = connection.execute(
         "SELECT a.value AS first, b.value AS second, position FROM scores a JOIN scores b USING (position, metric)"
         " WHERE a.evaluation_id = $first AND b.evaluation_id = $second AND metric = $metric"
@@ -200,7 +203,7 @@ def read_scored(found: Connection) -> Scored:
 
 
 def unscored_positions(connection: Connection, run: RunRef) -> tuple[tuple[str, str, Positions], ...]:
-    """Return the positions of unscored samples by metric and reason, in the order of the first position."""
+    """Return (metric, reason, positions of the unscored samples), by metric and then by first position."""
     shown = shown_scores(run)
     rows = connection.execute(
         f"SELECT metric, reason, list(position) FROM scores WHERE {shown.sql} AND value IS NULL"
@@ -211,7 +214,7 @@ def unscored_positions(connection: Connection, run: RunRef) -> tuple[tuple[str, 
 
 
 def unscored_by_metric(connection: Connection, evaluations: Sequence[str]) -> dict[tuple[str, str], dict[str, int]]:
-    """Count the samples without a score, by evaluation and metric, and by reason."""
+    """Count the unscored samples: {(evaluation, metric): {reason: count}}."""
     rows = connection.execute(
         "SELECT evaluation_id, metric, reason, count(*) FROM scores WHERE reason IS NOT NULL"
         " AND evaluation_id IN (SELECT unnest(?)) GROUP BY ALL",
@@ -235,7 +238,7 @@ def failed_scores(connection: Connection, run: RunRef) -> tuple[FailedScore, ...
 
 
 def failing_evaluations(connection: Connection, run: RunRef) -> frozenset[str]:
-    """Return the evaluations with failed scores of a run."""
+    """Return those of a run's evaluations that have failed scores."""
     own = own_scores(run)
     rows = connection.execute(
         f"SELECT DISTINCT evaluation_id FROM scores WHERE {own.sql} AND reason = 'failed'", dict(own.given)
@@ -244,7 +247,7 @@ def failing_evaluations(connection: Connection, run: RunRef) -> frozenset[str]:
 
 
 def values_of_source(connection: Connection, evaluation_id: str | None, source: str) -> dict[int, dict[str, float]]:
-    """Return the scores of an evaluation by metrics of one source, by position and metric."""
+    """Return an evaluation's scores for the metrics of one source, such as `ragas`, by position and metric."""
     rows = connection.execute(
         "SELECT position, metric, value FROM scores WHERE evaluation_id = ? AND value IS NOT NULL"
         " AND starts_with(metric, ?)",
@@ -259,8 +262,8 @@ def values_of_source(connection: Connection, evaluation_id: str | None, source: 
 def means_query(evaluations: Sequence[str], fills: Mapping[str, float] | None = None) -> Query:
     """Return the query for the moments of each metric in each of these evaluations, over the scored samples.
 
-    With `fills`, only for the metrics in it; their unscored samples count with the value given there. A row is: n,
-    mean, deviation, varying, counts, sums, evaluation_id, metric.
+    `fills`: if given, only these metrics are read, and each of their unscored samples counts with the metric's value in
+    `fills`. A row is: n, mean, deviation, varying, counts, sums, evaluation_id, metric.
     """
     given: dict[str, Any] = {"evaluations": list(evaluations)}
     value, fill = "value", ""
@@ -284,10 +287,10 @@ def metric_moments(
 
 
 def moments_by(connection: Connection, values: Query, key: str) -> dict[Any, AnyMoments]:
-    """Return the moments of values, by key; `values` returns key, run_id, position and value.
+    """Return the moments of values, by key; the query `values` returns key, run_id, position and value.
 
-    Keys without a value are left out. If the values are few or clustered, the query returns sums for each cluster; if
-    not, only mean and deviation.
+    Keys without a value are left out. If a key's values are few or clustered, the moments include the sum of each
+    cluster; otherwise only mean and deviation.
     """
     return {row[6]: _moments_of(*row[:6]) for row in _moments(values, (key,)).on(connection).fetchall()}
 

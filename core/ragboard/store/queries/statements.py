@@ -1,4 +1,4 @@
-"""Statements of answers with their verdicts: of one sample, and unsupported ones of many."""
+"""Statements of answers with their verdicts: the statements of one sample, and unsupported statements of many runs."""
 
 from __future__ import annotations
 
@@ -58,10 +58,10 @@ __all__ = [
 Grouping = Literal["question", "passage", "judge"]
 
 Human = Literal["none", "agrees", "overruled"]
-"""How the latest label relates to the judge's verdict: there is none, it is the same, or it differs."""
+"""How the latest human label relates to the judge's verdict. none: no label; agrees: the same; overruled: different."""
 
 NOT_SUPPORTED: tuple[Label, ...] = ("contradicted", "unsupported")
-"""The verdicts that are not supported, the worse one first."""
+"""The verdicts other than supported, worst first."""
 
 MAX_SEARCH_WORDS = 8
 """Maximum number of words of a search."""
@@ -71,7 +71,7 @@ _STRONGEST: tuple[Label, ...] = ("supported", "contradicted", "unsupported")
 
 
 def passages_named(ranks: Sequence[int]) -> str:
-    """`passage 2`, or `passages 1, 2 and 4`."""
+    """Return `passage 2`, or `passages 1, 2 and 4`."""
     if len(ranks) == 1:
         return f"passage {ranks[0]}"
     return f"passages {', '.join(map(str, ranks[:-1]))} and {ranks[-1]}"
@@ -83,46 +83,49 @@ class JudgedStatement:
 
     statement: Statement
     verdict: Verdict | None
-    """The verdict on all passages together; None if it was not judged."""
+    """The joint verdict, against all passages together; None if it was not judged."""
     single: Mapping[int, Verdict] = field(default_factory=dict[int, Verdict])
-    """The verdict on each passage separately, by rank; empty if that was not judged."""
+    """The separate verdicts, against one passage each, by rank; empty if they were not judged."""
     origin: ClaimClass | None = None
     """Its class in the six-way partition of claims; None if verdicts for it are missing."""
     people: tuple[HumanVerdict, ...] = ()
-    """Labels, the latest last; they do not change the verdict of the judge."""
+    """Human labels, the latest last; they do not change the verdict of the judge."""
     draws: Mapping[Label, int] = field(default_factory=dict[Label, int])
-    """Number of draws by their verdict, most first; empty if it was judged once."""
+    """Number of draws with each verdict, most frequent first; empty if the statement was judged once."""
 
     @property
     def by_people(self) -> HumanVerdict | None:
-        """The label that counts: the latest."""
+        """The human label that counts: the latest."""
         return self.people[-1] if self.people else None
 
     @property
     def is_overruled(self) -> bool:
-        """Whether the label that counts differs from the judge's joint verdict."""
+        """Whether the human label that counts differs from the judge's joint verdict."""
         return bool(self.by_people and self.verdict and self.by_people.label != self.verdict.label)
 
     @property
     def draws_in_words(self) -> str:
-        """`supported in 2 of 3 draws, unsupported in 1`; empty if it was judged once."""
+        """`supported in 2 of 3 draws, unsupported in 1`; empty if the statement was judged once."""
         total = sum(self.draws.values())
         parts = [f"{label} in {count}" for label, count in self.draws.items()]
         return ", ".join([f"{parts[0]} of {total} draws", *parts[1:]]) if parts else ""
 
     @property
     def separate_verdict(self) -> Label | None:
-        """The strongest of the separate verdicts, as in the view `answer_verdicts`; None if there are none."""
+        """The strongest separate verdict: supported, then contradicted, then unsupported; None if none were judged.
+
+        The view `answer_verdicts` has the same rule.
+        """
         labels = {verdict.label for verdict in self.single.values()}
         return next((label for label in _STRONGEST if label in labels), None)
 
     @property
     def separate_verdicts_text(self) -> str:
-        """The separate verdicts in words; empty if there are none."""
+        """The separate verdicts in words; empty if they were not judged."""
         parts = [f"{label} by {passages_named(ranks)}" for label in _STRONGEST[:2] if (ranks := self.ranks(label))]
         if not self.single:
             return ""
-        return f"{'; '.join(parts) or 'supported by no single passage'} (each passage judged on its own)"
+        return f"{'; '.join(parts) or 'supported by no single passage'} (each passage judged separately)"
 
     def ranks(self, label: Label) -> tuple[int, ...]:
         """Return the ranks of the passages whose separate verdict is `label`, in order."""
@@ -131,24 +134,24 @@ class JudgedStatement:
 
 @dataclass(frozen=True, kw_only=True)
 class HallucinationQuery:
-    """A query for unsupported statements; an empty field does not filter."""
+    """A query for unsupported and contradicted statements; an empty field does not filter."""
 
     runs: tuple[RunRef, ...] = ()
-    """The runs, each with the evaluation that its `RunRef` names; empty: all runs."""
+    """The runs, each with the evaluation that its `RunRef` refers to; empty: all runs."""
     verdict: Label | None = None
     """contradicted or unsupported; None: both."""
     judge: str = ""
-    """If not empty, the newest evaluation of each run by this judge is used instead."""
+    """If not empty, each run's newest evaluation by this judge is used instead."""
     text: str = ""
     """Words that must all occur in the statement, its question or its reason."""
     question: str = ""
     """The complete question."""
     passage: str = ""
-    """The id of a retrieved passage, or the key of its group."""
+    """The id of a retrieved passage, or the key of its `StatementGroup`."""
     human: Human | None = None
-    """How labels relate to the verdict; None: in any way."""
+    """Only statements whose human label relates to the verdict like this; None: all."""
     miscited: bool = False
-    """Only statements, of any verdict, whose sentence cites passages that do not support them."""
+    """Only statements whose sentence cites passages that do not support them, with any verdict."""
     limit: int = 50
     offset: int = 0
 
@@ -173,7 +176,7 @@ class MatchedStatement(NamedTuple):
 
     @property
     def key(self) -> StatementKey:
-        """Evaluation, position and statement number, both from 0."""
+        """The key of the statement; its number in the key counts from 0."""
         return self.evaluation_id, self.position, self.number - 1
 
 
@@ -224,7 +227,7 @@ class WrongPassage(NamedTuple):
 def answer_statements(
     connection: Connection, evaluation_id: str | None, position: int
 ) -> tuple[tuple[JudgedStatement, ...], bool | None]:
-    """Return the statements of a sample's answer, and whether the answer refuses; None if that was not judged."""
+    """Return the statements of a sample's answer, and whether the answer refuses (None: not judged)."""
     at = {"evaluation": evaluation_id, "position": position}
     rows = connection.execute(
         "SELECT statement, text, span_start, span_end, span_how, origin FROM statements"
@@ -267,7 +270,7 @@ def answer_verdicts(connection: Connection, evaluation_id: str | None) -> dict[i
 
 
 def verdicts_of(connection: Connection, keys: Sequence[StatementKey]) -> dict[StatementKey, dict[int, Verdict]]:
-    """Return the verdicts on statements by rank of the passage; under rank 0, the joint verdict."""
+    """Return the verdicts on statements, by rank of the passage; rank 0 is the joint verdict."""
     if not keys:
         return {}
     rows = connection.execute(
@@ -298,7 +301,7 @@ def judged_labels(connection: Connection, evaluation_id: str, positions: Sequenc
 
 
 def statement_counts(connection: Connection, evaluation_id: str | None, positions: Sequence[int]) -> dict[int, int]:
-    """Count the statements of the answers at these positions, for answers that have any."""
+    """Count the statements of the answers at these positions; answers without statements are left out."""
     return dict(
         connection.execute(
             "SELECT position, count(*) FROM statements WHERE evaluation_id = ? AND side = 'response'"
@@ -309,7 +312,7 @@ def statement_counts(connection: Connection, evaluation_id: str | None, position
 
 
 def answer_sizes(connection: Connection, evaluation_id: str | None) -> Scored:
-    """Count the statements of each answer that has any."""
+    """Count the statements of each answer; answers without statements are left out."""
     return read_scored(
         connection.execute(
             "SELECT position, count(*) AS value FROM statements WHERE evaluation_id = ? AND side = 'response'"
@@ -346,7 +349,7 @@ def origin_counts(connection: Connection, evaluations: Sequence[str]) -> dict[st
 
 
 def worst_statements(connection: Connection, evaluations: Sequence[str], limit: int) -> list[WorstStatement]:
-    """Return the statements to inspect first, in the order of `matched_page`; one per question."""
+    """Return statements to inspect first: not supported, one per question, in the order of `matched_page`."""
     rows = connection.execute(
         f"WITH worst AS (SELECT f.* FROM answer_verdicts f {_STATEMENT} WHERE f.together AND f.verdict <> 'supported'"
         f" AND f.evaluation_id IN (SELECT unnest($evaluations)) ORDER BY {_WORST} LIMIT $many)"
@@ -359,7 +362,7 @@ def worst_statements(connection: Connection, evaluations: Sequence[str], limit: 
 
 
 def wrong_passages(connection: Connection, run: RunRef, limit: int) -> list[WrongPassage]:
-    """Return the passages that support the most statements which the reference does not support."""
+    """Return the passages that support most of the statements that the reference does not support."""
     rows = connection.execute(
         "SELECT any_value(p.text)[:300], p.passage_id, count(DISTINCT (v.position, v.statement)) AS wrong,"
         " arg_min(s.sample_id, s.position) FROM statements t JOIN verdicts v ON v.evaluation_id = t.evaluation_id"
@@ -403,7 +406,7 @@ def claims_by_side(connection: Connection, evaluation_id: str | None) -> dict[tu
 def labels_by_target(
     connection: Connection, evaluation_id: str | None
 ) -> dict[tuple[int, Side, str], dict[int, Label]]:
-    """Return the label of each judged statement, by position, side and target."""
+    """Return the verdicts on statements: {(position, side, target): {statement number: label}}."""
     found: dict[tuple[int, Side, str], dict[int, Label]] = {}
     for position, side, target, statement, label in connection.execute(
         "SELECT position, side, target, statement, label FROM verdicts WHERE evaluation_id = ?", [evaluation_id]
@@ -413,7 +416,10 @@ def labels_by_target(
 
 
 def split_sides(connection: Connection, evaluation_id: str | None) -> frozenset[tuple[int, Side]]:
-    """Return the sides (answers and references) that were split into statements, even if there were none."""
+    """Return the answers and references that were split into statements, as (position, side).
+
+    Sides in which the judge found no statement are included.
+    """
     return frozenset(
         connection.execute("SELECT position, side FROM sides WHERE evaluation_id = ?", [evaluation_id]).fetchall()
     )
@@ -443,7 +449,7 @@ _HUMAN: dict[Human, str] = {
     "overruled": "h.human <> f.verdict",
 }
 _CHECKABLE = r"regexp_matches(t.text, '\p{Nd}|\p{Lu}{2}|[\p{L},] \p{Lu}\p{Ll}')"
-"""Whether a statement has a number or a name, which platitudes and opinions seldom have."""
+"""SQL: whether a statement has a number or a name. Platitudes and opinions seldom have one."""
 _SOURCE = "(?:the )?(?:provided |given |retrieved )?(?:passages?|documents?|contexts?|texts?|sources?|information)"
 _NOT = "(?: not|n.t)"
 _ADMITS = (
@@ -451,13 +457,13 @@ _ADMITS = (
     f"|i (?:do|did|can|could|was|am)(?:{_NOT}|not) (?:able|know|have|find|provide|answer|tell|give|see)"
     f"|(?:it|they|{_SOURCE}) (?:do|does|did){_NOT} (?:say|mention|provide|specify|contain|state|give|include))')"
 )
-"""Whether a statement only admits that the answer or its sources do not know."""
+"""SQL: whether a statement only admits that the answer's author or sources do not know."""
 _WORST = (
     f"f.verdict = 'contradicted' DESC, f.verdict = 'supported', {_ADMITS}, {_CHECKABLE} DESC, f.score NULLS LAST,"
     " f.position, f.evaluation_id, f.statement"
 )
-"""The order of statements wherever they are listed: contradicted first, then those that are easy to check, those
-that only admit not knowing last."""
+"""SQL: the order of statements in lists. Contradicted statements first, supported statements last; among statements
+with one verdict, first those with numbers or names, last those that only admit not knowing."""
 _SEARCHED = ("t.text", "s.question", "v.reason")
 
 
@@ -473,7 +479,10 @@ def separately_judged(connection: Connection, evaluations: Sequence[str]) -> lis
 
 
 def _found(query: HallucinationQuery, evaluations: Sequence[str], apart: Sequence[str]) -> Query:
-    """Return the query of the judged statements that match, with any verdict."""
+    """Return the query for the judged statements that match, with any verdict.
+
+    `apart`: evaluations of which verdicts against single passages count too, as `separately_judged` returns them.
+    """
     tests, given = ["list_contains($evaluations, f.evaluation_id)"], dict[str, Any](evaluations=list(evaluations))
     if apart:
         tests.append("(f.together OR list_contains($apart, f.evaluation_id))")
@@ -504,7 +513,7 @@ def _found(query: HallucinationQuery, evaluations: Sequence[str], apart: Sequenc
 
 
 def _page(query: HallucinationQuery, columns: str, *joins: str) -> Query:
-    """Return the query of a page of `found`, in the order in which it is shown."""
+    """Return the query for a page of the table `found`, in the order in which pages show it."""
     found = f"SELECT f.* FROM found f {_STATEMENT} WHERE list_contains($labels, f.verdict)"
     parts = (
         f"SELECT {columns}",
@@ -516,7 +525,10 @@ def _page(query: HallucinationQuery, columns: str, *joins: str) -> Query:
 
 
 def create_matches(connection: Connection, query: HallucinationQuery, evaluations: Sequence[str]) -> None:
-    """Create the temporary table `found`, which the functions below read: the judged statements that match."""
+    """Create the temporary table `found`: the judged statements that match.
+
+    `matched_labels`, `matched_page`, `matched_frame` and `grouped_statements` read it.
+    """
     found = _found(query, evaluations, separately_judged(connection, evaluations))
     connection.execute(f"CREATE TEMP TABLE found AS {found.sql}", dict(found.given))
 
@@ -533,7 +545,7 @@ def matched_page(connection: Connection, query: HallucinationQuery) -> list[Matc
 
 
 def statements_query(query: HallucinationQuery, evaluations: Sequence[str], apart: Sequence[str]) -> Query:
-    """Return one query for a page of statements, with their verdicts, that includes the table of `create_matches`."""
+    """Return one complete query for a page of statements with their verdicts; it needs no `create_matches`."""
     columns = (
         "r.name AS run, e.judge, s.sample_id, s.question, f.statement + 1 AS number, t.text AS statement, f.verdict,\n"
         "       f.score, coalesce(v.reason, '') AS reason, f.evaluation_id, f.position"
@@ -543,7 +555,7 @@ def statements_query(query: HallucinationQuery, evaluations: Sequence[str], apar
 
 
 def matched_frame(connection: Connection, query: HallucinationQuery) -> pd.DataFrame:
-    """Return every matched statement with its labels, one row each, for export."""
+    """Return one row per matched statement, with its verdict and human label, for export."""
     return connection.execute(
         "SELECT r.name AS run, f.evaluation_id AS evaluation, e.judge, s.sample_id, s.question,"
         " f.statement + 1 AS number, t.text AS statement, f.verdict, f.together, f.score,"
@@ -565,7 +577,7 @@ def grouped_statements(connection: Connection, query: HallucinationQuery, by: Gr
 
 
 _ONE = "(f.evaluation_id, f.position, f.statement)"
-"""A statement; it counts once even if a passage was retrieved twice."""
+"""The key of a statement, for counting it once even if a passage was retrieved twice."""
 _COUNTED = "count(*), count(*) FILTER (f.verdict = 'contradicted'), count(*) OVER ()"
 _GROUPS: dict[Grouping, str] = {
     "question": (

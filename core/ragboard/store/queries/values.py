@@ -41,23 +41,25 @@ META = "metadata."
 """The prefix of metadata columns."""
 
 GRADES = ("grades", "human", "human_mean")
-"""Metadata columns with annotators' grades by dimension; the first that a sample has counts."""
+"""Metadata columns that may hold annotators' grades by dimension; a sample's first existing column counts."""
 
 TURN = "turn"
-"""A column to group by, of runs with conversations: the number of the question in its conversation, from 1."""
+"""A column to group by, for runs with conversations: the number of the question in its conversation, from 1."""
 
 
 class Extent(NamedTuple):
-    """The number of values, and their minimum and maximum."""
+    """How many samples have a value, and the minimum and maximum value."""
 
     scored: int
+    """Number of samples with a value."""
     total: int
+    """Number of all samples."""
     least: float | None
     most: float | None
 
 
 class MetadataColumn(NamedTuple):
-    """A metadata column and the kind of its values."""
+    """A metadata column, and counts of its kinds of values."""
 
     key: str
     not_numbers: int
@@ -75,15 +77,15 @@ class PlottedSample(NamedTuple):
 
     sample_id: str
     question: str
-    """The first characters of its question."""
+    """The first 200 characters of its question."""
     x: float
     y: float
     both: int
-    """Number of samples with both values."""
+    """Number of samples of the run with both values; the same for every row."""
 
 
 class GroupSize(NamedTuple):
-    """A value of a metadata column, and its number of samples."""
+    """A value of a metadata column, and the number of samples that have it."""
 
     value: str
     total: int
@@ -92,9 +94,9 @@ class GroupSize(NamedTuple):
 def column_query(run: RunRef, column: str, name: str = "v", fill: float | None = None) -> Query:
     """Return a query for (position, value), one row per sample.
 
-    The names of its parameters end with `name`, so that queries can be combined. `fill` replaces missing scores of
-    samples that were evaluated; it has no effect on metadata. A number in metadata whose square would overflow counts
-    as missing.
+    `name`: suffix of the query's parameters; queries with different suffixes can be combined. `fill`: the value of
+    samples that were evaluated and have no score; it has no effect on metadata. A number in metadata counts as missing
+    if its square would overflow.
     """
     if column.startswith(META):
         return Query(
@@ -124,7 +126,7 @@ def _pointer(column: str) -> str:
 
 
 def category_of(column: str) -> Query:
-    """Return an expression over `samples s` for the category of a sample as text; null if it has none."""
+    """Return an SQL expression over `samples s` for the category of a sample, as text; null if it has no category."""
     if column != TURN:
         return Query(sql="json_extract_string(s.metadata, $by)", given={"by": _pointer(column)})
     roles = "json_extract_string(s.history, '$[*].role')"
@@ -150,9 +152,9 @@ def extent(connection: Connection, values: Query) -> Extent:
 def value_moments(
     connection: Connection, values: Query, *, fail: Literal["below", "above"] | None = None, threshold: float = 0.0
 ) -> AnyMoments | None:
-    """Return the moments of a column; with `fail`, those of 1 for values that meet the threshold and 0 for others.
+    """Return the moments of a column; with `fail`, of an indicator: 1 for values that meet the threshold, else 0.
 
-    `values`: from `column_query` with its default `name`.
+    `values`: from `column_query` with its default `name`; `fail`: the side of the threshold whose values fail.
     """
     value = "value" if fail is None else f"(value {'>=' if fail == 'below' else '<='} $threshold)::DOUBLE AS value"
     given = dict(values.given) if fail is None else {**values.given, "threshold": threshold}
@@ -161,12 +163,12 @@ def value_moments(
 
 
 def known_values(connection: Connection, values: Query) -> Scored:
-    """Return the values of a column, without the samples that have none."""
+    """Return the values of a column; samples without a value are left out."""
     return read_scored(connection.execute(f"SELECT * FROM ({values.sql}) WHERE value IS NOT NULL", dict(values.given)))
 
 
 def grades_by_dimension(connection: Connection, run_id: str) -> dict[str, Scored]:
-    """Return the grades of the answers in a run file's metadata, by dimension; of several annotators, their mean."""
+    """Return annotators' grades in a run file's metadata, by dimension; several grades of an answer are averaged."""
     columns = ", ".join(f"json_extract(metadata, '/{name}')" for name in GRADES)
     rows = connection.execute(
         f"SELECT position, coalesce({columns}) FROM samples WHERE run_id = ? AND coalesce({columns}) IS NOT NULL"
@@ -202,7 +204,7 @@ def bin_counts(connection: Connection, values: Query, low: float, width: float, 
 
 
 def quantiles(connection: Connection, values: Query, steps: Sequence[float]) -> tuple[float, ...]:
-    """Return the quantiles at these probabilities; empty if there are no values."""
+    """Return the quantiles at the probabilities `steps`; empty if there are no values."""
     row = connection.execute(
         f"WITH v AS ({values.sql}) SELECT quantile_cont(value, $steps) FROM v WHERE value IS NOT NULL",
         {**values.given, "steps": list(steps)},
@@ -211,7 +213,7 @@ def quantiles(connection: Connection, values: Query, steps: Sequence[float]) -> 
 
 
 def unscored_reasons(connection: Connection, run: RunRef, metric: str) -> dict[str, int]:
-    """Count the samples without a score of a metric, by reason, most frequent first."""
+    """Count the samples that a metric did not score, by reason, most frequent first."""
     shown = shown_scores(run)
     return dict(
         connection.execute(
@@ -223,7 +225,7 @@ def unscored_reasons(connection: Connection, run: RunRef, metric: str) -> dict[s
 
 
 def plotted_samples(connection: Connection, run: RunRef, x: str, y: str, max_rows: int) -> list[PlottedSample]:
-    """Return the samples with values in both columns; of more than `max_rows`, always the same random subset."""
+    """Return the samples with values in both columns; if they are more than `max_rows`, a fixed random subset."""
     xs, ys = column_query(run, x, "x"), column_query(run, y, "y")
     rows = connection.execute(
         f"SELECT s.sample_id, s.question[:200], a.value, b.value, count(*) OVER () FROM samples s"
@@ -250,10 +252,7 @@ def metadata_columns(connection: Connection, run_id: str) -> list[MetadataColumn
 
 
 def category_values(connection: Connection, run_id: str, column: str) -> list[str | None]:
-    """Return the category of each sample, in order, as text; None if missing.
-
-    `column` is a metadata column or `TURN`.
-    """
+    """Return the text of `column` (a metadata column or `TURN`) for each sample, in order; None if missing."""
     category = category_of(column)
     rows = connection.execute(
         f"SELECT {category.sql} FROM samples s WHERE run_id = $run ORDER BY position",
@@ -263,7 +262,7 @@ def category_values(connection: Connection, run_id: str, column: str) -> list[st
 
 
 def group_sizes(connection: Connection, run: RunRef, column: str, max_rows: int) -> list[GroupSize]:
-    """Count the samples of each value of a metadata column, most frequent first; of each `TURN`, in order."""
+    """Count the samples with each value of `column`: most frequent value first; for `TURN`, in order of the turns."""
     category = category_of(column)
     order = "key::INTEGER" if column == TURN else "count(*) DESC, key"
     rows = connection.execute(
@@ -275,7 +274,7 @@ def group_sizes(connection: Connection, run: RunRef, column: str, max_rows: int)
 
 
 def group_moments(connection: Connection, values: Query, column: str) -> dict[str, AnyMoments]:
-    """Return the moments of another column, by value of a metadata column or by `TURN`.
+    """Return the moments of `values` for each value of `column` (a metadata column or `TURN`).
 
     `values`: from `column_query` with its default `name`.
     """

@@ -1,4 +1,4 @@
-"""Compares the embedded judge with a file of human labels."""
+"""Compares the embedded judge with human labels: those of a file, or the grades of runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import streamlit as st
 from ragboard.errors import RagboardError
 from ragboard.human.agree import agree
 from ragboard.judges import EmbeddedJudge, Panel
-from ragboard.readers.labels import read_labels
+from ragboard.readers.labels import LabelFile, read_labels
 from ragboard_dashboard.controls import without_folder
 from ragboard_dashboard.data import store
 from ragboard_dashboard.text import plain
@@ -17,8 +17,8 @@ from ragboard_dashboard.text import plain
 __all__ = ["measure"]
 
 
-def measure(path: Path, *, keep: bool = False) -> str | None:
-    """Measure the agreement with the labels in a file, with a progress bar; return its id, or None and say why.
+def measure(labels: Path | LabelFile, *, keep: bool = False) -> str | None:
+    """Measure the agreement with labels, or those in a file, with a progress bar; return its id, or None and say why.
 
     `keep`: keep the file in the store, as an upload that is deleted with the agreement.
     """
@@ -28,12 +28,13 @@ def measure(path: Path, *, keep: bool = False) -> str | None:
         bar.progress(done / total, f"{done:,} of {total:,} items")
 
     try:
-        agreed = agree(store(), read_labels(str(path)), Panel(judge=EmbeddedJudge()), watch=watch)
+        given = read_labels(str(labels)) if isinstance(labels, Path) else labels
+        agreed = agree(store(), given, Panel(judge=EmbeddedJudge()), watch=watch)
     except RagboardError as error:
         bar.empty()
-        st.error("This file cannot be used. Nothing was stored.", icon=":material/error:")
+        st.error("These labels cannot be used. Nothing was stored.", icon=":material/error:")
         plain(without_folder(str(error)))
         return None
-    if keep:
-        store().keep_upload(path, owners=[agreed.agreement.id])
+    if keep and isinstance(labels, Path):
+        store().keep_upload(labels, owners=[agreed.agreement.id])
     return agreed.agreement.id

@@ -8,10 +8,12 @@ from typing import Any, NoReturn, get_args
 
 import streamlit as st
 
+from ragboard.analysis import ListedRun
 from ragboard.errors import NotFoundError, SettingError
 from ragboard.human.baselines import BaselineComparison
 from ragboard.human.grades import GradeLine, GradeReport
 from ragboard.human.judge_validation import RUN_LABELS, label_location
+from ragboard.human.run_grades import grades_of_runs
 from ragboard.sample_files import sample_folder
 from ragboard.spans import strip_bidi_controls
 from ragboard.stats.pairwise import Ties
@@ -21,6 +23,7 @@ from ragboard_dashboard.data import (
     get_agreement,
     get_agreements,
     get_baselines,
+    get_graded_runs,
     get_grades,
     get_own_answers,
     get_passage_agreement,
@@ -32,7 +35,7 @@ from ragboard_dashboard.data import (
     writable,
 )
 from ragboard_dashboard.links import bound, open_sample
-from ragboard_dashboard.text import html_escaped, plain
+from ragboard_dashboard.text import html_escaped, markdown_escaped, plain, shortened
 from ragboard_dashboard.views.agreement.items import TIES, list_grades, list_pairs, show_item
 from ragboard_dashboard.views.agreement.measure import measure
 from ragboard_dashboard.views.agreement.tables import (
@@ -49,6 +52,8 @@ __all__ = ["answers_html", "draw"]
 
 EXTENSIONS = ["jsonl", "json", "csv", "tsv", "parquet"]
 SAMPLE = {"Sample pairs": "pairs.jsonl", "Sample statements": "statements.jsonl"}
+MAX_GRADED = 3
+"""Number of datasets whose grades are offered."""
 KINDS = {"pairs": "pairs", "statements": "labelled statements", "passages": "graded passages"}
 CORRELATIONS = ("pearson", "spearman", "kendall")
 BELONGS = {"contender": ("cut",), "dimension": ("cut", "at_least")}
@@ -286,12 +291,13 @@ def _one(found: GradeReport, line: GradeLine) -> None:
 
 
 def offer_files() -> None:
-    """Draw where a file can be dropped or the sample's taken; what is handed in is judged at once and opened.
+    """Draw where labels come from: the grades of runs, a file, or the sample's. They are compared at once and opened.
 
     Nothing where this server's pages may not change what is kept.
     """
     if not writable():
         return
+    _offer_grades()
     file = st.file_uploader(
         "A file of human labels: pairs, graded answers or passages, or labelled statements",
         type=EXTENSIONS,
@@ -311,6 +317,23 @@ def offer_files() -> None:
         agreement = measure(sample_folder() / "labels" / name)
         if agreement:
             _open(agreement)
+
+
+def _offer_grades() -> None:
+    """Draw a button for each dataset whose runs came with human grades that no agreement has yet."""
+    graded = get_graded_runs() - {run_id for _, run_id in get_own_answers()}
+    by_dataset: dict[str, list[ListedRun]] = {}
+    for run in get_runs() if graded else ():
+        if run.run_id in graded:
+            by_dataset.setdefault(run.dataset_key, []).append(run)
+    for key, runs in list(by_dataset.items())[:MAX_GRADED]:
+        names = ", ".join(markdown_escaped(shortened(run.name)) for run in runs[:2])
+        more = f" and {len(runs) - 2} more" if len(runs) > 2 else ""
+        if st.button(f"Use the human grades of {names}{more}", icon=":material/grading:", key=f"grades-{key}"):
+            labels = grades_of_runs(store(), [resolve(run.name) for run in runs])
+            agreement = measure(labels) if labels else None
+            if agreement:
+                _open(agreement)
 
 
 def _open(agreement_id: str) -> NoReturn:

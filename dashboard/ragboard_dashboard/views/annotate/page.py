@@ -13,7 +13,7 @@ from ragboard.human.labels import undo
 from ragboard.stats import MIN_LABELS
 from ragboard.store import RunRef
 from ragboard.store.queries.annotation import Draw
-from ragboard.store.queries.labels import LabelKind, Queue
+from ragboard.store.queries.labels import LabelKind, LabelSource
 from ragboard.tasks import Quality
 from ragboard_dashboard.controls import choose_evaluation, choose_run
 from ragboard_dashboard.data import (
@@ -40,7 +40,7 @@ from ragboard_dashboard.views.annotate.annotator import (
 __all__ = ["draw"]
 
 KINDS: dict[str, LabelKind] = {"statements": "verdict", "answers": "grade", "pairs": "preference"}
-QUEUES: dict[str, Queue] = {"random": "random", "disagreements": "disagreement"}
+QUEUES: dict[str, LabelSource] = {"random": "random", "disagreements": "disagreement"}
 QUALITIES: dict[str, Quality] = {one.replace("_", " "): one for one in get_args(Quality) if one != "context_relevance"}
 ASKED: dict[LabelKind, str] = {
     "verdict": "Do the passages support what the answers say?",

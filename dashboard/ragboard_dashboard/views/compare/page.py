@@ -46,6 +46,7 @@ from ragboard.export import comparison_frame, pairs_frame
 from ragboard.export.comparison_report import comparison_report
 from ragboard.judges import JudgeOptions
 from ragboard.metrics import Metric
+from ragboard.readers.labels import human_grades
 from ragboard.spans import strip_bidi_controls
 from ragboard.store import RunRef
 from ragboard_dashboard.components import safe_key
@@ -92,6 +93,7 @@ from ragboard_dashboard.text import (
     column_title,
     earlier_turns,
     facts,
+    grade_facts,
     markdown_escaped,
     outcome_fact,
     plain,
@@ -335,8 +337,8 @@ def _doubts(b: RunRef, compared: Comparison) -> Iterator[str]:
     """Yield why a result may not show quality: the judge does not agree with labels better than a baseline does."""
     for one in compared.metrics:
         trust = get_judge_validation(b, one.metric) if one.change in ("better", "worse") else None
-        if trust and trust.comparison.verdict != "better":
-            yield (f"{one.label} may not measure quality here. Its judge was {trust.in_words}.")
+        if trust and trust.doubt:
+            yield f"{one.label}: {trust.doubt}."
 
 
 def _offer_better_run(runs: tuple[ListedRun, ...], compared: Comparison) -> None:
@@ -634,6 +636,9 @@ def _draw_pair(pair: PairReport, a: RunRef, b: RunRef) -> None:
             for title, report in sides:
                 other_metrics = [outcome_fact(spec, one) for spec, one in report.scores.items() if spec not in shown]
                 facts([("", title, ""), *other_metrics])
+    for title, report in sides:
+        if grades := human_grades(report.sample.metadata):
+            facts([("", f"{title} · human grades", ""), *grade_facts(grades)])
     plain(diff_note(pair.answers), "note")
     pair_view(pair_data(pair), key=safe_key("pair", a.run_id, b.run_id, pair.a.sample.id))
 

@@ -361,10 +361,9 @@ def _scale(found: Finding) -> str:
 
 
 def rules_html(found: Diagnosis) -> str:
-    """Return a table of the evaluated rules: condition, figure, result, source."""
+    """Return a table of the evaluated rules, the flagged ones first: condition, figure, result, source."""
     every: list[Finding | NotTriggered] = [*found.findings, *found.not_triggered]
-    by_rule = {one.rule.id: one for one in every}
-    shown = [one for rule in RULES if (one := by_rule[rule.id]) and one.figure]
+    shown = [one for one in every if one.figure]
     rows = "".join(map(_row, shown))
     head = "".join(f'<th scope="col">{title}</th>' for title in ("Flags a run if", "Value here", "Result", "Source"))
     return f'<table class="rb-rules"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'

@@ -12,7 +12,7 @@ from ragboard.analysis.verdict_style import VERDICT_STYLES
 from ragboard.errors import NotFoundError, RagboardError
 from ragboard.evaluation.calls import SampleCalls, TaskCalls
 from ragboard.human.labels import label_statement, remove_label
-from ragboard.readers.labels import HumanGrades, human_grades
+from ragboard.readers.labels import human_grades
 from ragboard.records import Importance, Label, Sample, Score
 from ragboard.store import RunRef
 from ragboard_dashboard.components import safe_key
@@ -25,6 +25,7 @@ from ragboard_dashboard.text import (
     facts,
     file_facts,
     folded_facts,
+    grade_facts,
     html_escaped,
     outcome_fact,
     plain,
@@ -77,7 +78,7 @@ def draw() -> None:
     file_facts([outcome_fact(spec, outcome) for spec, outcome in report.file_scores.items()])
     if grades := human_grades(report.sample.metadata):
         plain("Human grades", "note")
-        facts([_grade(dimension, given) for dimension, given in grades.items()])
+        facts(grade_facts(grades))
     _reader(report)
     _more(report)
     _calls(report)
@@ -94,11 +95,6 @@ def _report(run: RunRef) -> SampleReport | None:
         st.error("The sample in this link is not in the run.", icon=":material/search_off:")
         plain(str(error))
         return None
-
-
-def _grade(dimension: str, grades: HumanGrades) -> tuple[str, str, str]:
-    each = ", ".join(f"{grade:g}" for grade in grades.each)
-    return f"{grades.mean:.3g}", dimension.replace("_", " "), f"mean of {each}" if len(grades.each) > 1 else ""
 
 
 def _head(report: SampleReport) -> None:
@@ -201,7 +197,7 @@ def _say(report: SampleReport, number: int, verdict: Label | None, name: str, no
 
 def _recounted_note(report: SampleReport, spec: str) -> str:
     """Return what a score is with annotators' verdicts in place of the judge's; empty if that changes nothing."""
-    again = report.recounted.get(spec)
+    again = report.recomputed.get(spec)
     if not isinstance(again, Score):
         return ""
     count = sum(statement.is_overruled for statement in report.statements)

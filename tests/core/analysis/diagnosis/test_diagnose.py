@@ -117,7 +117,7 @@ def test_the_truth_of_a_made_run_is_said(store: Store, texts: object, says: set[
     assert says <= spoken(found)
     assert not hushes & spoken(found)
     assert spoken(found) == says or texts is not well
-    assert found.attribution_note.startswith("Of an average reference's claims, the passages lack ")
+    assert found.attribution_note.startswith("Of an average reference's claims, ")
     assert found.missing == ()
 
 
@@ -434,8 +434,8 @@ def test_another_run_with_the_same_passages_and_better_answers_shows_that_the_ge
     assert first is not None
     assert (first.rule.id, first.component) == ("unfaithful", "generator")
     assert first.evidence.startswith(
-        "The generator is probably at fault: over all 60 answers (same passages, both scored), good reaches a"
-        " faithfulness of 1.00, this run 0.7"
+        "The generator is probably at fault: over all 60 answers (scored in both runs, with the same passages), good"
+        " reaches a faithfulness of 1.00, this run 0.7"
     )
     assert first.evidence.endswith(").")
     assert start_with(found) == ("Start with the generator", "")
@@ -479,7 +479,8 @@ def test_metrics_that_the_embedded_judge_can_evaluate_are_said_to_be_free(store:
 def test_metrics_that_are_missing_are_named_with_the_command(store: Store) -> None:
     found = diagnose(store, keep(store, make_run("my run", retriever_bad), ALL[1:]))
     assert found.attribution_note == (
-        "To tell retriever from generator, evaluate RAGChecker's claim recall and context utilization."
+        "To find out whether the retriever or the generator loses more, evaluate RAGChecker's claim recall and context"
+        " utilization."
     )
     assert command_for(found) == "ragboard evaluate 'my run' --metrics ragchecker"
     missing = {one.rule.id: one.missing for one in found.not_triggered if one.missing}

@@ -76,5 +76,7 @@ def test_a_bare_name_and_a_bare_yes_are_answers() -> None:
 
 def test_the_judge_answers_the_task() -> None:
     (reply,) = asyncio.run(EmbeddedJudge().answer([RateAnswer(question=QUESTION, answer=RIGHT)]))
-    assert reply == AnswerRating(score=score(QUESTION, RIGHT), reason="It seems to give what was asked for: a date.")
+    assert reply == AnswerRating(
+        score=score(QUESTION, RIGHT), reason="It seems to give what the question asks for: a date."
+    )
     assert RateAnswer in EmbeddedJudge().answers

@@ -28,7 +28,7 @@ def test_a_passage_is_useful_that_bears_out_a_statement_of_the_answer() -> None:
 def test_no_passage_is_useful_to_an_answer_that_states_nothing() -> None:
     found = usefulness(JudgePassages(question="When?", answer="I don't know.", passages=(BRIDGE,)))
     assert found.useful == (False,)
-    assert found.reasons == ("The answer states nothing that a passage could bear out.",)
+    assert found.reasons == ("The answer has no statement that a passage could support.",)
 
 
 def test_names_numbers_and_dates_are_named_as_they_are_written_in_order_and_once() -> None:

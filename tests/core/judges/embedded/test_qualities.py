@@ -29,7 +29,7 @@ def said(
 def test_passages_are_relevant_where_a_sentence_helps() -> None:
     found = said("context_relevance")
     assert found.holds
-    assert found.reason.startswith("2 of 3 sentences help to answer the question, the best by 0.")
+    assert found.reason.startswith("2 of 3 sentences help to answer the question; best score 0.")
     assert not said("context_relevance", contexts=("Ferries sailed before.",)).holds
     assert not said("context_relevance", contexts=("",)).holds
 
@@ -38,7 +38,7 @@ def test_an_answer_is_faithful_where_every_statement_is_supported() -> None:
     assert said("answer_faithfulness", "The Forth Bridge was opened in 1890. It carries two tracks.").holds
     found = said("answer_faithfulness", "The Forth Bridge was opened in 1890. It is painted red by forty men.")
     assert not found.holds
-    assert found.reason.startswith("The passages support 1 of 2 statements, the least by 0.")
+    assert found.reason.startswith("The passages support 1 of 2 statements; lowest score 0.")
     assert not said("answer_faithfulness", "The Forth Bridge was opened in 1891.").holds
     assert not said("answer_faithfulness", "The Forth Bridge was opened in 1890.", contexts=("It rains.",)).holds
 
@@ -51,7 +51,7 @@ def test_an_answer_of_one_figure_is_held_against_the_passages_as_it_is() -> None
 def test_an_answer_that_declines_states_nothing_unfaithful_and_is_not_relevant() -> None:
     declines = "I do not know."
     assert said("answer_faithfulness", declines) == Classification(
-        holds=True, reason="It declines to answer: it states nothing that could be unfaithful."
+        holds=True, reason="It declines to answer and has no statement that could be unfaithful."
     )
     assert not said("answer_relevance", declines).holds
 

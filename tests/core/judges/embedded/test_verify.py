@@ -83,15 +83,15 @@ def test_another_number_or_opposite_in_the_same_place_contradicts(statement: str
     [
         (
             "The Tay Bridge carries two railway tracks.",
-            "Passage 1 says Forth Bridge where the statement says Tay Bridge, perhaps of something else.",
+            "Passage 1 says Forth Bridge where the statement says Tay Bridge, perhaps about something else.",
         ),
         (
             "Munich was founded in 808.",
-            "Passage 2 says Hamburg where the statement says Munich, perhaps of something else.",
+            "Passage 2 says Hamburg where the statement says Munich, perhaps about something else.",
         ),
         (
             "The museum in London opened its new wing in 2011.",
-            "Passage 3 says Bristol where the statement says London, perhaps of something else.",
+            "Passage 3 says Bristol where the statement says London, perhaps about something else.",
         ),
     ],
 )
@@ -228,7 +228,7 @@ def test_a_minus_is_part_of_its_number(statement: str, passage: str, label: str)
     ("statement", "reason"),
     [
         ("The bridge opened in 1947 in Vienna.", "'1947' and 'Vienna' appear in no passage."),
-        ("Sleep improves memory.", "No passage speaks of 'Sleep', 'improves' or 'memory'."),
+        ("Sleep improves memory.", "No passage mentions 'Sleep improves memory'."),
         ("The mill was in the U.S. in spring.", "'U.S.' appears in no passage."),
     ],
 )
@@ -384,10 +384,10 @@ def against(text: str, source: VerifiedAgainst, statement: str) -> str:
     ("statement", "reason"),
     [
         ("Vouchers are valid for 21 days.", "'21 days' is not in the {}."),
-        ("Ann Weir approves refunds of 30 euros.", "'Ann', 'Weir' and '30 euros' are not in the {}."),
+        ("Ann Weir approves refunds of 30 euros.", "'Ann Weir' and '30 euros' are not in the {}."),
         ("Refunds take 14 days.", "The {} says it word for word."),
         ("Refunds do not take 14 days.", "The {} says what the statement denies."),
-        ("Parcels are heavy.", "The {} does not speak of 'Parcels' or 'heavy'."),
+        ("Parcels are heavy.", "The {} does not mention 'Parcels' or 'heavy'."),
     ],
 )
 @pytest.mark.parametrize("source", ["answer", "reference"])
@@ -398,7 +398,9 @@ def test_the_reason_names_the_text_that_was_read(source: VerifiedAgainst, statem
 @pytest.mark.parametrize(
     ("statement", "words"),
     [
-        ("The Recovery Plan needs a recovery team.", "'Recovery' and 'Plan' appear"),
+        ("The Recovery Plan needs a recovery team.", "'Recovery Plan' appears"),
+        ("The Office of Parks and Recreation opened.", "'Office of Parks and Recreation' appears"),
+        ("It is open 24/7 for Anna and Bo.", "'24/7' and 'Anna and Bo' appear"),
         ("The model draws it in 2D.", "'2D' appears"),
         ("It was written by GPT-4 in a day.", "'GPT-4' appears"),
     ],

@@ -63,7 +63,7 @@ def test_after_two_repairs_it_is_a_failure_with_the_reply() -> None:
 
 def test_none_is_a_failure_of_that_task_alone() -> None:
     judge = judge_from(lambda prompts: [None, *map(answer, prompts[1:])], version="1", name="lab")
-    assert ask(judge, RATE, RATE) == [Failure(detail="lab gave no text"), Rating(value=3, reason="r")]
+    assert ask(judge, RATE, RATE) == [Failure(detail="lab returned no reply"), Rating(value=3, reason="r")]
 
 
 def test_half_a_surrogate_pair_in_a_text_does_no_harm() -> None:

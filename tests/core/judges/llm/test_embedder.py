@@ -63,12 +63,12 @@ BAD = (
     (rows([1.0], [1.0]), "2 embeddings for 3 texts"),
     (rows([1.0], [1.0], [1.0, 2.0]), "different lengths"),
     (rows([0.0], [1.0], [1.0]), "zero or not finite"),
-    (rows([1.0], [1.0], ["x"]), "holds no embeddings"),
+    (rows([1.0], [1.0], ["x"]), "contains no embeddings"),
     (rows([1.0], [1.0], [math.nan]), "zero or not finite"),
     (rows([1e300], [1e300], [1e300]), "zero or not finite"),
-    ("{}", "holds no embeddings"),
-    ("no json", "holds no embeddings"),
-    ('{"data": [{"index": 0}]}', "holds no embeddings"),
+    ("{}", "contains no embeddings"),
+    ("no json", "contains no embeddings"),
+    ('{"data": [{"index": 0}]}', "contains no embeddings"),
     (json.dumps({"data": [{"index": 0, "embedding": [1.0]}] * 3}), "3 embeddings for 3 texts"),
 )
 

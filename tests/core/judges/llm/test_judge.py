@@ -553,7 +553,7 @@ def test_a_response_that_is_no_completion_is_a_failure(judge: LlmJudge, server: 
 def test_a_refusal_of_the_model_is_a_failure_in_its_words(judge: LlmJudge, server: ChatServer) -> None:
     body = {"choices": [{"message": {"content": None, "refusal": "I will not."}, "finish_reason": "stop"}]}
     server.faults = [status(200, raw=json.dumps(body))] * 6
-    assert failure(judge) == "the model refuses: I will not."
+    assert failure(judge) == "the model declined to answer: I will not."
 
 
 @pytest.fixture

@@ -89,12 +89,12 @@ WRONG = (
     (
         "rate_answer.md",
         "$question $answer $context",
-        r"no field \$context here; there are \$answer, \$history, \$question",
+        r"unknown field \$context; available: \$answer, \$history, \$question",
     ),
-    ("rate_answer.md", "$question $answer costs $5", "names no field; write"),
+    ("rate_answer.md", "$question $answer costs $5", "no field name follows; write"),
     ("rate_answer.md", " \n", "the prompt is empty"),
-    ("quality_faithfulness.md", "$answer", "there are none"),
-    ("rates.md", "x", "no prompt has this name; there are extract_statements"),
+    ("quality_faithfulness.md", "$answer", "available: none"),
+    ("rates.md", "x", "unknown prompt; available: extract_statements"),
 )
 
 

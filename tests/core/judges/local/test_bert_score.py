@@ -126,7 +126,7 @@ def test_a_folder_of_another_model_is_refused(encoder_folder: Path, tmp_path: Pa
     weights = library.load_file(folder / "model.safetensors")
     del weights["encoder.layer.0.output.dense.bias"]
     library.save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
-    with pytest.raises(JudgeError, match=r"the weights lack encoder\.layer\.0\.output\.dense\.bias$"):
+    with pytest.raises(JudgeError, match=r"the weights of encoder\.layer\.0\.output\.dense\.bias are missing$"):
         ask(BertScorer(f"{MODEL}@{folder}"), BertScore(text="a", others=("b",)))
 
 

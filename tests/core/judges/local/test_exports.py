@@ -105,7 +105,7 @@ def test_a_model_without_an_export_or_of_a_kind_that_has_none_is_one_line(tmp_pa
     with pytest.raises(JudgeError, match=r"has no ONNX export \(onnx/model.onnx or model.onnx\); use --backend torch"):
         LocalJudge(str(folder), hardware=ONNX)
     answers = text_to_text(tmp_path / "t5")
-    with pytest.raises(JudgeError, match="models ForConditionalGeneration run only with torch; use --backend torch"):
+    with pytest.raises(JudgeError, match="a model ForConditionalGeneration runs only with torch; use --backend torch"):
         LocalJudge(f"minicheck@{answers}", hardware=ONNX)
 
 

@@ -199,7 +199,7 @@ def test_other_labels_are_refused(config: Any, said: str, tmp_path: Path) -> Non
 
 
 def test_a_folder_without_a_model_says_what_is_expected(tmp_path: Path) -> None:
-    with pytest.raises(JudgeError, match=r"holds no config\.json; expected the folder of a cross-encoder"):
+    with pytest.raises(JudgeError, match=r"contains no config\.json; expected the folder of a cross-encoder"):
         read_labels(tmp_path)
     (tmp_path / "config.json").write_text("{", encoding="utf-8")
     with pytest.raises(JudgeError, match="cannot be read"):

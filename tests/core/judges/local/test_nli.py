@@ -115,7 +115,7 @@ def test_cells_are_those_asked_for(judge: NliJudge) -> None:
 def test_no_statements_and_no_passages_are_no_trouble(judge: NliJudge) -> None:
     nothing, none = ask(judge, verify(passages=(HIT,)), verify("It is.", passages=()))
     assert nothing == Verification()
-    assert none.joint[0].reason == "There is no text to hold it against."
+    assert none.joint[0].reason == "There is no text to compare it with."
     assert none.single == ((),)
 
 

@@ -56,5 +56,5 @@ def test_it_answers_nothing_else(sts_folder: Path) -> None:
 
 def test_a_model_of_three_labels_compares_nothing(library: Any, encoder_folder: Path, tmp_path: Path) -> None:
     folder = untaught(library, encoder_folder, tmp_path / "nli", labels=3)
-    with pytest.raises(JudgeError, match="is not a cross-encoder with one output; expected a model of similarity"):
+    with pytest.raises(JudgeError, match="is not a cross-encoder with one output; expected a similarity"):
         embedder_named(f"ce:{folder}")

@@ -38,7 +38,7 @@ def test_without_support_the_window_that_contradicts_most_decides() -> None:
 
 def test_neither_is_unsupported_and_says_how_near_it_came() -> None:
     found = verdict([seen(1, 0.3, 0.2), seen(2, 0.2, 0.4)], Thresholds())
-    reason = "Neither: support 0.30 and contradiction 0.40, the highest of 2 windows."
+    reason = "Neither supported nor contradicted: support 0.30 and contradiction 0.40, the highest of 2 windows."
     assert found == Verdict(label="unsupported", reason=reason, score=0.3)
 
 
@@ -48,12 +48,12 @@ def test_one_window_is_not_called_the_highest() -> None:
 
 def test_a_model_without_contradiction_never_says_it() -> None:
     found = verdict([seen(1, 0.2, None)], Thresholds())
-    assert (found.label, found.reason) == ("unsupported", "Neither: support 0.20.")
+    assert (found.label, found.reason) == ("unsupported", "Neither supported nor contradicted: support 0.20.")
 
 
 def test_without_text_there_is_no_score() -> None:
     found = verdict([], Thresholds())
-    assert (found.label, found.score, found.reason) == ("unsupported", None, "There is no text to hold it against.")
+    assert (found.label, found.score, found.reason) == ("unsupported", None, "There is no text to compare it with.")
 
 
 def test_probabilities_by_hand() -> None:
@@ -76,5 +76,5 @@ def test_what_the_best_window_leaves_unsupported_is_quoted() -> None:
     )
     found = verdict([low, high], Thresholds())
     assert found == Verdict(
-        label="unsupported", reason='Passage 2, the best: support 0.40; not supported: "wet".', score=0.4
+        label="unsupported", reason='Best passage 2: support 0.40; not supported: "wet".', score=0.4
     )

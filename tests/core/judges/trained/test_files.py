@@ -41,7 +41,7 @@ def test_a_file_that_cannot_be_used_is_one_line(tmp_path: Path, change: dict[str
 
 
 def test_a_folder_that_is_none_of_ours_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(JudgeError, match=r"holds no judge\.json; expected a folder that ragboard train-judge wrote"):
+    with pytest.raises(JudgeError, match=r"contains no judge\.json; expected a folder that ragboard train-judge wrote"):
         judge_named(f"trained:{tmp_path}")
     with pytest.raises(SettingError, match=r"nowhere: no such folder; expected one that ragboard train-judge wrote"):
         judge_named(f"trained:{tmp_path / 'nowhere'}")

@@ -66,10 +66,10 @@ def test_b_follows_when_only_a_is_changed_to_other_questions(three: Store, draw:
 
 
 def test_a_result_by_a_judge_that_labels_do_not_confirm_is_doubted(three: Store, draw: Draw) -> None:
-    assert "may not measure quality" not in _texts(draw("compare", a="worst", b="best"))
+    assert "agreement with annotators" not in _texts(draw("compare", a="worst", b="best"))
     run = three.resolve("best")
     for number in range(12):
         said = "supported" if number % 2 else "unsupported"
         label_statement(three, run, f"q{number}", 1, said, annotator="ada", queue="random")
     found = _texts(draw("compare", a="worst", b="best"))
-    assert "⚠ Faithfulness may not measure quality here. Its judge was checked against 12 labels: " in found
+    assert "⚠ Faithfulness: its judge&#x27;s agreement with annotators (balanced accuracy " in found

@@ -126,7 +126,7 @@ def alone(**labels: Label) -> JudgedStatement:
     return JudgedStatement(statement=Statement(side="response", text="It is so."), verdict=None, single=single)
 
 
-TOGETHER = "Judged against each passage on its own, not against all together."
+TOGETHER = "Judged against each passage separately, not against all together."
 
 
 @pytest.mark.parametrize(

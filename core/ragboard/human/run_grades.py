@@ -1,0 +1,49 @@
+"""Human grades that came with the answers of imported runs, as labels to compare metrics with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ragboard.readers.labels import GRADES, Item, LabelFile, human_grades
+from ragboard.store import RunRef, Store
+
+__all__ = ["graded_runs", "grades_of_runs"]
+
+LOOKED_AT = 1_000
+"""Number of samples of each run that `graded_runs` looks at."""
+
+
+def graded_runs(store: Store) -> frozenset[str]:
+    """Return the ids of the runs with human grades of answers among their first 1,000 samples."""
+    with store.database.read() as connection:
+        rows = connection.execute(
+            "SELECT DISTINCT run_id FROM samples WHERE position < ?"
+            " AND (json_type(metadata, ?) = 'OBJECT' OR json_type(metadata, ?) = 'OBJECT')",
+            [LOOKED_AT, *(f"$.{name}" for name in GRADES)],
+        ).fetchall()
+    return frozenset(run_id for (run_id,) in rows)
+
+
+def grades_of_runs(store: Store, runs: Sequence[RunRef]) -> LabelFile | None:
+    """Return the human grades of the answers of runs; None if there are none.
+
+    Answers to one question and the turns of one conversation are one cluster.
+    """
+    items: list[Item] = []
+    for run in runs:
+        clusters = store.clusters(run.run_id)
+        for _, sample in store.samples(run.run_id):
+            grades = human_grades(sample.metadata)
+            if grades and sample.answer is not None:
+                items.append(
+                    Item(
+                        id=sample.id if len(runs) == 1 else f"{run.name}:{sample.id}",
+                        cluster=clusters.get(sample.id, sample.question),
+                        sides=(sample,),
+                        human_ratings={dimension: given.each for dimension, given in grades.items()},
+                    )
+                )
+    if not items:
+        return None
+    name = f"grades of {', '.join(run.name for run in runs)}"
+    return LabelFile(form="answers", name=name, source=name, items=tuple(items))
