@@ -59,6 +59,7 @@ from ragboard.analysis import (
     set_threshold,
     store_tables,
     traffic_columns,
+    traffic_datasets,
     traffic_groups,
     traffic_trend,
     truthfulness_shares,
@@ -220,6 +221,7 @@ get_dataset = shared()(dataset_of)
 get_trend = cached(16, spinner="Comparing runs")(dataset_trend)
 get_series_states = cached(4, spinner="Looking for changes")(series_states)
 get_traffic_trend = cached(16)(traffic_trend)
+get_traffic_datasets = cached(4)(traffic_datasets)
 get_traffic_columns = cached(16)(traffic_columns)
 get_traffic_groups = cached(16)(traffic_groups)
 get_new_statements = cached(8)(new_statements)

@@ -164,8 +164,10 @@ def _unavailable(reason: str) -> JSONResponse:
     return JSONResponse({"status": "unavailable", "reason": reason}, status_code=503)
 
 
-def _metrics(_request: Request) -> Response:
-    """Return the state of live traffic for Prometheus, or 503 if the store cannot be read."""
+def _metrics(request: Request) -> Response:
+    """Return the state of live traffic for Prometheus, or 503 if the store cannot be read; to a browser, the page."""
+    if "text/html" in request.headers.get("accept", ""):
+        return _first_paint(request)
     try:
         store = Store(settings().store, wait=WAIT_SECONDS)
         return Response(_metrics_of(settings().store, store.version), media_type=CONTENT_TYPE)

@@ -95,8 +95,8 @@ DROP = 0.05
 """The change to detect fast, as a share of the metric's range."""
 ALPHA = 0.05
 """Probability of a false alarm within a year, over all series: of changes, and of missed thresholds."""
-BATCHES = ((1200, 1), (200, 6), (0, 24))
-"""Minimum mean number of samples a day for batches of so many hours."""
+BATCHES = ((200, 6), (0, 24))
+"""Minimum mean number of samples a day for batches of so many hours. The last batch counts before it is complete."""
 HOURS_OF_YEAR = 365 * 24
 WORSE: dict[Direction, Literal["lower", "higher", "neither"]] = {
     "higher": "lower",

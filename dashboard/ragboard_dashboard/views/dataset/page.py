@@ -24,6 +24,7 @@ from ragboard_dashboard.data import (
     get_datasets,
     get_nugget_table,
     get_question_label,
+    get_traffic_datasets,
     get_trend,
     launch_context,
     resolve,
@@ -87,7 +88,9 @@ def _dataset(row: DatasetRow) -> None:
 
 
 def _trend(dataset: Dataset) -> None:
-    """Draw how a metric changed from run to run."""
+    """Draw how a metric changed from run to run, and a link to its trend over time if its samples have times."""
+    if dataset.name in get_traffic_datasets():
+        link_to("trend", "Trend over time", {"dataset": dataset.name}, ":material/timeline:")
     wanted = st.query_params.get("metric", "")
     try:
         trend = get_trend(dataset.name, wanted)

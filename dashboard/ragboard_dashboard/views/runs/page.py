@@ -42,8 +42,15 @@ from ragboard_dashboard.controls import (
     offer_upload,
     unscored_choice,
 )
-from ragboard_dashboard.data import get_leaderboard, get_metrics, get_runs, get_unsupported_statements, writable
-from ragboard_dashboard.links import address, open_comparison, open_run, open_sample
+from ragboard_dashboard.data import (
+    get_leaderboard,
+    get_metrics,
+    get_runs,
+    get_traffic_datasets,
+    get_unsupported_statements,
+    writable,
+)
+from ragboard_dashboard.links import address, link_to, open_comparison, open_run, open_sample
 from ragboard_dashboard.progress import live_lines
 from ragboard_dashboard.text import UNSCORED_REASONS, ago, mean_shown, plain
 
@@ -149,6 +156,8 @@ def _head() -> tuple[tuple[RunSummary, ...], tuple[RunSummary, ...], UnscoredPol
         )
     with row:
         offer_upload()
+        if get_traffic_datasets():
+            link_to("trend", "Trends", {}, ":material/timeline:")
     with row.popover("Options", icon=":material/tune:"):
         unscored = unscored_choice()
         export = st.container()
