@@ -12,6 +12,7 @@ import argparse
 import os
 import time
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -121,7 +122,7 @@ def main() -> None:
     size = store.database.path.stat().st_size / 1e9
     taken = time.perf_counter() - start
     print(f"store: {given.days * given.samples:,} samples, {size:.1f} GB, made or found in {taken:.0f} s", flush=True)
-    reads = {
+    reads: dict[str, Callable[[], object]] = {
         "state of every series": lambda: series_states(store),
         "one metric": lambda: traffic_trend(store, DATASET),
         "columns to group by": lambda: traffic_columns(store, DATASET),

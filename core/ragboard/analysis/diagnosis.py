@@ -566,7 +566,7 @@ def diagnose(store: Store, run: RunRef) -> Diagnosis:
         replace(_with_impact(finding, columns), hint_reason=_hint_reason(finding, run, rule_based))
         for finding in triggered
     ]
-    suspected = list(_suspected_findings(not_triggered, run, columns))
+    suspected = _suspected_findings(not_triggered, run, columns)
     other = None
     if any(finding.rule.id == "unfaithful" for finding in (*findings, *suspected)):
         other = more_faithful_run(store, run, summary)

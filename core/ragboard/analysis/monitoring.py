@@ -52,6 +52,7 @@ from ragboard.store.queries.traffic import (
     moments_by_period,
     new_unsupported,
     scored_runs,
+    shown_evaluations,
     sums_by_hour,
 )
 
@@ -517,12 +518,7 @@ def new_statements(store: Store, dataset: str, *, limit: int = 20) -> NewStateme
         if not runs:
             raise _no_traffic(dataset)
         middle = max(run.last for run in runs) + timedelta(hours=1) - WEEK
-        shown = dict(
-            connection.execute(
-                "SELECT run_id, evaluation_id FROM shown_evaluations WHERE run_id IN (SELECT unnest(?))",
-                [[run.run_id for run in runs]],
-            ).fetchall()
-        )
+        shown = shown_evaluations(connection, [run.run_id for run in runs])
         if not shown:
             return NewStatements(statements=(), new=0, total=0, start=middle)
         found, new, total = new_unsupported(connection, shown, middle, middle - NEWS, limit)

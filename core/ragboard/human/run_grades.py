@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ragboard.readers.labels import GRADES, Item, LabelFile, human_grades
 from ragboard.store import RunRef, Store
+from ragboard.store.queries.values import runs_with_objects
 
 __all__ = ["graded_runs", "grades_of_runs"]
 
@@ -16,12 +17,7 @@ SEARCHED = 1_000
 def graded_runs(store: Store) -> frozenset[str]:
     """Return the ids of the runs with human grades of answers among their first 1,000 samples."""
     with store.database.read() as connection:
-        rows = connection.execute(
-            "SELECT DISTINCT run_id FROM samples WHERE position < ?"
-            " AND (json_type(metadata, ?) = 'OBJECT' OR json_type(metadata, ?) = 'OBJECT')",
-            [SEARCHED, *(f"$.{name}" for name in GRADES)],
-        ).fetchall()
-    return frozenset(run_id for (run_id,) in rows)
+        return frozenset(runs_with_objects(connection, GRADES, SEARCHED))
 
 
 def grades_of_runs(store: Store, runs: Sequence[RunRef]) -> LabelFile | None:

@@ -22,6 +22,7 @@ __all__ = [
     "moments_by_period",
     "new_unsupported",
     "scored_runs",
+    "shown_evaluations",
     "sums_by_hour",
 ]
 
@@ -86,6 +87,14 @@ def scored_runs(connection: Connection) -> list[ScoredRun]:
         " ORDER BY h.first, r.imported, r.name, h.metric"
     ).fetchall()
     return [ScoredRun(*row) for row in rows]
+
+
+def shown_evaluations(connection: Connection, run_ids: Sequence[str]) -> dict[str, str]:
+    """Return the evaluation that pages show of each run, by run; runs without one are left out."""
+    rows = connection.execute(
+        "SELECT run_id, evaluation_id FROM shown_evaluations WHERE run_id IN (SELECT unnest(?))", [list(run_ids)]
+    ).fetchall()
+    return dict(rows)
 
 
 def sums_by_hour(connection: Connection, runs: Sequence[ScoredRun]) -> dict[tuple[str, str, str], Hours]:

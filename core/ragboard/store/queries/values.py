@@ -33,6 +33,7 @@ __all__ = [
     "metadata_columns",
     "plotted_samples",
     "quantiles",
+    "runs_with_objects",
     "unscored_reasons",
     "value_moments",
 ]
@@ -291,3 +292,13 @@ def group_moments(connection: Connection, values: Query, column: str) -> dict[st
         given={**values.given, **category.given},
     )
     return moments_by(connection, keyed, "key")
+
+
+def runs_with_objects(connection: Connection, columns: Sequence[str], samples: int) -> list[str]:
+    """Return the runs that have an object in one of these metadata columns among their first samples."""
+    rows = connection.execute(
+        "SELECT DISTINCT run_id FROM samples, (SELECT unnest($columns) AS name)"
+        " WHERE position < $samples AND json_type(metadata, '$.' || name) = 'OBJECT'",
+        {"samples": samples, "columns": list(columns)},
+    ).fetchall()
+    return [run_id for (run_id,) in rows]

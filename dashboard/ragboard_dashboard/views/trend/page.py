@@ -155,7 +155,7 @@ def _chart(trend: TrafficTrend) -> None:
     else:
         notes.append("No change is detected.")
     others = f" over the {trend.series} series watched" if trend.series > 1 else ""
-    notes.append(f"Without a change, one is reported in at most 5% of years{others}.")
+    notes.append(f"The detector is built to report one in at most 5% of years without a change{others}.")
     plain(" ".join(notes), "note")
 
 
