@@ -245,7 +245,7 @@ def test_two_runs_without_an_evaluation_are_evaluated_and_compared_with_one_butt
     page = settled(open_page(f"{dashboard}/compare?a=bm25-k3&b=bm25-rerank-k5"))
     expect(page.get_by_role("heading", name="No metric to compare yet")).to_be_visible()
     expect(page.get_by_text("Annotators grade bm25-rerank-k5 higher than bm25-k3 on usefulness: +1.00")).to_be_visible()
-    expect(page.get_by_role("table").filter(has_text="Grades that annotators gave")).to_contain_text("usefulness")
+    expect(page.get_by_role("table").filter(has_text="Human grades from the run files")).to_contain_text("usefulness")
     page.get_by_role("button", name="Evaluate both").click()
     expect(metric_row(page, "Faithfulness ↑")).to_be_visible()
     expect(page.get_by_text("⚠ Only 12 questions: CIs may be too narrow.")).to_be_visible()

@@ -84,7 +84,7 @@ def test_statements_questions_and_groups_lead_to_what_they_speak_of(sample: str,
     expect(page.get_by_role("checkbox", name="Faithfulness", exact=True)).not_to_be_checked()
     page = settled(open_page(f"{sample}/diagnosis?run=bm25-rerank-k5"))
     expect(page.get_by_text("kind = numeric: Faithfulness 0.")).to_be_visible()
-    question = page.get_by_role("list", name="Questions with most").get_by_role("link").first
+    question = page.get_by_role("list", name="Questions with the most").get_by_role("link").first
     asked, count = question.locator(".said").inner_text(), question.locator(".verdict").inner_text()
     question.click()
     page.wait_for_url("**/hallucinations?*question=*")

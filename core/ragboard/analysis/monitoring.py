@@ -149,6 +149,8 @@ class SeriesState:
     dataset: str
     metric: str
     judge: str
+    heuristic: bool
+    """Whether the judge is rule-based."""
     label: str
     """The metric's name on pages."""
     state: State
@@ -167,6 +169,11 @@ class SeriesState:
     change: TrendChange | None
     """The last change, if it was seen in the 28 days to the newest sample."""
     threshold: Threshold | None
+
+    @property
+    def judge_in_words(self) -> str:
+        """`embedded (rule-based)`."""
+        return f"{self.judge}{' (rule-based)' if self.heuristic else ''}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -293,6 +300,10 @@ class _Series:
         return json.dumps([self.dataset, self.metric, self.judge], ensure_ascii=False)
 
     @property
+    def heuristic(self) -> bool:
+        return any(run.heuristic for run in self.runs)
+
+    @property
     def label(self) -> str:
         return self.description.label if self.description else self.metric
 
@@ -377,6 +388,7 @@ class _Series:
             dataset=self.dataset,
             metric=self.metric,
             judge=self.judge,
+            heuristic=self.heuristic,
             label=self.label,
             state=state,
             summary=self._summary(state, week, last),
@@ -406,7 +418,7 @@ class _Series:
 
     def _summary(self, state: State, week: Period, change: TrendChange | None) -> str:
         name = f"{self.label} of {self.dataset}"
-        when = f"in the 7 days to {_time(self.end - 1):%Y-%m-%d}"
+        when = f"in the 7 days to {_time(self.end - 1):%Y-%m-%d}{' (rule-based)' if self.heuristic else ''}"
         if state == "too few":
             return f"{name}: too few samples to judge, {week.n} scored {when}."
         mean = f"mean {estimate_text(week.mean or 0.0, week.interval, '.2f')}, n = {week.n:,}, {when}"

@@ -78,7 +78,7 @@ def trend(dataset: str, metric: str, column: str | None, days: int, judge: str, 
 def _print_trend(found: TrafficTrend, days: int) -> None:
     state = found.state
     click.echo(one_line(f"{STATE_LABELS[state.state]}: {state.summary}"))
-    click.echo(one_line(f"  judge: {state.judge}"))
+    click.echo(one_line(f"  judge: {state.judge_in_words}"))
     if state.threshold:
         click.echo(f"  threshold: {state.threshold}")
     for change in found.changes:

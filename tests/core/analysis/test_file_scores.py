@@ -139,7 +139,7 @@ def test_the_store_describes_them(store: Store, spec: str, label: str, direction
     store.add_runs(read_samples([row], name="one").runs)
     found = metric_descriptions(store)[spec]
     assert (found.label, found.direction, found.low, found.high) == (label, direction, None, None)
-    assert "nobody here" in found.text
+    assert "ragboard did not compute it" in found.text
 
 
 @pytest.mark.parametrize(

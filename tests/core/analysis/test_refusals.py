@@ -86,7 +86,7 @@ def test_the_table_and_its_rates(store: Store) -> None:
     twice = replace(found, wrong=(found.wrong[0], found.wrong[0])).wrong_in_words
     assert twice == "2 answers (to 1 question) are wrong about refusing: 2 answer an unanswerable question"
     assert found.counted_as_answerable == "Partial questions count as answerable."
-    assert "every answerable one answered" in replace(found, wrong=()).wrong_in_words
+    assert "every answerable question was answered" in replace(found, wrong=()).wrong_in_words
 
 
 def test_the_judge_says_it_where_the_file_does_not(store: Store) -> None:
@@ -97,7 +97,7 @@ def test_the_judge_says_it_where_the_file_does_not(store: Store) -> None:
 
 
 def test_what_is_unknown_is_said_with_what_to_do(store: Store) -> None:
-    with pytest.raises(NotFoundError, match=r"label them .*add a column answerable"):
+    with pytest.raises(NotFoundError, match=r"Label them .*add a column answerable"):
         refusal_report(store, kept(store, [({}, STATES)]))
 
 

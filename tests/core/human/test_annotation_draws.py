@@ -72,7 +72,7 @@ def test_choosing_among_draws_is_refused(store: Store, run: RunRef) -> None:
 
 def test_what_cannot_be_drawn_from_is_said(store: Store) -> None:
     run = kept(store, answers=("", None))
-    with pytest.raises(SettingError, match="no sample to label in this way"):
+    with pytest.raises(SettingError, match="no samples that can be labelled like this"):
         draw_samples(store, run, size=2)
 
 

@@ -339,7 +339,7 @@ def test_whole_answers_are_supported_if_all_their_statements_are(tmp_path: Path)
     assert (figures.n, figures.unscored) == (30, 10)
     assert figures.auroc.value == 1.0
     assert figures.verdicts["supported"].precision == figures.verdicts["supported"].recall == 1.0
-    with pytest.raises(SettingError, match=r"contains grades of answers; name the grade .* --label"):
+    with pytest.raises(SettingError, match=r"contains grades of answers; choose the grade .* --label"):
         read_bench_set(path)
     with pytest.raises(SettingError, match="40 of 40 labels are positive"):
         read_bench_set(path, label="human.faithfulness", at_least=0)

@@ -89,7 +89,7 @@ def test_what_is_no_labelled_row_is_said_with_its_place(tmp_path: Path, text: st
 
 def test_labels_of_one_class_tell_nothing(tmp_path: Path) -> None:
     path = write(tmp_path / "rows.jsonl", [statements("q?", (TRUE, 1))])
-    with pytest.raises(SettingError, match="all of one class"):
+    with pytest.raises(SettingError, match="labels of one class"):
         reported(read_judged_rows(path))
 
 

@@ -152,7 +152,7 @@ NOT_LABELS = [
     (GRADE | {"grades": [3]}, "2: grades: got a list, expected an object"),
     (PAIR | {"preferred": "c"}, "2: preferred: got 'c', expected a number or one of a, b, tie"),
     (PAIR | {"votes": {"faithfulness": [2]}}, "2: votes: got 2, expected one of a, b, tie"),
-    (PAIR | {"dimension": "context_relevance", "a": ["p"], "b": ["p2"]}, "only between answers"),
+    (PAIR | {"dimension": "context_relevance", "a": ["p"], "b": ["p2"]}, "only preferences between answers"),
     (
         {"question": "q", "contexts": ["p"], "sentences": [{"text": "p", "label": 1}]},
         "labels of sentences cannot be imported",

@@ -153,7 +153,7 @@ def test_each_annotator_counts(store: Store, write: Write) -> None:
 def test_one_grade_alone_leaves_kappa_undefined_with_the_reason(store: Store, write: Write) -> None:
     _, _, found = compared(store, write([row("q1", [3, 3], [3, 3])]), Grader())
     assert (found.exact.value, found.kappa.value) == (1.0, None)
-    assert "kappa of the four grades undefined, no CI: both raters put every item in the same category" in found.details
+    assert "kappa: four grades undefined, no CI: both raters put every item in the same category" in found.details
 
 
 def test_an_evaluated_run_is_compared_without_another_call(store: Store, write: Write) -> None:
@@ -190,7 +190,7 @@ def test_the_command_says_it_first_also_where_no_passage_is_relevant(
     done = CliRunner().invoke(main, command)
     assert done.exit_code == 0, done.output
     assert done.output.startswith("grader gives 39 of 48 passages the same grade as the annotators: significantly")
-    assert "Cohen's kappa of the four grades" in done.output.splitlines()[1]
+    assert "Cohen's kappa: four grades" in done.output.splitlines()[1]
     kept = json.loads(CliRunner().invoke(main, [*command, "--json"]).stdout)["passages"]
     assert (kept["passages"], kept["clusters"]) == (48, 12)
     assert kept["kappa"]["interval"]["low"] < kept["kappa"]["value"] < kept["kappa"]["interval"]["high"]

@@ -41,6 +41,8 @@ class ScoredRun(NamedTuple):
     first: datetime
     """The first hour with a sample, UTC."""
     last: datetime
+    heuristic: bool
+    """Whether the judge is rule-based."""
 
 
 class Hours(NamedTuple):
@@ -80,8 +82,9 @@ def scored_runs(connection: Connection) -> list[ScoredRun]:
     """
     rows = connection.execute(
         "SELECT r.dataset, r.dataset_key, h.metric, e.judge, r.run_id, r.name, r.config, h.evaluation_id, h.first,"
-        " h.last FROM (SELECT evaluation_id, metric, min(hour) AS first, max(hour) AS last, sum(n + unscored) AS size"
-        " FROM score_hours GROUP BY ALL) h JOIN evaluations e USING (evaluation_id) JOIN runs r USING (run_id)"
+        " h.last, e.heuristic FROM (SELECT evaluation_id, metric, min(hour) AS first, max(hour) AS last,"
+        " sum(n + unscored) AS size FROM score_hours GROUP BY ALL) h JOIN evaluations e USING (evaluation_id)"
+        " JOIN runs r USING (run_id)"
         " QUALIFY row_number() OVER (PARTITION BY r.run_id, h.metric, e.judge"
         " ORDER BY h.size DESC, e.finished DESC, e.evaluation_id) = 1"
         " ORDER BY h.first, r.imported, r.name, h.metric"

@@ -114,7 +114,7 @@ def _states_html(states: Sequence[SeriesState], chosen: SeriesState) -> str:
     rows: list[str] = []
     for state in states:
         query = {"dataset": state.dataset, "metric": state.metric, "judge": state.judge}
-        name = html_escaped(state.label + (f" ({state.judge})" if judges else ""))
+        name = html_escaped(state.label + (f" ({state.judge_in_words})" if judges else ""))
         link = f'<a href="{html_escaped(address("trend", query))}" target="_self">{name}</a>'
         bad = " data-bad" if state.state in BAD else ""
         here = ' aria-current="true"' if state is chosen else ""
@@ -147,7 +147,7 @@ def _chart(trend: TrafficTrend) -> None:
     trend_chart(trend, int(days))
     _, length = shown_periods(trend, int(days))
     by = "day" if length == 1 else "week"
-    notes = [f"Mean by {by} with its 95% CI; judge: {trend.state.judge}."]
+    notes = [f"Mean by {by} with its 95% CI; judge: {trend.state.judge_in_words}."]
     if trend.configs:
         notes.append("◆ is the first sample of another configuration.")
     if trend.changes:

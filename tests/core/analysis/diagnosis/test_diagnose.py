@@ -481,7 +481,7 @@ def test_metrics_that_the_embedded_judge_can_evaluate_are_said_to_be_free(store:
     evaluate_run(store, added.id, metrics_named(["ragas.faithfulness"]), Panel(judge=EmbeddedJudge()))
     said = missing_in_words(diagnose(store, store.resolve("made")))
     assert "Claim recall; Context utilization" in said
-    assert "The embedded judge evaluates them without calls or cost; from its verdicts" in said
+    assert "The embedded judge evaluates them without calls or cost. With its verdicts, rules" in said
 
 
 def test_metrics_that_are_missing_are_named_with_the_command(store: Store) -> None:

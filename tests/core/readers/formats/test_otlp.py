@@ -448,7 +448,7 @@ def test_a_search_within_a_search_is_a_step_of_it(write: Write) -> None:
     )
     (sample,) = result.runs[0].samples
     assert [one.text for one in sample.contexts or ()] == TEXTS[:1]
-    assert not any(note.startswith("there were several retrievals") for note in result.report.notes)
+    assert not any(note.startswith("several retrievals") for note in result.report.notes)
 
 
 def test_the_cost_is_that_of_the_models(write: Write) -> None:
