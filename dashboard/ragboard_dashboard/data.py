@@ -240,7 +240,7 @@ def get_metrics() -> Mapping[str, MetricDescription]:
 
 @cached(4)
 def get_unsupported_statements(store: Store, limit: int) -> tuple[UnsupportedStatement, ...]:
-    """Return the unsupported statements of all runs to read first.
+    """Return the unsupported statements to read first, from all runs.
 
     Statements of the demo's runs are included only if no other run is evaluated.
     """
@@ -359,14 +359,14 @@ def get_baselines(
     return baseline_comparisons(_agreement_data(agreement_id), dimension, ties=ties, at_least=at_least)
 
 
-@cached(spinner="Drawing intervals")
+@cached(spinner="Computing confidence intervals")
 def get_preferences(store: Store, agreement_id: str, ties: Ties, against: str) -> PreferenceReport:
     """Return the scorers compared on pairs. Raises SettingError."""
     del store  # `_agreement_data` reads the store
     return preference_report(_agreement_data(agreement_id), ties=ties, against=against)
 
 
-@cached(spinner="Drawing intervals")
+@cached(spinner="Computing confidence intervals")
 def get_grades(
     store: Store, agreement_id: str, dimension: str, at_least: float | None, cuts: Mapping[str, float]
 ) -> GradeReport:
@@ -380,7 +380,7 @@ def get_pair_verdicts(agreement_id: str, dimension: str, scorer: str) -> tuple[P
     return pair_verdicts(_agreement_data(agreement_id), dimension, scorer)
 
 
-@cached(spinner="Drawing intervals")
+@cached(spinner="Computing confidence intervals")
 def get_passage_agreement(store: Store, agreement_id: str) -> PassageAgreement | None:
     """Return the judge's grades of passages compared with human grades; None for an agreement without such grades."""
     del store

@@ -200,7 +200,7 @@ def read_question(value: JsonValue, note: Note) -> Conversation:
         turns = read_history("question", content, note)
         last = max((index for index, turn in enumerate(turns) if turn.role == "user"), default=None)
         if last is None:
-            raise BadCellError("question", "got messages with none of the user among them, expected a question")
+            raise BadCellError("question", "got messages but none from the user, expected a question")
         conversation = Conversation(question=turns[last].text, before=turns[:last], after=turns[last + 1 :])
     else:
         conversation = Conversation(question=read_text("question", content, note) or "")

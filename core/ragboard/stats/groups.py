@@ -146,7 +146,7 @@ def _p_value(
 ) -> tuple[float, str]:
     clustered = isinstance(group_moments, ClusterMoments) or isinstance(other_moments, ClusterMoments)
     if clustered and min(group_moments.df, other_moments.df) + 1 < MIN_FOR_INTERVAL:
-        return 1.0, f"not tested: one side has fewer than {MIN_FOR_INTERVAL} clusters of equal size"
+        return 1.0, f"not tested: one side has fewer than {MIN_FOR_INTERVAL} effective clusters"
     if clustered or min(group_moments.untied, other_moments.untied) >= MIN_UNTIED_FOR_WELCH:
         return _welch_p(group_moments, other_moments), "Welch's t" + (" of clusters" if clustered else "")
     smaller, larger = (group, others) if group.size <= others.size else (others, group)

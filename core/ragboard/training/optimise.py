@@ -20,7 +20,7 @@ WARM_UP = 0.1
 """Share of the steps during which the learning rate rises."""
 
 SIMILAR_LENGTH = 200
-"""Maximum difference in length of the texts in a batch, in characters."""
+"""Texts are sorted by length in steps of this many characters before they are batched, in characters."""
 
 Input = tuple[str, bool]
 """A text for the model, and whether the quality holds."""

@@ -67,7 +67,7 @@ FILES: list[tuple[str, str | bytes, str]] = [
     (
         "ai.jsonl",
         '{"user_input": [{"type": "ai", "content": "A"}]}',
-        ":1: question: got messages with none of the user among them, expected a question",
+        ":1: question: got messages but none from the user, expected a question",
     ),
     (
         "hush.jsonl",

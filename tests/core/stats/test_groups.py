@@ -83,4 +83,4 @@ def test_a_group_of_fewer_than_five_clusters_is_not_tested() -> None:
     for clusters in (["a"] * 6, ["a", "b"] * 3, ["a"] * 5 + ["b"]):
         found = group_difference(scores, others, bounds=(0, 1), clusters=clusters, other_clusters=turns)
         assert isinstance(found.interval, NoInterval)
-        assert (found.p, found.p_method) == (1.0, "not tested: one side has fewer than 5 clusters of equal size")
+        assert (found.p, found.p_method) == (1.0, "not tested: one side has fewer than 5 effective clusters")
