@@ -15,8 +15,8 @@ __all__ = ["BertScore", "BertScores"]
 class BertScores(Reply):
     """Precision and recall of the task's `text` against each of its `others`, in order.
 
-    Values are at most 1. They are rescaled with the model's baseline: two random texts score 0 on average, so values can
-    be negative. None if a text has no tokens.
+    Values are at most 1. They are rescaled with the model's baseline: two random texts score 0 on average, so values
+    can be negative. None if a text has no tokens.
     """
 
     precision: tuple[float | None, ...]
