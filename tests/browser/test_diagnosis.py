@@ -53,9 +53,9 @@ def test_from_the_run_to_a_sentence_to_the_samples_behind_it(sample: str, open_p
     first = page.locator(".rb-first .rb-says")
     expect(first).to_contain_text("The passages support only")
     expect(page.locator(".rb-first")).to_contain_text("Affects at least")
-    expect(page.get_by_text("Retrieval loses more than generation")).to_be_hidden()
+    expect(page.locator(".rb-says", has_text="Retrieval loses more than generation")).to_be_hidden()
     page.get_by_text(re.compile(r"^\d hints$")).click()
-    expect(page.get_by_text("Retrieval loses more than generation")).to_be_visible()
+    expect(page.locator(".rb-says", has_text="Retrieval loses more than generation")).to_be_visible()
     expect(page.get_by_text("compared answers with reference answers")).to_be_visible()
     expect(
         page.get_by_text(re.compile(r"Claim recall 0\.\d\d, 95% CI 0\.\d\d to 0\.\d\d, n = 52")).first

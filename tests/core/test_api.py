@@ -112,7 +112,7 @@ def test_what_cannot_be_read_says_which_row() -> None:
         evaluate([*ROWS[:1], {"answer": "x"}])
     with pytest.raises(RunFileError, match="no column is read as the question; it has x: mapping="):
         evaluate([{"x": 1}])
-    with pytest.raises(RunFileError, match="there are none"):
+    with pytest.raises(RunFileError, match="is empty, expected samples"):
         evaluate([])
 
 

@@ -44,13 +44,22 @@ def environment() -> dict[str, str]:
 @contextmanager
 def watching(python: str, store: Store, *arguments: str) -> Generator[subprocess.Popen[str]]:
     process = subprocess.Popen(
-        command(python, store, DATASET, *arguments), stderr=subprocess.PIPE, text=True, env=environment()
+        command(python, store, DATASET, *arguments),
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(),
+        preexec_fn=heed_ctrl_c,  # noqa: PLW1509 - no threads run here
     )
     try:
         yield process
     finally:
         process.kill()
         print(process.communicate()[1])  # shown if the test fails
+
+
+def heed_ctrl_c() -> None:
+    """A shell has what it starts in the background ignore Ctrl-C, which each process passes on to its own."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def wait_until(true: Callable[[], bool]) -> None:
@@ -147,20 +156,21 @@ def test_once_evaluates_what_is_there_and_ends(python: str, store: Store) -> Non
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "code", "message"),
     [
-        (["nothing"], "no growing run and no dataset of growing runs is called 'nothing'"),
+        (["nothing"], 5, "no growing run and no dataset of growing runs is called 'nothing'"),
         (
-            [CHAT, "--judge", "openai:unknown-model", "--base-url", "http://127.0.0.1:9", "--max-cost-per-day", "1"],
+            [CHAT, "--judge", "openai:x", "--embed", "embedded", "--max-cost-per-day", "1"],
+            2,
             "price",
         ),
     ],
 )
 def test_what_cannot_be_watched_is_said_in_one_line(
-    python: str, store: Store, arguments: list[str], message: str
+    python: str, store: Store, arguments: list[str], code: int, message: str
 ) -> None:
     grow(store, 0)
     failed = once(python, store, *arguments)
-    assert failed.returncode == 2
+    assert failed.returncode == code
     assert message in failed.stderr
     assert "Traceback" not in failed.stderr

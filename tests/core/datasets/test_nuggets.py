@@ -109,7 +109,7 @@ def test_every_version_is_kept_and_the_newest_counts(bridges: Store) -> None:
     ("nuggets", "why"),
     [
         ([Nugget(text=" ")], "nugget 1 has no text"),
-        ([OPENED, Nugget(text="it OPENED  on 1 July 2000")], "nugget 2 repeats an earlier one"),
+        ([OPENED, Nugget(text="it OPENED  on 1 July 2000")], "nugget 2 repeats an earlier nugget"),
         ([Nugget(text="x" * 501)], "501 characters"),
         ([Nugget(text=str(number)) for number in range(101)], "101 nuggets, expected at most 100"),
     ],

@@ -373,7 +373,7 @@ def test_rouge_l_of_the_source_is_that_of_rouge_score() -> None:
 def test_judges_that_do_not_compute_bertscore_refuse_in_one_line() -> None:
     sample = replace(SAMPLE, metadata={"answerable": True})
     for other in (EmbeddedJudge(), judge_from(lambda prompts: prompts, version="1")):
-        with pytest.raises(JudgeError, match=r"^mtrag.overlap: [^\n]* BertScore tasks [^\n]*--embed bertscore$"):
+        with pytest.raises(JudgeError, match=r"^mtrag.overlap: [^\n]* BertScore tasks; [^\n]*--embed bertscore$"):
             evaluate([sample], metrics="mtrag.overlap", judge=other)
 
 

@@ -134,7 +134,7 @@ def test_its_range_bounds_the_interval_though_its_code_is_gone(tmp_path: Path, s
 def test_a_number_outside_its_range_ends_the_evaluation_with_one_line(tmp_path: Path, store: Store, value: str) -> None:
     known = metrics_with([write_plugin(tmp_path, BREVITY.replace("min(1.0, self.most / count)", value))])
     run_id = store.add_runs([make_run()])[0].id
-    with pytest.raises(SettingError, match=r"mine\.brevity gives .* for sample 's0'; its range is 0\.0 to 1\.0"):
+    with pytest.raises(SettingError, match=r"mine\.brevity returned .* for sample 's0'; its range is 0\.0 to 1\.0"):
         evaluate_run(
             store, run_id, metrics_named(["brevity"], known), Panel(judge=PlainJudge()), EvaluationOptions(known=known)
         )

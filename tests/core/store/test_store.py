@@ -104,7 +104,7 @@ def test_an_evaluation_is_named_by_its_judge_where_that_is_the_only_one(store: S
     assert store.resolve(f"a@{plain.judge}").evaluation_id == plain.id
     other = evaluate_run(store, run_id, metrics, Panel(judge=EmbeddedJudge())).evaluation
     assert store.resolve("a@embedded").evaluation_id == other.id
-    with pytest.raises(NotFoundError, match=rf"it has {other.id} \(embedded\), {plain.id}"):
+    with pytest.raises(NotFoundError, match=rf"the run has {other.id} \(embedded\), {plain.id}"):
         store.resolve("a@nobody")
 
 
