@@ -41,6 +41,9 @@ def environment() -> dict[str, str]:
     }
 
 
+LIMITED = ("--max-cost-per-day", "1")
+
+
 @contextmanager
 def watching(python: str, store: Store, *arguments: str) -> Generator[subprocess.Popen[str]]:
     process = subprocess.Popen(
@@ -160,7 +163,7 @@ def test_once_evaluates_what_is_there_and_ends(python: str, store: Store) -> Non
     [
         (["nothing"], 5, "no growing run and no dataset of growing runs is called 'nothing'"),
         (
-            [CHAT, "--judge", "openai:x", "--embed", "embedded", "--max-cost-per-day", "1"],
+            [CHAT, "--judge", "openai:x", "--base-url", "http://127.0.0.1:9", "--embed", "embedded", *LIMITED],
             2,
             "price",
         ),
