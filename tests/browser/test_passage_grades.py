@@ -56,6 +56,6 @@ def test_agreement_with_people_is_said_grade_by_grade(address: str, open_page: O
     expect(page.get_by_text("30 of 36 passages the same grade as the annotators: significantly")).to_be_visible()
     figures = re.compile(r"Exact agreement 0\.83, 95% CI 0\.\d\d to 0\.\d\d; Cohen's kappa: four grades 0\.7\d")
     expect(page.get_by_text(figures)).to_be_visible()
-    expect(page.get_by_text("36 passages of 12 questions.")).to_be_visible()
+    expect(page.get_by_text("36 passages of 12 questions or conversations.")).to_be_visible()
     expect(page.get_by_text("36 graded passages").first).to_be_visible()
     expect(page.locator("[data-testid=stException]")).to_have_count(0)
