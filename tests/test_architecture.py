@@ -22,7 +22,7 @@ LAYERS = (
     ("errors",),
     ("records",),
     ("text",),
-    ("answerability", "settings", "schema", "stats", "problems", "spans", "outputs", "display", "processes"),
+    ("answerability", "settings", "schema", "stats", "problems", "spans", "outputs", "display", "processes", "hosts"),
     ("readers", "database", "prices"),
     ("tasks", "sample_files"),
     ("judges",),

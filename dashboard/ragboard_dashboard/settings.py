@@ -6,10 +6,9 @@ import json
 import os
 from dataclasses import dataclass
 from functools import cache
-from ipaddress import ip_address
 from pathlib import Path
 
-__all__ = ["LOOPBACK", "MAX_UPLOAD", "ServerSettings", "is_loopback", "keep_settings", "settings"]
+__all__ = ["LOOPBACK", "MAX_UPLOAD", "ServerSettings", "keep_settings", "settings"]
 
 VARIABLE = "RAGBOARD_SERVER"
 LOOPBACK = "127.0.0.1"
@@ -34,14 +33,6 @@ class ServerSettings:
     """Whether its pages can start evaluations."""
     max_upload: int = MAX_UPLOAD
     """Maximum size of an uploaded file, in megabytes."""
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether an address is reachable only from this machine. The only such host name is `localhost`."""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def keep_settings(given: ServerSettings) -> None:

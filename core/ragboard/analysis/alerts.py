@@ -1,4 +1,4 @@
-"""Series of live traffic whose state changed since people were last told."""
+"""Series of live traffic whose state changed since the last message."""
 
 from __future__ import annotations
 

@@ -171,6 +171,11 @@ class SeriesState:
     threshold: Threshold | None
 
     @property
+    def mean_in_words(self) -> str:
+        """`0.88 (0.80 to 0.94)`, or a dash without a scored sample."""
+        return _mean_in_words(self.mean, self.interval)
+
+    @property
     def judge_in_words(self) -> str:
         """`embedded (rule-based)`."""
         return f"{self.judge}{' (rule-based)' if self.heuristic else ''}"
@@ -258,6 +263,17 @@ class NewStatements:
     """Number of different unsupported statements in the last 7 days."""
     start: datetime
     """Start of these 7 days."""
+    heuristic: bool
+    """Whether a judge of these statements is rule-based."""
+
+    @property
+    def in_words(self) -> str:
+        """`2 of 9 unsupported statements (rule-based) since 2026-11-20 were not there in the 28 days before`."""
+        judge = " (rule-based)" if self.heuristic else ""
+        return (
+            f"{self.new:,} of {self.total:,} unsupported statements{judge} since {self.start:%Y-%m-%d} were not there"
+            " in the 28 days before"
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -419,9 +435,9 @@ class _Series:
     def _summary(self, state: State, week: Period, change: TrendChange | None) -> str:
         name = f"{self.label} of {self.dataset}"
         when = f"in the 7 days to {_time(self.end - 1):%Y-%m-%d}{' (rule-based)' if self.heuristic else ''}"
-        if state == "too few":
+        if state == "too few" or week.mean is None:
             return f"{name}: too few samples to judge, {week.n} scored {when}."
-        mean = f"mean {estimate_text(week.mean or 0.0, week.interval, '.2f')}, n = {week.n:,}, {when}"
+        mean = f"mean {week.in_words}, n = {week.n:,}, {when}"
         moved = f"; it {change}" if change and (state != "ok" or change.worse) else ""
         match state:
             case "below threshold":
@@ -522,8 +538,8 @@ def traffic_groups(
 def new_statements(store: Store, dataset: str, *, limit: int = 20) -> NewStatements:
     """Return the statements that are unsupported in the last 7 days of a dataset and were not in the 28 days before.
 
-    Statements are the same if their texts agree but for case, white space and punctuation. Raises NotFoundError if the
-    dataset has no scores over time.
+    Case, white space and punctuation of statements are ignored. Raises NotFoundError if the dataset has no scores over
+    time.
     """
     with store.database.read() as connection:
         runs = [run for run in _traffic(connection) if run.dataset == dataset]
@@ -531,10 +547,11 @@ def new_statements(store: Store, dataset: str, *, limit: int = 20) -> NewStateme
             raise _no_traffic(dataset)
         middle = max(run.last for run in runs) + timedelta(hours=1) - WEEK
         shown = shown_evaluations(connection, [run.run_id for run in runs])
+        heuristic = any(run.heuristic for run in runs if run.evaluation_id in shown.values())
         if not shown:
-            return NewStatements(statements=(), new=0, total=0, start=middle)
+            return NewStatements(statements=(), new=0, total=0, start=middle, heuristic=heuristic)
         found, new, total = new_unsupported(connection, shown, middle, middle - NEWS, limit)
-    return NewStatements(statements=tuple(found), new=new, total=total, start=middle)
+    return NewStatements(statements=tuple(found), new=new, total=total, start=middle, heuristic=heuristic)
 
 
 def _no_traffic(dataset: str) -> NotFoundError:

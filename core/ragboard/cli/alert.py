@@ -1,4 +1,4 @@
-"""The command that tells people when the state of live traffic changes."""
+"""The command that sends a message when the state of live traffic changes."""
 
 from __future__ import annotations
 

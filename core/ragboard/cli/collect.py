@@ -10,6 +10,7 @@ import click
 
 from ragboard.cli.options import store_option
 from ragboard.errors import SettingError
+from ragboard.hosts import is_loopback
 from ragboard.store import Store
 
 __all__ = ["collect", "trace_options"]
@@ -62,7 +63,6 @@ def collect(
         CollectorOptions,
         EndpointOptions,
         TraceLimits,
-        is_loopback,
         read_token,
         serve_collector,
     )
@@ -71,7 +71,7 @@ def collect(
     if not (token or is_loopback(host)):
         raise SettingError(
             f"--host {host} lets other machines send traces, which needs a token: set RAGBOARD_TOKEN or --token-file,"
-            " or leave the option out"
+            " or leave out --host"
         )
     logging.basicConfig(format="ragboard: %(message)s", level=logging.WARNING)
     logging.getLogger("ragboard.collector").setLevel(logging.INFO)

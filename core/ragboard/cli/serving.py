@@ -16,6 +16,7 @@ from ragboard.cli.options import plugin_option, store_option
 from ragboard.demo import load_demo, remove_demo
 from ragboard.errors import RagboardError, SettingError
 from ragboard.evaluation.background import RAGBOARD
+from ragboard.hosts import is_loopback
 from ragboard.metrics.plugins import metrics_with
 from ragboard.store import Store
 
@@ -85,7 +86,7 @@ def serve(
     ragboard serve --port 9000 --no-browser
     ragboard serve --read-only --host 0.0.0.0 --unsafe-bind
     """
-    local_only = import_module("ragboard_dashboard.settings").is_loopback(options["host"])
+    local_only = is_loopback(options["host"])
     if not (local_only or unsafe_bind):
         raise SettingError(
             f"--host {options['host']} opens the dashboard to other machines, without a password."
@@ -162,7 +163,7 @@ def mcp(
     if not http:
         build_server(store, dashboard).run("stdio")
         return
-    if not (unsafe_bind or import_module("ragboard_dashboard.settings").is_loopback(host)):
+    if not (unsafe_bind or is_loopback(host)):
         raise SettingError(
             f"--host {host} lets other machines read the store, without a password."
             " Leave the option out, or add --unsafe-bind to allow this"

@@ -145,7 +145,7 @@ def _age(_context: click.Context, _option: click.Parameter, value: str) -> timed
 @click.option(
     "--older-than", callback=_age, required=True, metavar="AGE", help="Delete samples older than this: 90d, 12h or 2w."
 )
-@click.option("--keep-labelled", is_flag=True, help="Keep samples whose answer or question people labelled.")
+@click.option("--keep-labelled", is_flag=True, help="Keep samples whose answer or question has a human label.")
 @click.option("--dry-run", is_flag=True, help="Say what would be deleted; delete nothing.")
 @store_option
 @as_json
@@ -155,7 +155,7 @@ def prune(
     """Delete old samples of growing runs with their results: of all, or of a RUN or DATASET.
 
     The age of a sample is the time since its question was asked; samples without a time and runs that were imported
-    whole are kept. People's labels are kept.
+    whole are kept. Human labels are kept.
 
     \b
     ragboard prune --older-than 90d --dry-run

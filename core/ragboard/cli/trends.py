@@ -117,10 +117,7 @@ def _print_groups(column: str, groups: Sequence[GroupTrend]) -> None:
 def _print_new(new: NewStatements) -> None:
     if not new.total:
         return
-    click.echo(
-        f"\n{new.new:,} of {new.total:,} unsupported statements since {new.start:%Y-%m-%d} were not there in the 28"
-        " days before"
-    )
+    click.echo(f"\n{new.in_words}")
     for one in new.statements:
         times = f", in {one.times:,} answers" if one.times > 1 else ""
         click.echo(one_line(f"  {one.verdict}: {one.statement} ({one.run}, sample {one.sample_id}{times})"))

@@ -6,7 +6,7 @@ together (`assembly`), turns them into samples (`samples`) and appends these to 
 
 from ragboard.collector.assembly import TraceLimits
 from ragboard.collector.collector import Collector, CollectorOnDemand, CollectorOptions, QueueFullError
-from ragboard.collector.routes import EndpointOptions, TraceEndpoint, is_loopback, serve_collector
+from ragboard.collector.routes import EndpointOptions, TraceEndpoint, serve_collector
 from ragboard.collector.token import read_token
 
 __all__ = [
@@ -17,7 +17,6 @@ __all__ = [
     "QueueFullError",
     "TraceEndpoint",
     "TraceLimits",
-    "is_loopback",
     "read_token",
     "serve_collector",
 ]

@@ -8,7 +8,6 @@ import socket
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
@@ -31,8 +30,9 @@ from ragboard.collector.requests import (
 )
 from ragboard.collector.token import is_authorized
 from ragboard.errors import RagboardError, SettingError
+from ragboard.hosts import is_loopback
 
-__all__ = ["PATH", "EndpointOptions", "TraceEndpoint", "is_loopback", "serve_collector"]
+__all__ = ["PATH", "EndpointOptions", "TraceEndpoint", "serve_collector"]
 
 PATH = "/v1/traces"
 MAX_BODY = 20 * 2**20
@@ -191,14 +191,6 @@ class TraceEndpoint:
             return decode_request(body, kind, self._kept)
         except BadRequestError as error:
             raise RefusedError(400, f"malformed request: {error}") from error
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether an address is of this machine itself; of names, only `localhost` is."""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _name(host: str) -> str:

@@ -156,9 +156,9 @@ class BaselineComparison:
         groups = f" from {self.clusters:,} {CLUSTERS}" if self.clusters < self.n else ""
         tested = "" if self.p is None else f", exact McNemar p = {self.p:.2g}"
         interval = ci_text(self.difference.interval, "+.2f")
-        difference = round(self.difference.value or 0.0, 2) + 0.0  # no "-0.00"
+        difference = f"{self.difference.value:+.2f}".replace("-0.00", "+0.00")
         return (
-            f"Difference in {self.measured} {difference:+.2f}, {interval}{tested};"
+            f"Difference in {self.measured} {difference}, {interval}{tested};"
             f" {self.n:,} {self.items}{groups}, scored by the judge and all baselines."
         )
 

@@ -91,7 +91,7 @@ COMMENT ON TABLE watch_days IS 'The cost of each evaluation by ragboard watch at
 COMMENT ON COLUMN watch_days.day IS 'UTC.';
 COMMENT ON COLUMN watch_days.cost_before IS 'US dollars.';
 
--- The state of each series that people were last told of.
+-- The state of each series that the last message was about.
 CREATE TABLE IF NOT EXISTS alert_states (
     key VARCHAR PRIMARY KEY,
     state VARCHAR NOT NULL,

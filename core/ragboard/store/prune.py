@@ -17,7 +17,7 @@ _LABELLED = (
     " OR EXISTS (FROM current_question_labels l WHERE l.question = s.question"
     " AND l.history::VARCHAR = s.history::VARCHAR))"
 )
-"""Whether people labelled the answer of a sample `s`, or its question."""
+"""Whether the answer or the question of a sample `s` has a human label."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +28,7 @@ class PrunedRun:
     name: str
     deleted: int
     kept_labelled: int
-    """Old samples that were kept because people labelled them."""
+    """Old samples that were kept because they have human labels."""
     left: int
     """Samples that the run still has."""
 

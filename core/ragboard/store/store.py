@@ -258,8 +258,8 @@ class Store:
     ) -> tuple[PrunedRun, ...]:
         """Delete the samples of growing runs from before a time, and their results: of all runs, or a run or dataset.
 
-        `before`: UTC, without a time zone. Samples without a time are kept, with `keep_labelled` also those with labels
-        by people. Returns the runs with old samples; with `dry_run` nothing is deleted. The freed space is used again,
+        `before`: UTC, without a time zone. Samples without a time are kept, with `keep_labelled` also those with human
+        labels. Returns the runs with old samples; with `dry_run` nothing is deleted. The freed space is used again,
         and given back to the file system as far as it is at the end of the file.
         """
         with self.database.read() as connection:

@@ -177,7 +177,7 @@ def new_unsupported(
 ) -> tuple[list[NewStatement], int, int]:
     """Return the statements that are unsupported since `middle` and not between `before` and then, most frequent first.
 
-    `evaluations`: the evaluation of each run, by run. Statements are the same if their texts agree but for case, white
+    `evaluations`: the evaluation of each run, by run. Statements are the same if their texts differ only in case, white
     space and punctuation. Also returns the number of new ones, and of different unsupported statements since `middle`.
     """
     rows = connection.execute(

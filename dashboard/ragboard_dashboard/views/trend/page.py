@@ -7,7 +7,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from ragboard.analysis import STATE_LABELS, GroupTrend, NewStatements, Period, SeriesState, TrafficTrend
+from ragboard.analysis import STATE_LABELS, GroupTrend, NewStatements, SeriesState, TrafficTrend
 from ragboard.analysis.verdict_style import VERDICT_STYLES
 from ragboard.errors import RagboardError
 from ragboard.records import Label
@@ -125,8 +125,7 @@ def _states_html(states: Sequence[SeriesState], chosen: SeriesState) -> str:
 
 def _figures(state: SeriesState) -> str:
     """`mean 0.81 (0.79 to 0.84), n = 420; fell by 0.07 (0.88 to 0.80) around 2026-10-17`."""
-    week = Period(start=state.since, n=state.samples, unscored=0, mean=state.mean, interval=state.interval)
-    mean = "no score" if state.mean is None else f"mean {week.in_words}, n = {state.samples:,} in 7 days"
+    mean = "no score" if state.mean is None else f"mean {state.mean_in_words}, n = {state.samples:,} in 7 days"
     threshold = f", threshold {state.threshold}" if state.threshold else ""
     return mean + threshold + (f"; {state.change}" if state.change else "")
 
@@ -209,11 +208,10 @@ def _groups_html(column: str, groups: Sequence[GroupTrend]) -> str:
 def _new_statements(dataset: str) -> None:
     found = get_new_statements(dataset)
     st.subheader("New among the unsupported statements", anchor=False)
-    since = f"since {found.start:%Y-%m-%d}"
     if not found.total:
-        plain(f"No statement is unsupported {since}.", "note")
+        plain(f"No statement is unsupported since {found.start:%Y-%m-%d}.", "note")
         return
-    plain(f"{found.new:,} of {found.total:,} unsupported statements {since} were not there in the 28 days before.")
+    plain(f"{found.in_words}.")
     if found.statements:
         st.html(_statements_html(found))
     if found.new > len(found.statements):
