@@ -188,7 +188,8 @@ def _run_warnings(a: RunSummary, b: RunSummary) -> Iterator[str]:
         yield "A and B are the same run: the judge setup differs, the answers do not."
     elif a.dataset_key != b.dataset_key:
         in_a, in_b = (dataset_label(run.dataset, (a.dataset, b.dataset)) for run in (a, b))
-        yield f"The runs use different question sets: {in_a} in A, {in_b} in B."
+        names = "" if in_a == in_b else f": {in_a} in A, {in_b} in B"
+        yield f"The runs use different question sets{names}."
 
 
 def _judge_warnings(a: RunSummary, b: RunSummary, judges: Mapping[str, JudgePair]) -> Iterator[str]:

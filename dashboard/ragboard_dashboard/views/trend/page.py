@@ -32,9 +32,12 @@ BAD = ("below threshold", "dropped")
 ORDER = ("below threshold", "dropped", "ok", "too few")
 MAX_PERIODS = 60
 EMPTY = """
-ragboard collect                     # OpenTelemetry traces of your service become samples
-ragboard.log("chat", ..., time=...)  # or log each answer from Python
-ragboard watch chat                  # evaluate new samples as they come
+A trend shows how metrics change over time. It needs evaluated samples with the time of their question, from your
+service or from a run file with a column `time`:
+
+- `ragboard collect` makes a sample of each OpenTelemetry trace of your service.
+- `ragboard.log("chat", ...)` in Python adds one sample.
+- `ragboard watch chat` evaluates new samples as they come.
 """
 
 
@@ -76,11 +79,7 @@ def draw() -> None:
 
 def _empty() -> None:
     st.header("No traffic yet", anchor=False)
-    st.markdown(
-        "A trend shows how metrics change over time. It needs evaluated samples with the time of their question:"
-        " from your service, or from a run file with a column `time`."
-    )
-    st.code(EMPTY.strip(), language="shell")
+    st.markdown(EMPTY)
     offer_upload()
 
 
