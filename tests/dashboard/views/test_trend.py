@@ -24,8 +24,7 @@ def test_without_traffic_it_says_how_to_get_it(draw: Draw, fresh: Store) -> None
     page = draw("trend")
     assert not page.exception
     assert page.header[0].value == "No traffic yet"
-    assert "ragboard collect" in page.code[0].value
-    assert "time=" in page.code[0].value
+    assert all(command in page.markdown[0].value for command in ("ragboard collect", "ragboard.log(", "ragboard watch"))
 
 
 def test_the_worst_series_comes_first(draw: Draw, fresh: Store) -> None:
