@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import random
 import time
 from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -258,15 +257,19 @@ def _verdict_rows(
 ) -> Iterator[tuple[str, Row]]:
     name = target.kind if target.rank is None else f"{target.kind}:{target.rank}"
     for number, (statement, verdict) in enumerate(zip(statements, verdicts, strict=True)):
-        evidence = json.dumps([_evidence_data(mark) for mark in verdict.evidence]) if verdict.evidence else "[]"
+        evidence = f"[{', '.join(map(_evidence_json, verdict.evidence))}]"
         yield (
             "verdicts",
             (position, statement.side, number, name, verdict.label, verdict.reason, verdict.score, evidence),
         )
 
 
-def _evidence_data(mark: Evidence) -> dict[str, object]:
-    return {"rank": mark.rank, "start": mark.start, "end": mark.end, "stance": mark.stance, "how": mark.how}
+def _evidence_json(mark: Evidence) -> str:
+    """Return the evidence as JSON. Its two texts are literals, which need no escaping."""
+    return (
+        f'{{"rank": {mark.rank}, "start": {mark.start}, "end": {mark.end},'
+        f' "stance": "{mark.stance}", "how": "{mark.how}"}}'
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -636,6 +639,8 @@ class SampleLoop:
         while True:
             await asyncio.sleep(HEARTBEAT_SECONDS)
             self._status.beat(self._runner.tally)
+            if self._runner.cache:
+                self._runner.cache.write()
             if self._queues and self._runner.budget.gives_up_batches():
                 for queue in self._queues:
                     queue.abandon(self._runner.budget.stopped)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import blake2b
 from typing import Any
 
@@ -26,10 +26,16 @@ def adapter(kind: type[Task | Reply]) -> TypeAdapter[Any]:
 
 def encode(value: Task | Reply) -> bytes:
     """Return the value as JSON, without the fields `NOT_IN_PROMPT` and without an empty history. Deterministic."""
-    excluded = {*NOT_IN_PROMPT, "history"} if getattr(value, "history", None) == () else NOT_IN_PROMPT
-    return adapter(type(value)).dump_json(value, exclude=excluded)
+    return _encode_task(value) if isinstance(value, Task) else adapter(type(value)).dump_json(value)
 
 
+@lru_cache(maxsize=256)
+def _encode_task(task: Task) -> bytes:
+    excluded = {*NOT_IN_PROMPT, "history"} if getattr(task, "history", None) == () else NOT_IN_PROMPT
+    return adapter(type(task)).dump_json(task, exclude=excluded)
+
+
+@lru_cache(maxsize=256)
 def task_key(task: Task, identity: str) -> str:
     """Return a digest of everything that can change the reply, 32 hexadecimal digits.
 

@@ -194,7 +194,7 @@ def _outermost(text: str, opening: str) -> Iterator[tuple[int, str, str]]:
 def _loaded(plain: str) -> Any:
     """Parse the value; `_UNREADABLE` if it is invalid JSON or cannot be encoded as UTF-8."""
     try:
-        value = json.loads(plain, object_pairs_hook=_unique, parse_constant=_no_constant, strict=False)
+        value = _DECODER.decode(plain)
         plain.encode()
         if "\\u" in plain:
             json.dumps(value, ensure_ascii=False).encode()
@@ -233,3 +233,6 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant, strict=False)

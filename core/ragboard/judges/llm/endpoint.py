@@ -20,7 +20,7 @@ from ragboard.judges.llm.responses import CallFailedError, MalformedResponseErro
 from ragboard.judges.llm.traffic import Limits, Traffic
 from ragboard.judges.llm.transport import Transport, tls_context
 from ragboard.judges.redact import NOTHING_REDACTED, Redaction
-from ragboard.judges.secrets import MASK, is_credential, public_query, secret_pattern, short_secret_pattern
+from ragboard.judges.secrets import MASK, is_credential, public_query, secret_masker, short_secret_pattern
 from ragboard.tasks import Task, task_key
 
 if TYPE_CHECKING:
@@ -355,11 +355,11 @@ class Endpoint:
 
     def masked(self, text: str) -> str:
         """Return the text with the secrets of this endpoint masked."""
-        return self._secrets.sub(MASK, text)
+        return self._mask_secrets(text)
 
     @cached_property
-    def _secrets(self) -> re.Pattern[str]:
-        return secret_pattern(self._credentials)
+    def _mask_secrets(self) -> Callable[[str], str]:
+        return secret_masker(self._credentials)
 
     @property
     def _credentials(self) -> tuple[str, ...]:

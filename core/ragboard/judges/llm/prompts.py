@@ -14,6 +14,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from hashlib import blake2b
 from importlib.resources import files
 from pathlib import Path
@@ -77,7 +78,7 @@ class Prompts:
         texts = encode(task).decode()
         if (examples := task.shown_examples(self)) is not None:
             texts += _texts_of(examples)
-        tags = {*task.tags, *_CLOSING.findall(self.texts[name])}
+        tags = self._closing_tags[name].union(task.tags)
         mark = f"-{mark_for(texts)}" if imitates(texts, tags) else ""
         history = getattr(task, "history", ())
         turns = f"{task.history_note}\n\n{conversation(history, mark)}" if history else ""
@@ -85,9 +86,12 @@ class Prompts:
 
     def instructions(self, task: Task) -> str:
         """Return the prompt for a task without the texts to judge."""
+        name = task.prompt_file()
+        if not task.instruction_fields.intersection(self._named_fields[name]):
+            return self._without_texts[name]
         values = task.prompt_fields(self, "")
         instructions = {name: text if name in task.instruction_fields else "" for name, text in values.items()}
-        return self._fill(task.prompt_file(), instructions)
+        return self._fill(name, instructions)
 
     def repair(self, problem: str) -> str:
         """Return the request to repair an invalid reply."""
@@ -101,6 +105,21 @@ class Prompts:
                 marked = "-marked" if imitates(_texts_of(examples), kind.tags) else ""
                 texts.append(f"{quality}\n{labelled_examples(examples, marked)}")
         return blake2b("\0".join(texts).encode(), digest_size=8).hexdigest()
+
+    @cached_property
+    def _named_fields(self) -> Mapping[str, Sequence[str]]:
+        """The fields in the text of each file."""
+        return {name: Template(text).get_identifiers() for name, text in self.texts.items()}
+
+    @cached_property
+    def _without_texts(self) -> Mapping[str, str]:
+        """The text of each file with empty fields."""
+        return {name: self._fill(name, dict.fromkeys(fields, "")) for name, fields in self._named_fields.items()}
+
+    @cached_property
+    def _closing_tags(self) -> Mapping[str, frozenset[str]]:
+        """The closing tags in the text of each file."""
+        return {name: frozenset(_CLOSING.findall(text)) for name, text in self.texts.items()}
 
     def _fill(self, name: str, values: Mapping[str, str], turns: str = "", mark: str = "") -> str:
         text = self.texts[name]
