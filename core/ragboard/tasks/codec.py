@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 from ragboard.tasks.base import Reply, Task
 from ragboard.tasks.markup import imitates
 
-__all__ = ["adapter", "encode", "task_key"]
+__all__ = ["adapter", "encode", "task_json", "task_key"]
 
 NOT_IN_PROMPT = {"against"}
 """Task fields that are in no prompt and no task key. Only the wording of the embedded judge's reasons depends on
@@ -26,13 +26,14 @@ def adapter(kind: type[Task | Reply]) -> TypeAdapter[Any]:
 
 def encode(value: Task | Reply) -> bytes:
     """Return the value as JSON, without the fields `NOT_IN_PROMPT` and without an empty history. Deterministic."""
-    return _encode_task(value) if isinstance(value, Task) else adapter(type(value)).dump_json(value)
+    excluded = {*NOT_IN_PROMPT, "history"} if getattr(value, "history", None) == () else NOT_IN_PROMPT
+    return adapter(type(value)).dump_json(value, exclude=excluded)
 
 
 @lru_cache(maxsize=256)
-def _encode_task(task: Task) -> bytes:
-    excluded = {*NOT_IN_PROMPT, "history"} if getattr(task, "history", None) == () else NOT_IN_PROMPT
-    return adapter(type(task)).dump_json(task, exclude=excluded)
+def task_json(task: Task) -> str:
+    """Return the task as `encode` does, as text. Cached, because its key and its prompt both depend on it."""
+    return encode(task).decode()
 
 
 @lru_cache(maxsize=256)
@@ -42,9 +43,9 @@ def task_key(task: Task, identity: str) -> str:
     This is the task with its draw, the judge's identity, and whether the prompt marks its tags (see `markup`).
     """
     digest = blake2b(digest_size=16)
-    encoded = encode(task)
-    marked = (b"marked",) if task.tags and imitates(encoded.decode(), task.tags) else ()
-    for part in (type(task).__name__.encode(), identity.encode(), encoded, *marked):
+    encoded = task_json(task)
+    marked = (b"marked",) if task.tags and imitates(encoded, task.tags) else ()
+    for part in (type(task).__name__.encode(), identity.encode(), encoded.encode(), *marked):
         digest.update(len(part).to_bytes(8, "big"))
         digest.update(part)
     return digest.hexdigest()

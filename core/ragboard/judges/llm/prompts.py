@@ -23,7 +23,7 @@ from typing import get_args
 
 from ragboard.errors import RunFileError, SettingError
 from ragboard.readers.ares import AresRow, read_ares
-from ragboard.tasks import PROMPTED_TASKS, AresQuality, Classify, Task, encode
+from ragboard.tasks import PROMPTED_TASKS, AresQuality, Classify, Task, task_json
 from ragboard.tasks.examples import LabelledExample, labelled_examples
 from ragboard.tasks.markup import conversation, imitates, mark_for
 
@@ -75,7 +75,7 @@ class Prompts:
     def render(self, task: Task) -> str:
         """Return the prompt for a task. Raises NotImplementedError for a task type without a prompt."""
         name = task.prompt_file()
-        texts = encode(task).decode()
+        texts = task_json(task)
         if (examples := task.shown_examples(self)) is not None:
             texts += _texts_of(examples)
         tags = self._closing_tags[name].union(task.tags)
