@@ -193,7 +193,8 @@ def trust_line(run: RunRef, metric: str, what: str) -> None:
     row = st.container(horizontal=True, vertical_alignment="center")
     with row:
         plain(f"{what}: judge {trust.in_words}", "note")
-        link_to("agreement", "See agreement", {"agreement": trust.agreement}, ":material/handshake:")
+        to = {"agreement": trust.agreement, "dimension": trust.comparison.dimension}
+        link_to("agreement", "See agreement", to, ":material/handshake:")
 
 
 def label_file_line(runs: Iterable[RunSummary]) -> None:
@@ -209,11 +210,13 @@ def label_file_line(runs: Iterable[RunSummary]) -> None:
     found = next(iter(sorted(files, key=lambda one: one.agreement.id not in own)), None)
     if found is None:
         return
-    labelled = {"pairs": "human preferences", "statements": "human labels"}.get(found.agreement.form, "human grades")
+    kinds = {"pairs": "human preferences", "statements": "human labels", "passages": "graded passages"}
+    labelled = kinds.get(found.agreement.form, "graded answers")
     with st.container(horizontal=True, vertical_alignment="center"):
         name = shortened(found.agreement.name)
         about = "for these runs" if found.agreement.id in own else "for other runs"
-        plain(f"{found.items:,} {labelled} {about} ({name}): see how far the metrics agree with annotators.", "note")
+        items = sum(answers.get((found.agreement.id, run.run_id), 0) for run in runs) or found.items
+        plain(f"{items:,} {labelled} {about} ({name}): see how far the metrics agree with annotators.", "note")
         link_to("agreement", "See agreement", {"agreement": found.agreement.id}, ":material/handshake:")
 
 

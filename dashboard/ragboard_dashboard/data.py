@@ -48,6 +48,7 @@ from ragboard.analysis import (
     pair_rows,
     pair_runs,
     pairs_sql,
+    reference_runs,
     refusal_report,
     run_summary,
     sample_report,
@@ -217,6 +218,7 @@ get_noise = cached()(judge_noise)
 get_judge_validation = cached(64)(validate_judge)
 get_datasets = cached(4)(datasets)
 get_graded_runs = cached(4)(graded_runs)
+get_reference_runs = cached(4)(reference_runs)
 get_dataset = shared()(dataset_of)
 get_trend = cached(16, spinner="Comparing runs")(dataset_trend)
 get_series_states = cached(4, spinner="Looking for changes")(series_states)

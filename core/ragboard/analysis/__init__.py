@@ -135,7 +135,7 @@ from ragboard.analysis.pairs import (
     pairs_sql,
     statement_changes,
 )
-from ragboard.analysis.reference_answers import ANSWERS_ARE_REFERENCES, answer_is_reference
+from ragboard.analysis.reference_answers import ANSWERS_ARE_REFERENCES, answer_is_reference, reference_runs
 from ragboard.analysis.refusals import BEHAVIOURS, RefusalReport, refusal_report, refusal_scores
 from ragboard.analysis.runs import (
     FailureKind,
@@ -369,6 +369,7 @@ __all__ = [
     "ragas_score",
     "read_condition",
     "recompute_outcomes",
+    "reference_runs",
     "refusal_report",
     "refusal_scores",
     "resolve_spec",

@@ -6,13 +6,16 @@ from collections.abc import Sequence
 from typing import Final
 
 from ragboard.records import MetricDescription, Sample
+from ragboard.store import Store
 from ragboard.store.queries.query import Connection
+from ragboard.store.queries.runs import listed_runs
 from ragboard.store.queries.samples import answers_equal_to_references
 
 __all__ = [
     "ANSWERS_ARE_REFERENCES",
     "answer_is_reference",
     "compares_with_reference",
+    "reference_runs",
     "runs_of_references",
     "self_compared",
 ]
@@ -36,6 +39,12 @@ def runs_of_references(connection: Connection, run_ids: Sequence[str]) -> frozen
     """
     counts = answers_equal_to_references(connection, run_ids, min_length=MIN_LENGTH, first=MAX_SAMPLES)
     return frozenset(run_id for run_id, (copies, answers) in counts.items() if copies > MIN_SHARE * answers)
+
+
+def reference_runs(store: Store) -> frozenset[str]:
+    """Return the ids of the runs in the store whose answers are the references."""
+    with store.database.read() as connection:
+        return runs_of_references(connection, [run.run_id for run in listed_runs(connection)])
 
 
 def answer_is_reference(sample: Sample) -> bool:

@@ -8,11 +8,13 @@ import numpy as np
 
 from ragboard.analysis.comparability import comparable_refs, different_judges
 from ragboard.analysis.paired import pair_clusters
+from ragboard.analysis.reference_answers import runs_of_references
 from ragboard.analysis.runs import RunSummary, list_runs
 from ragboard.stats import Interval, PairedDifference, ci_text, holm, paired_difference
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.pairs import paired_runs, passage_keys
 from ragboard.store.queries.quantities import sample_values
+from ragboard.store.queries.runs import ListedRun
 
 __all__ = ["MoreFaithfulRun", "more_faithful_run"]
 
@@ -32,6 +34,8 @@ class MoreFaithfulRun:
     """A run whose answers to the same questions, from the same passages, are more faithful."""
 
     run: str
+    of_references: bool
+    """Whether the answers of this run are the references."""
     samples: int
     """Number of samples of the diagnosed run."""
     pairs: PairedDifference
@@ -41,9 +45,10 @@ class MoreFaithfulRun:
         """`The generator is probably at fault: over all 60 answers, b reaches 0.91, this run 0.62 ...`."""
         pairs = self.pairs
         which = f"{pairs.n:,} of {self.samples:,} answers" if pairs.n < self.samples else f"all {pairs.n:,} answers"
+        run = f"{self.run} (the reference answers)" if self.of_references else self.run
         return (
             f"The generator is probably at fault: over {which} (scored in both runs, with the same passages),"
-            f" {self.run} reaches a faithfulness of {pairs.second:.2f}, this run {pairs.first:.2f}"
+            f" {run} reaches a faithfulness of {pairs.second:.2f}, this run {pairs.first:.2f}"
             f" (difference {pairs.difference:+.2f}, {ci_text(pairs.interval, '+.2f')})."
         )
 
@@ -59,15 +64,19 @@ def more_faithful_run(store: Store, run: RunRef, summary: RunSummary) -> MoreFai
         for other in list_runs(store)
         if other.dataset_key == summary.dataset_key and other.run_id != run.run_id and other.evaluated
     ]
-    differences: list[tuple[str, PairedDifference]] = []
+    differences: list[tuple[ListedRun, PairedDifference]] = []
     for other in others[:MAX_RUNS]:
         pairs = _difference(store, run, store.resolve(other.name), summary.samples)
         if pairs is not None:
-            differences.append((other.name, pairs))
+            differences.append((other, pairs))
     adjusted = holm([pairs.p for _, pairs in differences])
+    with store.database.read() as connection:
+        of_references = runs_of_references(connection, [other.run_id for other, _ in differences])
     better = [
-        MoreFaithfulRun(run=name, samples=summary.samples, pairs=pairs)
-        for (name, pairs), p in zip(differences, adjusted, strict=True)
+        MoreFaithfulRun(
+            run=other.name, of_references=other.run_id in of_references, samples=summary.samples, pairs=pairs
+        )
+        for (other, pairs), p in zip(differences, adjusted, strict=True)
         if pairs.difference >= MIN_DIFFERENCE
         and isinstance(pairs.interval, Interval)
         and pairs.interval.low > 0

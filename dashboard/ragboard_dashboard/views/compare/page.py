@@ -79,6 +79,7 @@ from ragboard_dashboard.data import (
     get_pair_position,
     get_pair_rows,
     get_pairs_sql,
+    get_reference_runs,
     get_run,
     get_runs,
     get_unpaired,
@@ -342,13 +343,16 @@ def _doubts(b: RunRef, compared: Comparison) -> Iterator[str]:
 
 
 def _offer_better_run(runs: tuple[ListedRun, ...], compared: Comparison) -> None:
-    """Draw a link to a run with the same questions whose mean of the first metric is better than in A and B."""
+    """Draw a link to a run with the same questions whose mean of the first metric is better than in A and B.
+
+    A run whose answers are the references is not offered.
+    """
     first = next((one for one in compared.metrics if one.metric in shown_metrics(compared)), None)
     if first is None or first.better == "neutral" or compared.a.dataset_key != compared.b.dataset_key:
         return
     pair = (compared.a.run_id, compared.b.run_id)
     comparable = (run for run in runs if run.evaluated and run.dataset_key == compared.a.dataset_key)
-    others = [run for run in comparable if run.run_id not in pair]
+    others = [run for run in comparable if run.run_id not in pair and run.run_id not in get_reference_runs()]
     sign = 1 if first.better == "higher" else -1
     means: dict[str, float] = {}
     for summary in (compared.a, compared.b, *(get_run(resolve(run.name)) for run in others[:MAX_OTHER_RUNS])):

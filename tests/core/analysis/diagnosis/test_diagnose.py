@@ -443,7 +443,7 @@ def test_another_run_with_the_same_passages_and_better_answers_shows_that_the_ge
     assert (first.rule.id, first.component) == ("unfaithful", "generator")
     assert first.evidence.startswith(
         "The generator is probably at fault: over all 60 answers (scored in both runs, with the same passages), good"
-        " reaches a faithfulness of 1.00, this run 0.7"
+        " (the reference answers) reaches a faithfulness of 1.00, this run 0.7"
     )
     assert first.evidence.endswith(").")
     assert start_with(found) == ("Start with the generator", "")
