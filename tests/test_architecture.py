@@ -1,4 +1,4 @@
-"""Imports flow one way, the public surface is what it says, and the package speaks of itself alone."""
+"""Tests of the architecture: directions of imports, public names, and words that no module may contain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the documentation shows was executed, what it names is there, and the site opens without a network."""
+"""Tests of the documentation: executed examples, existing names and links, and a site without network access."""
 
 from __future__ import annotations
 

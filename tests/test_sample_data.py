@@ -1,4 +1,4 @@
-"""The sample is whole: made by its scripts, read by the public readers, its labels where its texts say."""
+"""Tests of the sample data: its scripts reproduce it, ragboard reads it, and labels match the texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decide between two configurations: on the sample, in a browser."""
+"""Browser tests of the Compare page with the sample runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the numbers suggest, and the evidence one click away: on the sample, in a browser."""
+"""Browser tests of the Diagnosis page with the sample runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A person sees what an evaluation costs, starts it, follows it, stops it and goes on; the key they type is nowhere."""
+"""Browser tests of the Evaluate page: cost, start, progress, cancel, resume, and secrecy of the key."""
 
 from __future__ import annotations
 

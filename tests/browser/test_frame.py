@@ -1,4 +1,4 @@
-"""What surrounds the pages: the product's name, the menu of a phone, and what is said when the server stops."""
+"""Browser tests of the frame around pages: product name, menu on a phone, message if the server stopped."""
 
 from __future__ import annotations
 

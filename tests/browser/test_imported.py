@@ -1,4 +1,4 @@
-"""Verdicts of another tool beside our own: on Upload, Sample, Hallucinations, Compare and Agreement, in a browser."""
+"""Browser tests of another tool's verdicts on Upload, Sample, Hallucinations, Compare and Agreement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metrics are explained in the browser, a user's own too, by a server that never saw their code."""
+"""Browser tests of the Metrics page, with plugin metrics whose code the server does not have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A person drops in a file and reads which sentence is made up; no page asks another host or runs what it shows."""
+"""Browser tests of uploading a file, and of page security: no request to other hosts, no script from data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Grades of passages in the browser: beside each passage of a sample, and compared with human grades on Agreement."""
+"""Browser tests of passage grades on the Sample and Agreement pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The statement reader in a real browser: choosing, keys, hostile text, narrow and wide, light and dark."""
+"""Browser tests of the statement reader: selection, keys, hostile text, widths, light and dark."""
 
 from __future__ import annotations
 

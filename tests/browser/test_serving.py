@@ -1,4 +1,4 @@
-"""Every page works under the strict policy, the console answers and refuses, a read-only server offers no change."""
+"""Browser tests of every page under the content security policy, and of a read-only server."""
 
 from __future__ import annotations
 

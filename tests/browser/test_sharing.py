@@ -1,4 +1,4 @@
-"""What is sent to a colleague: a report opens offline and runs nothing, an address opens at what it showed."""
+"""Browser tests of shared results: a report opens offline without scripts, and a URL restores a page."""
 
 from __future__ import annotations
 

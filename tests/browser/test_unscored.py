@@ -1,4 +1,4 @@
-"""How unscored samples count, a threshold, and what judges were asked: chosen on one page, seen on all."""
+"""Browser tests of unscored samples, thresholds and judge calls across pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several people, an evaluation and imports at once."""
+"""Browser test of several users, an evaluation and imports at the same time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evaluation from Python: what it takes, what it gives, and where it keeps it."""
+"""Tests of `ragboard.evaluate`: arguments, results, and storage."""
 
 from __future__ import annotations
 

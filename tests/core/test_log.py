@@ -1,4 +1,4 @@
-"""A pipeline of one's own logs its samples one by one into a run that grows."""
+"""Tests of `ragboard.log`."""
 
 from __future__ import annotations
 

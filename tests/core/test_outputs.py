@@ -1,4 +1,4 @@
-"""Files that a person names: whole or not at all, over another only by force, never over one of a store."""
+"""Tests of output files: complete or absent, overwritten only with force, never inside a store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Samples are paired by what they ask; nothing is lost, and what is not certain is not paired."""
+"""Tests of pairing samples: every sample is paired or listed, and ambiguous ones are not paired."""
 
 from __future__ import annotations
 

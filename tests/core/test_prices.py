@@ -1,4 +1,4 @@
-"""Prices: the package's list has a date and a source for each, a file of one's own goes before it."""
+"""Tests of prices: each has a date and a source, and your file overrides them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings as people write them."""
+"""Tests of parsing settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stretches of a text lie within it and apart, and what orders letters anew is made plain."""
+"""Tests of spans, and of removing bidirectional control characters."""
 
 from __future__ import annotations
 

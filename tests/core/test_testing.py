@@ -1,4 +1,4 @@
-"""Assertions on evaluations, and the pytest plugin in sessions of its own."""
+"""Tests of `assert_evaluation` and of the pytest plugin."""
 
 from __future__ import annotations
 

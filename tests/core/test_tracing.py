@@ -1,4 +1,4 @@
-"""A decorated function is logged in the background, and notices nothing of it."""
+"""Tests of `@ragboard.trace`: the function is logged in the background and not affected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What no page can do without is missed in words."""
+"""Tests of the messages for missing prerequisites."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`GET /metrics`: the state of live traffic for Prometheus."""
+"""Tests of `GET /metrics` for Prometheus."""
 
 from __future__ import annotations
 

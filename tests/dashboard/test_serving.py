@@ -1,4 +1,4 @@
-"""A server is for this machine unless it is told otherwise, and a foreign name or page gets no answer."""
+"""Tests of access to the server: only this machine by default, and only known host names and origins."""
 
 from __future__ import annotations
 

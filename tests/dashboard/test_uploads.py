@@ -1,4 +1,4 @@
-"""An uploaded file is read under a name that the file system takes, and kept only with what is imported from it."""
+"""Tests of uploaded files: safe file names, and kept only after an import."""
 
 from __future__ import annotations
 

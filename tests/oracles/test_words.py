@@ -1,4 +1,4 @@
-"""Metrics of words and characters, through `evaluate`, against SQuAD's script, nltk, sacrebleu and rouge_score."""
+"""Tests of word overlap through `evaluate`, against SQuAD's script, nltk, sacrebleu and rouge_score."""
 
 from __future__ import annotations
 

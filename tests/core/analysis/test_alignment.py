@@ -1,4 +1,4 @@
-"""Statements are aligned one to one: the same first, then the same but for signs, then the most alike."""
+"""Tests of aligning the statements of two answers one to one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two runs compared: what is counted, what is said to be unlike, and which pairs come first."""
+"""Tests of comparing two runs: counts, warnings, and the order of pairs."""
 
 from __future__ import annotations
 

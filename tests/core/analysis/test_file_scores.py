@@ -1,4 +1,4 @@
-"""Another tool's scores stand beside ours under their own names, and where claims come from is counted."""
+"""Tests of another tool's scores, and of counting claims by their source."""
 
 from __future__ import annotations
 

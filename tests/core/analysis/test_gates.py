@@ -1,4 +1,4 @@
-"""Conditions pass or fail by the whole interval, and name the metric as people do."""
+"""Tests of gates: the whole interval decides, and metrics can have short names."""
 
 from __future__ import annotations
 

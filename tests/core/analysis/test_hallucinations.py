@@ -1,4 +1,4 @@
-"""Statements that no passage supports are filtered, grouped, counted and paged in the database."""
+"""Tests of filtering, grouping, counting and paging unsupported statements."""
 
 from __future__ import annotations
 

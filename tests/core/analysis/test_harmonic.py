@@ -1,4 +1,4 @@
-"""The ragas score by hand, what it leaves out, and where it has none."""
+"""Tests of the ragas score: values by hand, excluded metrics, and undefined cases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Traffic over time: states, changes, weeks, groups and new statements."""
+"""Tests of live traffic over time: states, changes, weeks, groups and new statements."""
 
 from __future__ import annotations
 

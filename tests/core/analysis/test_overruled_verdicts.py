@@ -1,4 +1,4 @@
-"""Scores are shown with annotators' verdicts and without, counted by the metrics themselves."""
+"""Tests of scores with and without annotators' verdicts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs whose answers are the references: what compares the answer with the reference decides nothing about them."""
+"""Tests of runs whose answers equal their references."""
 
 from __future__ import annotations
 

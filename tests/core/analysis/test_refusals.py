@@ -1,4 +1,4 @@
-"""Refusals that were right: the table, its rates and Trust-Score's grounded refusal scores."""
+"""Tests of right and wrong refusals: the table, its rates, and Trust-Score's scores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The leaderboard says the mean, its interval, and how many samples it speaks of."""
+"""Tests of the leaderboard: means, intervals, and numbers of scored samples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The SQL behind a table gives that table's rows, whatever the table holds; the examples answer their questions."""
+"""Tests of the SQL that tables offer, and of the example queries."""
 
 from __future__ import annotations
 

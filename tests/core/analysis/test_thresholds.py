@@ -1,4 +1,4 @@
-"""A threshold is kept for a metric, and every mean says on which side of it its interval lies."""
+"""Tests of thresholds: stored for each metric, and met, missed or inconclusive for each mean."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every sample that is in no pair is listed, with the reason that a person can act on."""
+"""Tests of listing unpaired samples with the reason."""
 
 from __future__ import annotations
 

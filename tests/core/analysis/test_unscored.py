@@ -1,4 +1,4 @@
-"""One choice of how unscored samples count, the same in every report."""
+"""Tests of the choice of how unscored samples count, in every report."""
 
 from __future__ import annotations
 

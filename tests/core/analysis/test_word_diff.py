@@ -1,4 +1,4 @@
-"""A word diff loses no word of either text."""
+"""Tests of the word diff: it keeps every word of both texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ragboard agree` decides by the form of the file; `ragboard simulate ranking` prints what it simulated."""
+"""Tests of `ragboard agree` and `ragboard simulate ranking`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ragboard alert`: one message for each change of state, to a webhook or a command."""
+"""Tests of `ragboard alert`: one message for each change of state, to a webhook or a command."""
 
 from __future__ import annotations
 

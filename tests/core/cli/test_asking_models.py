@@ -1,4 +1,4 @@
-"""What goes to a model behind a server and what is kept of its replies, from the command line."""
+"""Tests of commands with a model server: what is sent, and what is stored of the replies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ragboard cache` lists what is kept, and deletes what one says."""
+"""Tests of `ragboard cache`."""
 
 from __future__ import annotations
 

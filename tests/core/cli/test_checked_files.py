@@ -1,4 +1,4 @@
-"""What the verdicts in a file score is not asked again: those of RAGChecker, and those of a tool's judge."""
+"""Tests of evaluating files with verdicts: the judge is not called for what they contain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command line does what it says, in words and in JSON, and its exit codes mean something."""
+"""Tests of the main commands: output as text and JSON, and exit codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Intervals, comparisons and gates are of conversations or questions where the file says so, and say it."""
+"""Tests of clustered intervals, comparisons and gates from the command line."""
 
 from __future__ import annotations
 

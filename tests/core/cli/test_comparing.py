@@ -1,4 +1,4 @@
-"""`compare` and `check` end as their intervals say, and print nothing that steers a terminal or a page."""
+"""Tests of `compare` and `check`: exit codes, and escaping of hostile names."""
 
 from __future__ import annotations
 

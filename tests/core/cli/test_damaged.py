@@ -1,4 +1,4 @@
-"""A damaged store, one of another kind, a full disk and a read-only one: one line, and doctor says what to do."""
+"""Tests of damaged, foreign and read-only stores and of a full disk: one line of error, and `doctor`."""
 
 from __future__ import annotations
 

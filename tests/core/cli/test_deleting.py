@@ -1,4 +1,4 @@
-"""A run that is being evaluated is not deleted; one that is not goes with all files of its evaluations."""
+"""Tests of `ragboard rm`: not while a run is evaluated, and with all files of its evaluations."""
 
 from __future__ import annotations
 

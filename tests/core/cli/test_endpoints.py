@@ -1,4 +1,4 @@
-"""Servers as they are: each of their quirks ends in scores or in one clear line, from the command line."""
+"""Tests of unusual model servers: each gives scores or one line of error."""
 
 from __future__ import annotations
 

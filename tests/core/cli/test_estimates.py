@@ -1,4 +1,4 @@
-"""The command that ranks prints what the report says, in three forms."""
+"""Tests of `ragboard rank` and `ragboard estimate`: text, JSON and Markdown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs are renamed, tagged and deleted from the command line, and their made-up statements listed."""
+"""Tests of renaming, tagging and deleting runs, and of `ragboard hallucinations`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ragboard mcp`: what the SDK's own client reads of a store, over standard input and over HTTP."""
+"""Tests of `ragboard mcp` with the SDK's client, over standard input and over HTTP."""
 
 from __future__ import annotations
 

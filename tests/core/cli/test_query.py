@@ -1,4 +1,4 @@
-"""`ragboard query` prints or writes what one SELECT finds, and refuses the rest with exit code 2."""
+"""Tests of `ragboard query`: output, files, and refused statements (exit code 2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`check` and `compare` on run files: nothing is imported, and the exit code and JUnit XML tell a CI server."""
+"""Tests of `check` and `compare` on run files: nothing is stored; exit codes and JUnit XML."""
 
 from __future__ import annotations
 

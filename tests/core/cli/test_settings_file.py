@@ -1,4 +1,4 @@
-"""`ragboard.toml` says what one would type each time; what is typed, or in the environment, comes first."""
+"""Tests of `ragboard.toml`: the command line and the environment override it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How unscored samples count, thresholds and a sample's calls, from the command line."""
+"""Tests of `--unscored`, thresholds and `show --calls`."""
 
 from __future__ import annotations
 

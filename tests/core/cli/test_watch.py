@@ -1,4 +1,4 @@
-"""`ragboard watch` as a process: results within seconds, Ctrl-C, kill -9, and a second watch."""
+"""Tests of `ragboard watch` as a process: results within seconds, Ctrl-C, kill -9, and a second watch."""
 
 from __future__ import annotations
 

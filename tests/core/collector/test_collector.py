@@ -1,4 +1,4 @@
-"""Traces become samples: when they are complete, once, and whatever happens to the disk and the store."""
+"""Tests of turning traces into samples: completeness, repeated traces, and faults of disk and store."""
 
 from __future__ import annotations
 

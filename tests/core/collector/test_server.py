@@ -1,4 +1,4 @@
-"""A collector as a process of its own: what it takes, what it refuses, and that it loses nothing."""
+"""Tests of a collector in its own process: accepted and refused requests, and no loss of spans."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nuggets belong to questions: one list for all runs that ask, every version kept, the newest counts."""
+"""Tests of nuggets: shared by all runs with the question, all versions stored, the newest counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Follow-up questions are rewritten by a judge, once, and shown with the sample."""
+"""Tests of rewriting follow-up questions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An evaluation in a process of its own does what the caller's options say, whatever lies about."""
+"""Tests of evaluations in a separate process."""
 
 from __future__ import annotations
 

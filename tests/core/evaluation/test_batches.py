@@ -1,4 +1,4 @@
-"""In batches: the scores of the live way, each request once, and nothing lost, whatever becomes of batch or process."""
+"""Tests of evaluations in batches: same scores, each request sent once, nothing lost after faults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A judge that wants batches gets what waits, one batch at a time, and everybody gets their own answer."""
+"""Tests of the batcher: one batch of waiting tasks at a time, and each caller gets its reply."""
 
 from __future__ import annotations
 

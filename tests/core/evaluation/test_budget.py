@@ -1,4 +1,4 @@
-"""A budget says stop when a limit is reached, when nothing succeeds any more, and why."""
+"""Tests of the budget: it stops at a limit or after repeated failures, and gives the reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one evaluation paid for another does not pay for again; what could differ is asked."""
+"""Tests of the cache: replies are reused by later evaluations if nothing relevant differs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cells are asked once, together where they can be, and not where the run file has them."""
+"""Tests of verdicts on claims: shared calls, and no calls for verdicts in the run file."""
 
 from __future__ import annotations
 

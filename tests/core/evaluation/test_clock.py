@@ -1,4 +1,4 @@
-"""Whoever sets the clock while an evaluation runs neither hides how far it is nor keeps it from being stopped."""
+"""Tests of evaluations while the system clock is changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Ray cluster of two nodes gives the scores of one process, whatever dies, and holds limits over all shards."""
+"""Tests of a Ray cluster of two nodes: same scores as one process, faults, and limits over all shards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An evaluation ends with scores or reasons, asks nothing twice, and goes on where it stopped."""
+"""Tests of `evaluate_run`: scores or reasons, no repeated calls, and resuming."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A limit of calls or cost holds for every request that reaches the server, whatever is under way and goes wrong."""
+"""Tests of limits on calls and cost: they hold for every request, also after faults."""
 
 from __future__ import annotations
 

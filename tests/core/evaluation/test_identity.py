@@ -1,4 +1,4 @@
-"""An evaluation is what its metrics ask; a run shows each metric from its newest complete evaluation."""
+"""Tests of the identity of evaluations, and of the newest complete evaluation of each metric."""
 
 from __future__ import annotations
 

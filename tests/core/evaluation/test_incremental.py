@@ -1,4 +1,4 @@
-"""Evaluating a run that grew: only new samples are computed, and the tables are as after evaluating it whole."""
+"""Tests of evaluating a run that grew: only new samples are computed, with the same result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Killed, stopped, refused the disk: what was answered is kept, and the next evaluation goes on from there."""
+"""Tests of killed and stopped evaluations and of a full disk: replies are kept, and the next run resumes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The journal keeps every answer, survives a torn end, and has one writer."""
+"""Tests of the journal: all replies are kept, a torn last line is ignored, and there is one writer."""
 
 from __future__ import annotations
 

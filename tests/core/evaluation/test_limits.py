@@ -1,4 +1,4 @@
-"""An evaluation that is stopped keeps what is done, and the same command goes on with the rest."""
+"""Tests of stopping at a limit, and of resuming with the same command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is under way is read from the store's folder alone, whichever process works on it."""
+"""Tests of reading the progress of evaluations from the store's folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be scored of some samples is said before anything is asked, and says the same as the evaluation would."""
+"""Tests of predicting which metrics can be scored: the prediction agrees with the evaluation."""
 
 from __future__ import annotations
 

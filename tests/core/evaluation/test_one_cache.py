@@ -1,4 +1,4 @@
-"""What one evaluation was answered is there for every other: for one at the same time, and after a kill."""
+"""Tests of the shared cache: concurrent evaluations, and evaluations after a kill."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options that cannot be are refused with what is allowed."""
+"""Tests of invalid evaluation options."""
 
 from __future__ import annotations
 

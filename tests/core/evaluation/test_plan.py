@@ -1,4 +1,4 @@
-"""A plan asks what the evaluation asks: the same calls, never fewer than at worst, nothing that is answered."""
+"""Tests of plans: they count the same calls as the evaluation, and no saved replies."""
 
 from __future__ import annotations
 

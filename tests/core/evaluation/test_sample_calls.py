@@ -1,4 +1,4 @@
-"""What was asked for one sample: every task with its prompt, its raw replies, its outcome and what it took."""
+"""Tests of listing a sample's tasks: prompt, raw replies, result, tokens and cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an evaluation took is known from its journal: after failures, after a resume, without a price."""
+"""Tests of usage read from the journal: after failures, after a resume, and without a price."""
 
 from __future__ import annotations
 

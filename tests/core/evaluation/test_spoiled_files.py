@@ -1,4 +1,4 @@
-"""Journal, cache, status and header with wrong contents: one line that says where, or it is passed over."""
+"""Tests of journals, caches, status files and headers with invalid contents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evaluating again with nothing left to do: the stored results count, and the journal is not read."""
+"""Tests of repeating a complete evaluation: stored results are used, and the journal is not read."""
 
 from __future__ import annotations
 

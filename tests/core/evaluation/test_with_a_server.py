@@ -1,4 +1,4 @@
-"""A whole evaluation by an LLM judge and an embedder over HTTP, with a server that misbehaves."""
+"""Tests of whole evaluations by a chat model and an embedder on a faulty server."""
 
 from __future__ import annotations
 

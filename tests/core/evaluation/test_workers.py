@@ -1,4 +1,4 @@
-"""Workers: the same results as one process, for scripts of any kind, and a clear end if one is killed."""
+"""Tests of workers: same results as one process, and a clear error if a worker is killed."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Scores for the tool that a run came from, as the tool's own SDK reads them.
+"""Tests of scores in the formats of tracing tools, read with each tool's SDK.
 
-The SDKs are in environments of their own: `RAGBOARD_SDKS` names a folder of them, `langsmith/bin/python` and so on.
+`RAGBOARD_SDKS` names a folder with an environment for each SDK (`langsmith/bin/python` and so on).
 """
 
 from __future__ import annotations

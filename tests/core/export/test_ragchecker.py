@@ -1,4 +1,4 @@
-"""A run written in RAGChecker's output format says what was judged, and is read back for the same."""
+"""Tests of exporting a run in RAGChecker's format and importing it again."""
 
 from __future__ import annotations
 

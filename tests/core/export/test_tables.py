@@ -1,4 +1,4 @@
-"""Reports as tables: what is there, what is missing and why, in every format."""
+"""Tests of exported tables in every format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts with their statements and evidence marked."""
+"""Tests of marking statements and evidence in texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Contenders on what people judged: who contends, that nothing is asked twice, and what is kept."""
+"""Tests of agreement: scorers, no repeated calls, and what is stored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A person goes through a queue, sees how far they are, and agreement only with what they finished."""
+"""Tests of annotation queues: progress, and agreement only for finished samples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A random queue is drawn once, recorded, and counts a sample once all its statements have labels."""
+"""Tests of the random queue: it is drawn once and stored, and counts completely labelled samples."""
 
 from __future__ import annotations
 

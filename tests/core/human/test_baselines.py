@@ -1,4 +1,4 @@
-"""A judge against the best trivial baseline: which is the best, whether it is beaten, and what the interval is of."""
+"""Tests of comparing a judge with the best trivial baseline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs estimated from the labels that a store keeps: which count, which do not, and why."""
+"""Tests of estimates from stored labels: which labels count, and why others do not."""
 
 from __future__ import annotations
 

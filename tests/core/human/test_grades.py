@@ -1,4 +1,4 @@
-"""Grades and labels: each number by hand or by scipy, the threshold as chosen, people with each other."""
+"""Tests of grades and labels: figures by hand and by scipy, and agreement between annotators."""
 
 from __future__ import annotations
 

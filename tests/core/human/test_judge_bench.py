@@ -1,4 +1,4 @@
-"""Judges on labelled sets: the figures by hand and by scikit-learn, what must not change them, files and pictures."""
+"""Tests of `judge_bench`: figures by hand and by scikit-learn, files and charts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A judge compared with human labels: the numbers by hand, the files it reads, the command."""
+"""Tests of `ragboard judge-report`: figures by hand, and files."""
 
 from __future__ import annotations
 

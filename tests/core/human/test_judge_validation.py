@@ -1,4 +1,4 @@
-"""How far a number can be trusted: by labels of its run, else by labels of other answers, else nothing is said."""
+"""Tests of how far labels confirm a judge: labels of the run first, then labels of other answers."""
 
 from __future__ import annotations
 

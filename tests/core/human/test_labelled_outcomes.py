@@ -1,4 +1,4 @@
-"""What people found of whole answers, read from the files that they are kept in."""
+"""Tests of reading labelled outcomes of whole answers from files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people say is appended, never changed, and found wherever the same answer is."""
+"""Tests of labels: they are appended, never changed, and apply to every run with the same answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""GPT Ranking: both orders are asked, order bias is reported, nothing is guessed and nothing asked twice."""
+"""Tests of GPT Ranking: both orders are asked, and order bias is reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A judge's grades of passages and human ones: kappas by hand and by UMBRELA's code, and the file that holds them."""
+"""Tests of passage grades by judge and annotators: kappas by hand and by UMBRELA's code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One set of labels for all systems: the full correction, and the judge's own order."""
+"""Tests of pooled labels for all systems."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Accuracy on pairs by hand, duels, votes against scipy, and the ceiling that people set."""
+"""Tests of accuracy on pairs, McNemar's test, and agreement between annotators."""
 
 from __future__ import annotations
 

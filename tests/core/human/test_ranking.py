@@ -1,4 +1,4 @@
-"""Runs ordered by the labels of a file: which rows count for which run, which do not, and why."""
+"""Tests of ranking runs with a label file: which rows count for which run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Systems estimated and ordered from labels and a judge together."""
+"""Tests of estimating and ranking systems from labels and judge scores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Judges by name, and what they need to be there."""
+"""Tests of finding judges by name, and of their requirements."""
 
 from __future__ import annotations
 

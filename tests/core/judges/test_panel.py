@@ -1,4 +1,4 @@
-"""Who judges, and whether by rules."""
+"""Tests of panels: which judge does which task."""
 
 from __future__ import annotations
 

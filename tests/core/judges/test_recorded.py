@@ -1,4 +1,4 @@
-"""Recorded verdicts are found by the texts that were judged, and arrive as they were recorded."""
+"""Tests of recorded verdicts: found by the judged texts, and returned unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A recording repeats what was answered, and an unknown task is a failure with its reason."""
+"""Tests of replaying recorded replies; a task without a recording fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The metrics of ARES: yes is 1 and no is 0, what is asked, the rule of its code as a setting, every empty case."""
+"""Tests of ARES's metrics: values, tasks, `compat`, and every empty case."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Aspects: the majority of draws decides, every empty case, and one's own from a file."""
+"""Tests of aspects: majority of draws, every empty case, and aspects from a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""GPT Score: the rating as it is, only what the quality is about is shown, every empty case."""
+"""Tests of GPT Score: ratings, prompts, and every empty case."""
 
 from __future__ import annotations
 

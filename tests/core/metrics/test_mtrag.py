@@ -1,4 +1,4 @@
-"""MTRAG's conditioned scores: hand cases, and the rule on the cases and the published rows of the source."""
+"""Tests of MTRAG's scores: by hand, and on cases and published rows of the original."""
 
 from __future__ import annotations
 

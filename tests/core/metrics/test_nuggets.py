@@ -1,4 +1,4 @@
-"""Nugget scores, by hand, by the original code's cases, and by what is asked."""
+"""Tests of nugget scores: by hand, on cases of the original code, and their tasks."""
 
 from __future__ import annotations
 

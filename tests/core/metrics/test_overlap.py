@@ -1,4 +1,4 @@
-"""Overlap of words and characters: by hand, against other implementations, and in every empty case."""
+"""Tests of word overlap: by hand, against other implementations, and every empty case."""
 
 from __future__ import annotations
 

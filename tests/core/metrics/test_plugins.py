@@ -1,4 +1,4 @@
-"""A user's file of metrics is taken whole, or refused in one line that names the file and the place."""
+"""Tests of plugin files: they are accepted as a whole, or rejected with file and place."""
 
 from __future__ import annotations
 

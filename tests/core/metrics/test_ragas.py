@@ -1,4 +1,4 @@
-"""The three metrics of the RAGAS paper, by hand, and every empty case."""
+"""Tests of the RAGAS paper's metrics: by hand, and every empty case."""
 
 from __future__ import annotations
 

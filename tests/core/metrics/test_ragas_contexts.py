@@ -1,4 +1,4 @@
-"""Ranked context precision, context relevancy and entity recall: by hand, every empty case, as the library counts."""
+"""Tests of ragas's context metrics: by hand, every empty case, and `compat`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metrics of the ragas library, by hand, with every empty case and as the library counts."""
+"""Tests of the ragas library's metrics: by hand, every empty case, and `compat`."""
 
 from __future__ import annotations
 

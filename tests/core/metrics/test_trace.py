@@ -1,4 +1,4 @@
-"""The metrics of TRACe: hand-made cases, the calls that they share, and cases of RAGBench's scores."""
+"""Tests of TRACe: by hand, shared calls, and RAGBench's scores."""
 
 from __future__ import annotations
 

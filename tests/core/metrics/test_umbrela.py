@@ -1,4 +1,4 @@
-"""Metrics of graded passages: hand-made cases, and the cases of Open RAG Eval's own code."""
+"""Tests of graded relevance: by hand, and on cases of Open RAG Eval's code."""
 
 from __future__ import annotations
 

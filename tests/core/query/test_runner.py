@@ -1,4 +1,4 @@
-"""A query reads the store and nothing else, takes a bounded time and memory, and lets writers through."""
+"""Tests of queries: read-only, limited time and memory, and priority of writers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The column that holds the system's answer is told by the file's tool, or asked for; the reference is not judged."""
+"""Tests of choosing the answer column: recognised by the file's tool, or an error."""
 
 from __future__ import annotations
 

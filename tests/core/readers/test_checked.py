@@ -1,4 +1,4 @@
-"""Claims and verdicts that a RAGChecker output file brings are read whole, or refused with the reason."""
+"""Tests of claims and verdicts in RAGChecker files: read completely, or rejected with a reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Corpora and the files of ARES."""
+"""Tests of corpora and of ARES's files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files as ragas, RAGChecker, pandas and we ourselves write them are read for what they say."""
+"""Tests of files as ragas, RAGChecker, pandas and ragboard write them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of what people said: the open forms and the columns of others, and what is said of a file that is none."""
+"""Tests of label files: our formats, other tools' columns, and invalid files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Passages are told apart from what only stands for them: rows of one sample, joined lists, gold ones, file names."""
+"""Tests of unusual layouts: a row for each passage, joined lists, gold passages, file names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages are read as messages in every form: the last question of the user, the reply, the turns before."""
+"""Tests of chat messages: the last user message, the reply, and the earlier turns."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Objects of LangChain, LlamaIndex and Haystack are read by their text, and refused where there is none.
+"""Tests of objects of LangChain, LlamaIndex and Haystack: read by their text.
 
-The classes here have the attributes and the printed forms of those packages.
+The classes in this module have the attributes and printed forms of those packages.
 """
 
 from __future__ import annotations

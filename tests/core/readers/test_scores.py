@@ -1,4 +1,4 @@
-"""Scores in the result files of ragas and RAGChecker are kept as theirs; anything else stays metadata."""
+"""Tests of scores in result files of ragas and RAGChecker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run file may be packed, a workbook, a folder, an address or a stream: what is read from it is the same."""
+"""Tests of compressed files, workbooks, folders, URLs and streams."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file that cannot be read is refused in one line: file, line where there is one, what was found, what instead."""
+"""Tests of unreadable files: the error names the file, the line, what was found, and what to do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much better one score ranks than another: by hand, against the plain estimate, and where clusters decide."""
+"""Tests of differences between AUROCs: by hand, and with clusters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Drawing groups again: what is drawn, when it refuses, and how often the interval covers."""
+"""Tests of resampling clusters: resamples, missing intervals, and coverage."""
 
 from __future__ import annotations
 

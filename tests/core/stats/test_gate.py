@@ -1,4 +1,4 @@
-"""A gate passes or fails only where the whole interval says so."""
+"""Tests of gates: pass or fail only if the whole interval is on one side."""
 
 from __future__ import annotations
 

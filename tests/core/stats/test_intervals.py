@@ -1,4 +1,4 @@
-"""Intervals: by hand, against scipy, and by simulated coverage."""
+"""Tests of intervals: by hand, scipy, and simulated coverage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Means and differences with missing values: bounds that hold whatever the missing ones were."""
+"""Tests of means and differences with missing values: the bounds hold for any values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Changes of a mean over batches in time."""
+"""Tests of detecting changes of a mean over time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Holm: by hand, and by what it must always hold."""
+"""Tests of Holm's correction: by hand, and properties."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is no number is refused, and what is very large or small is computed with or refused: never inf, never NaN."""
+"""Tests of extreme and invalid numbers: never inf, never NaN."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Paired differences: by hand, against scipy, and by simulation."""
+"""Tests of paired differences: by hand, scipy, and simulation."""
 
 from __future__ import annotations
 

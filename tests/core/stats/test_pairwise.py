@@ -1,4 +1,4 @@
-"""Pairs: the four ways with ties, missing scores, and who beats whom."""
+"""Tests of pairs: four ways to count ties, missing scores, and winners."""
 
 from __future__ import annotations
 

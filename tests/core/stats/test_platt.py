@@ -1,4 +1,4 @@
-"""From scores to probabilities, against hand-made cases and another optimiser."""
+"""Tests of Platt scaling: by hand, and against another optimiser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prediction-powered means: the published figures, the reference implementation, by hand, and by simulation."""
+"""Tests of PPI: published figures, the reference implementation, by hand, and simulation."""
 
 from __future__ import annotations
 

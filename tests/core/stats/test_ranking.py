@@ -1,4 +1,4 @@
-"""Ranks and the mock-system experiment."""
+"""Tests of ranks, and of the simulated ranking experiment."""
 
 from __future__ import annotations
 

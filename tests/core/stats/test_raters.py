@@ -1,4 +1,4 @@
-"""Intervals between raters: the estimate is that of the plain statistic, also of rows drawn with repetition."""
+"""Tests of intervals for agreement between annotators, also with repeated rows."""
 
 from __future__ import annotations
 

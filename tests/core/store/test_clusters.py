@@ -1,4 +1,4 @@
-"""Which samples belong together: of one conversation where the file says so, else of one question."""
+"""Tests of clusters: by conversation if the file has them, otherwise by question."""
 
 from __future__ import annotations
 

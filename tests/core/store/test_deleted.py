@@ -1,4 +1,4 @@
-"""A run that is deleted while somebody works on it, or just before."""
+"""Tests of deleting a run while it is used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs that grow: positions ascend, are never used again, and have gaps where samples were deleted."""
+"""Tests of growing runs: positions increase, and are never reused after deletions."""
 
 from __future__ import annotations
 

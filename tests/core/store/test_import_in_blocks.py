@@ -1,4 +1,4 @@
-"""A file that is read in blocks gives the same runs, reports and errors as one that is read at once."""
+"""Tests of importing in blocks: same runs, reports and errors as reading at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stores of earlier versions are read, their journals go on, and their runs are known again."""
+"""Tests of stores of earlier versions: read, resumed, and with the same run ids."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Deleting old samples: which ones, what stays, and what the rest still shows."""
+"""Tests of deleting old samples: what is deleted, and what stays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The store keeps runs whole, knows them again, and never holds the database."""
+"""Tests of the store: runs are stored as a whole and recognised again; the database is not kept open."""
 
 from __future__ import annotations
 

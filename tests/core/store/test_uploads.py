@@ -1,4 +1,4 @@
-"""An uploaded file belongs to the runs that were imported from it, and goes with the last of them."""
+"""Tests of uploaded files: they are deleted with the last run that was imported from them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Marks of citations are found where they are, and each belongs to one sentence."""
+"""Tests of finding citation marks and the sentence of each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words, sentences and values: where they stand, what counts as the same."""
+"""Tests of words, sentences and values: positions, and equality."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a judge learns from: filters, and three sides without a document in common."""
+"""Tests of training rows: filters, and three splits without a common document."""
 
 from __future__ import annotations
 

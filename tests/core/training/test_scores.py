@@ -1,4 +1,4 @@
-"""A judge beside what reads nothing, and what is said of it."""
+"""Tests of comparing a trained judge with trivial baselines."""
 
 from __future__ import annotations
 

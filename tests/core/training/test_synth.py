@@ -1,4 +1,4 @@
-"""Synthetic data: what is asked, what is kept, what is made wrong, and what never mixes."""
+"""Tests of synthetic data: questions, filters, negatives, and splits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A process that is killed while it writes: the same command goes on, and asks nothing again that was answered."""
+"""Tests of continuing `synth` after a kill, without repeated calls."""
 
 from __future__ import annotations
 

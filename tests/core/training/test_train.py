@@ -1,4 +1,4 @@
-"""Training, with a model so small that it takes seconds, and the judge that comes of it."""
+"""Tests of training with a tiny model, and of the trained judge."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The address of the page for labels says which run it is of."""
+"""Tests of the Annotate page's URL."""
 
 from __future__ import annotations
 

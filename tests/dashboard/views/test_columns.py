@@ -1,4 +1,4 @@
-"""Columns of a file are offered under their own names, beside metrics called alike."""
+"""Tests of file columns with the same name as a metric."""
 
 from __future__ import annotations
 

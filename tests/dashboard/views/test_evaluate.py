@@ -1,4 +1,4 @@
-"""The page that starts evaluations keeps what a person said of limits, and starts nothing that cannot be answered."""
+"""Tests of the Evaluate page: limits, and metrics that cannot be scored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A link to the statements of a run leads to those of no other."""
+"""Tests of links to the Hallucinations page: they select one run."""
 
 from __future__ import annotations
 

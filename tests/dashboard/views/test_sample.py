@@ -1,4 +1,4 @@
-"""The sample page and the ways from it."""
+"""Tests of the Sample page and its links."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Trends page."""
+"""Tests of the Trends page."""
 
 from __future__ import annotations
 

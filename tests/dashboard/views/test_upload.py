@@ -1,4 +1,4 @@
-"""The Upload page asks what a file does not tell, and takes nothing that cannot be read."""
+"""Tests of the Upload page: questions about columns, and rejected files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""On runs of which the truth is known the diagnosis says it, and nothing where all is well."""
+"""Tests of `diagnose` on runs with known correct diagnoses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rules are complete, and a rule whose threshold is the true mean is seldom triggered."""
+"""Tests of the rules: they are complete, and rarely apply if the true mean equals the threshold."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""French, Spanish, Hindi and Chinese, judged by their words, numbers and denials."""
+"""Tests of French, Spanish, Hindi and Chinese."""
 
 from __future__ import annotations
 

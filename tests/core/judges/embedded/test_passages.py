@@ -1,4 +1,4 @@
-"""Which passages are useful to an answer, and what a text names."""
+"""Tests of selecting useful passages, and of extracting entities."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a quality of ARES holds, by rules: hand-made cases, and the balanced accuracy as documented."""
+"""Tests of ARES's qualities by rules, and of the documented balanced accuracy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sentences that decline, and denials that state something."""
+"""Tests of recognising refusals, and of negative statements that are not refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hashed words and letter groups: range and identity; test_golden.py says that the values stay."""
+"""Tests of text similarity: range and identity."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers taken apart: places, restating, refusals."""
+"""Tests of splitting answers into statements: spans, rewriting, refusals."""
 
 from __future__ import annotations
 

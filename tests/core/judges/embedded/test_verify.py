@@ -1,4 +1,4 @@
-"""Verdicts by hand-made cases, and the shape of every reply."""
+"""Tests of verdicts: cases by hand, and the form of every reply."""
 
 from __future__ import annotations
 

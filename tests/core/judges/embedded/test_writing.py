@@ -1,4 +1,4 @@
-"""Questions and answers that rules write to a passage."""
+"""Tests of writing questions and answers by rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A judge made of a function: prompts in, texts out, with the same prompts and the same strictness."""
+"""Tests of a judge from a Python function."""
 
 from __future__ import annotations
 

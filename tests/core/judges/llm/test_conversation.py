@@ -1,4 +1,4 @@
-"""A follow-up question is shown with the turns before it; a question without any is asked as ever."""
+"""Tests of earlier turns in prompts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cosines of embeddings from a server, batched, and its faults as reasoned failures."""
+"""Tests of embeddings from a server: cosines, batches, and failures."""
 
 from __future__ import annotations
 

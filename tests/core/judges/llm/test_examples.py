@@ -1,4 +1,4 @@
-"""A person's examples in the prompts of ARES's qualities: which, how, and as part of who the judge is."""
+"""Tests of few-shot examples in the prompts of ARES's qualities."""
 
 from __future__ import annotations
 

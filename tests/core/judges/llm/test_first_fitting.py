@@ -1,4 +1,4 @@
-"""What is found in a reply's text, and what is not."""
+"""Tests of finding the JSON object in a reply."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A text that imitates the prompt around it is read as a text, and changes nothing of how the others are read."""
+"""Tests of texts that imitate the prompt around them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The LLM judge against a real server: every task answered well, every fault a right reply or a reasoned failure."""
+"""Tests of the chat model judge against a local server: every task, and every fault."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server that sends what is no HTTP response is asked again, and does not end the evaluation."""
+"""Tests of responses that are not HTTP: they are retried."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prompts are files that are filled strictly; a user's own stand in place of ours."""
+"""Tests of prompt files: strict filling, and your own prompts."""
 
 from __future__ import annotations
 

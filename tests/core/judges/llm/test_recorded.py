@@ -1,8 +1,7 @@
-"""What a real small model wrote, through our reading of replies.
+"""Tests of parsing replies of a real small model.
 
-The recordings answered prompts of another make (a verdict as `Verdict: 1`, statements and sentences as
-bare lists), so an adapter puts what was said, as it was said, into the form our prompts ask for. It mends
-nothing: what is blank stays blank.
+The recorded replies belong to other prompts (a verdict is `Verdict: 1`, statements and sentences are bare lists). An
+adapter converts their form, and corrects nothing.
 """
 
 from __future__ import annotations

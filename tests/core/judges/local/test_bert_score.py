@@ -1,4 +1,4 @@
-"""BERTScore by a real model, against figures of its authors' package and, where it is installed, the package itself."""
+"""Tests of BERTScore: published figures, and the bert-score package if it is installed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A real sentence encoder compares texts by meaning."""
+"""Tests of a real sentence encoder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model's ONNX export says what the model says, and where there is none one line says so."""
+"""Tests of ONNX exports: same results as the model, and one line of error without an export."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each kind of model says through the judge what its library says of the same texts."""
+"""Tests of each kind of model: the judge gives the same results as the model's library."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model that cannot be had is one line at once; the digest is of what the model is made of."""
+"""Tests of loading models: unavailable models are an error, and the digest covers weights and settings."""
 
 from __future__ import annotations
 

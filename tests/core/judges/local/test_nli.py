@@ -1,4 +1,4 @@
-"""A real cross-encoder verifies: its labels mean something, windows find what is deep in a passage."""
+"""Tests of a real NLI cross-encoder: labels, and windows over long passages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Local models by name: what each name means, what is known of each, and how one gets here."""
+"""Tests of presets: names, published facts, and downloads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One rule for a passage and for all of them: support, else contradiction, else neither."""
+"""Tests of the rule for verdicts: support, otherwise contradiction, otherwise unsupported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DeepEval's test runs, however they are wrapped, give their samples, scores, statements and verdicts."""
+"""Tests of DeepEval's test runs in every form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Giskard's test sets are questions with references; in the folder of a report the answers and scores are read too."""
+"""Tests of Giskard's test sets and reports."""
 
 from __future__ import annotations
 

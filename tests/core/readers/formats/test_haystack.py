@@ -1,4 +1,4 @@
-"""Haystack's reports, results of evaluators and outputs of pipelines are read whole."""
+"""Tests of Haystack's reports, evaluator results and pipeline outputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Inspect's logs, however they are packed, give questions, answers, passages where the task keeps them, and scores."""
+"""Tests of Inspect's logs in every form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""InspectorRAGet's files give a run for each model, with the scores of algorithms; human labels are left out."""
+"""Tests of InspectorRAGet's files: a run for each model; human labels are left out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LangChain's chains, traced runs and graphs are read whole, however their documents are written."""
+"""Tests of LangChain's chains, traced runs and graphs."""
 
 from __future__ import annotations
 

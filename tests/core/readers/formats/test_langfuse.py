@@ -1,4 +1,4 @@
-"""Langfuse: what its SDK posts, observations of its API and of the blob export, experiments."""
+"""Tests of Langfuse: requests of its SDK, observations, and experiments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LlamaIndex's responses, evaluations, data sets and predictions are read whole."""
+"""Tests of LlamaIndex's responses, evaluations, datasets and predictions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MLflow: traces with their assessments, as JSON and as the tables of `search_traces` and `genai.evaluate`."""
+"""Tests of MLflow: traces and assessments, as JSON and as tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Open RAG Eval's answers and evaluations are read with passages, scores, nuggets and verdicts."""
+"""Tests of Open RAG Eval's answers and evaluations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Traces of OpenTelemetry are samples: by whatever convention, in whatever form they were exported."""
+"""Tests of OpenTelemetry traces in every convention and export format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Phoenix: spans, experiments, evaluations and what its helpers make of spans."""
+"""Tests of Phoenix: spans, experiments, evaluations, and tables of its helpers."""
 
 from __future__ import annotations
 

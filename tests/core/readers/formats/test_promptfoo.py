@@ -1,4 +1,4 @@
-"""promptfoo's results give a run for each provider and prompt, its variables as question, passages and reference."""
+"""Tests of promptfoo's results: a run for each provider and prompt."""
 
 from __future__ import annotations
 

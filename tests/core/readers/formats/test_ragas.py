@@ -1,4 +1,4 @@
-"""Traces of ragas: samples, scores, and what its judge said of each statement."""
+"""Tests of ragas's traces: samples, scores, statements and verdicts."""
 
 from __future__ import annotations
 

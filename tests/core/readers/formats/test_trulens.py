@@ -1,4 +1,4 @@
-"""TruLens's database and its table of records give a run for each version of an app, with every number it gave."""
+"""Tests of TruLens's database and table of records: a run for each app version."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the components of the Compare page are handed."""
+"""Tests of the data for the components of the Compare page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Estimates as HTML: beside the intervals how often the judge is right, and nothing of a name is markup."""
+"""Tests of the Estimate page's HTML: judge accuracy, and escaped names."""
 
 from __future__ import annotations
 

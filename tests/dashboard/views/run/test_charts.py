@@ -1,4 +1,4 @@
-"""What the charts of a run draw is what its report says; text that others wrote is inert."""
+"""Tests of the charts of a run: they draw the report's values, and escape texts."""
 
 from __future__ import annotations
 

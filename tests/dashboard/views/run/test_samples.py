@@ -1,4 +1,4 @@
-"""The table of a run's samples shows what its rows say; text that others wrote is inert."""
+"""Tests of the table of samples: values, and escaped texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A threshold on the Run page."""
+"""Tests of thresholds on the Run page."""
 
 from __future__ import annotations
 

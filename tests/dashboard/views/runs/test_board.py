@@ -1,4 +1,4 @@
-"""The leaderboard's data: metrics that could be taken for one another carry their source."""
+"""Tests of the leaderboard's data: metrics with the same title show their source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Python hands to the statement reader."""
+"""Tests of the data for the statement reader."""
 
 from __future__ import annotations
 
