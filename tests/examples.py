@@ -5,7 +5,7 @@
 | `python` with `>>>` | executed, and compared with the output; the blocks of a page share their variables |
 | `console` | each `$ ragboard ...`, `$ cat FILE` and `$ echo $?` is executed, and compared with the lines after it |
 | any block with `title="FILE"` | written to this file, for the following blocks |
-| `shell`, `yaml` | not executed, because it needs a key, a server or the reader's file; commands and options are checked |
+| `shell`, `yaml` | only checked for existing commands and options, because it needs a key, a server or other files |
 | `json`, `toml`, and `python` with another tool as its title | only parsed |
 | `text` | ignored |
 
