@@ -163,7 +163,7 @@ def test_the_caller_does_not_wait_for_the_store(store: Store) -> None:
 
 
 @pytest.mark.plain_database
-def test_the_end_of_the_process_waits_and_a_fork_begins_anew(tmp_path: Path) -> None:
+def test_the_process_waits_at_exit_and_a_fork_starts_with_an_empty_queue(tmp_path: Path) -> None:
     program = """
 import os, ragboard
 @ragboard.trace("chat", store="store")

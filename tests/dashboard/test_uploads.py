@@ -49,7 +49,7 @@ def test_a_file_that_cannot_be_written_for_the_readers_is_said(monkeypatch: pyte
         pass
 
 
-def test_what_is_wrong_with_a_file_is_said_of_its_name_alone() -> None:
+def test_errors_in_a_file_show_only_its_name() -> None:
     with pytest.raises(RunFileError) as caught, uploaded(dropped("a.jsonl", b"[")) as path:
         preview(path)
     assert without_folder(str(caught.value)).startswith("a.jsonl:1: ")

@@ -75,7 +75,7 @@ def test_taking_it_back_restores_the_judges_score(run: Store) -> None:
     assert overruled_verdicts(run, run_summary(run, run.resolve("a"))).metrics == {}
 
 
-def test_metrics_of_single_passages_stand_as_the_judge_left_them(run: Store) -> None:
+def test_metrics_of_single_passages_are_not_recomputed(run: Store) -> None:
     ref = run.resolve("a")
     metrics = metrics_named(["ragchecker.faithfulness", "ragas.faithfulness", "ragas.answer_relevance"])
     evaluate_run(run, ref.run_id, metrics, Panel(judge=PlainJudge()))

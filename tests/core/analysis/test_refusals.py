@@ -106,7 +106,7 @@ def test_refusals_that_were_not_judged(store: Store) -> None:
         refusal_report(store, kept(store, [({"answerable": True}, STATES)], "answer_relevance(method=direct)"))
 
 
-def test_a_value_that_says_neither_is_named_with_its_sample(store: Store) -> None:
+def test_an_unknown_value_is_reported_with_its_sample(store: Store) -> None:
     run = kept(store, [({"answerable": True}, STATES), ({"answerable": "perhaps"}, STATES)])
     with pytest.raises(SettingError, match=r"sample 1: answerable is 'perhaps'; expected true, false, or one of"):
         refusal_report(store, run)

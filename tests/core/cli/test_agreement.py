@@ -29,7 +29,7 @@ def wikieval(tmp_path: Path) -> Path:
     return path
 
 
-def test_pairs_are_printed_in_the_papers_layout_with_the_trivial_beside(wikieval: Path, tmp_path: Path) -> None:
+def test_pairs_are_printed_in_the_papers_layout_with_trivial_baselines(wikieval: Path, tmp_path: Path) -> None:
     said = ragboard("agree", wikieval, "--store", tmp_path / "s")
     assert said.exit_code == 0
     answers, lines = said.stdout.splitlines()[:3], said.stdout.splitlines()[3:]
@@ -92,7 +92,7 @@ def test_a_pair_that_the_file_brings_no_scores_for_is_unscored(tmp_path: Path) -
     assert (theirs["accuracy"]["n"], theirs["accuracy"]["unscored"]) == (3, 1)
 
 
-def test_statements_are_told_by_their_column(tmp_path: Path) -> None:
+def test_statement_labels_are_recognised_by_their_column(tmp_path: Path) -> None:
     said = ragboard("agree", sample_folder() / "labels" / "statements.jsonl", "--store", tmp_path / "s")
     assert said.exit_code == 0
     marks, score, described, *_ = said.stdout.splitlines()

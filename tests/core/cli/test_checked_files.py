@@ -80,7 +80,7 @@ ITEM: dict[str, Any] = {
 }
 
 
-def test_an_item_of_our_own_asks_nobody(tmp_path: Path) -> None:
+def test_an_item_with_all_verdicts_needs_no_judge(tmp_path: Path) -> None:
     done, store = evaluated(tmp_path, {"results": [ITEM]})
     (end,) = done["evaluations"]
     assert (end["asked"], end["evaluation"]["judge"], end["evaluation"]["heuristic"]) == (0, "none", False)

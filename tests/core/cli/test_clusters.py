@@ -151,7 +151,7 @@ def test_the_turns_of_mtrag_are_clustered_by_its_twelve_conversations(tmp_path: 
     assert comparison["metrics"][0]["pairs"]["interval"]["method"].endswith("12 clusters")
 
 
-def test_pairs_depend_on_each_other_through_either_run_whichever_comes_first(tmp_path: Path) -> None:
+def test_pairs_are_clustered_by_both_runs_in_either_order(tmp_path: Path) -> None:
     store = tmp_path / "store"
     for name, first, step in (("even", 3, 1), ("uneven", 2, -1)):
         rows = [

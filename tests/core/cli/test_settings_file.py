@@ -156,7 +156,7 @@ def test_examples_are_sent_for_the_qualities_of_ares_and_for_no_other_task(here:
 
 
 @pytest.mark.usefixtures("here")
-def test_a_role_that_nobody_fills_is_named_before_anything_is_sent() -> None:
+def test_a_role_without_a_judge_is_an_error_before_anything_is_sent() -> None:
     with chat_server() as server:
         done = ragboard("evaluate", "answers.jsonl", "--judge", "openai:m", "--base-url", server.url)
         assert (done.exit_code, server.asked) == (6, [])

@@ -44,7 +44,9 @@ def call(store: Store, *words: str) -> Result:
     ("policy", "shown", "code"),
     [("excluded", "1.00 (", 0), ("zero", "20 unscored count as 0", 1), ("bounds", "0.75 to 1.00 (", 4)],
 )
-def test_list_page_and_gate_count_the_unscored_alike(runs: Store, policy: str, shown: str, code: int) -> None:
+def test_list_page_and_gate_count_unscored_samples_the_same_way(
+    runs: Store, policy: str, shown: str, code: int
+) -> None:
     chosen = ("--unscored", policy)
     assert shown in call(runs, "runs", *chosen).output
     assert shown in call(runs, "show", "gaps", *chosen).output

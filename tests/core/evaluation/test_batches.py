@@ -425,7 +425,7 @@ def test_ctrl_c_says_how_many_requests_wait_and_how_to_collect_them(
 
 
 @pytest.mark.plain_database
-def test_an_evaluation_that_is_told_to_stop_does_not_wait_for_its_batches(
+def test_a_stopped_evaluation_does_not_wait_for_its_batches(
     python: str, tmp_path: Path, server: BatchServer, expected: Expected
 ) -> None:
     store = kept(tmp_path / "s")

@@ -151,7 +151,7 @@ def test_the_event_loop_goes_on_while_an_own_function_works() -> None:
     assert asyncio.run(work()) == [Questions(questions=("Question 1 to: a?",))]
 
 
-def test_what_an_own_function_raises_ends_the_evaluation_as_itself(store: Store) -> None:
+def test_an_exception_of_a_user_function_ends_the_evaluation_unchanged(store: Store) -> None:
     def mine(_: list[str]) -> list[str]:
         raise ZeroDivisionError("mine")
 

@@ -221,7 +221,7 @@ def test_a_limit_of_cost_needs_the_price_of_every_model_and_names_the_missing_on
     assert Budget.for_panel(EvaluationOptions(max_calls=1), panel).models
 
 
-def test_who_asks_nobody_outside_needs_no_price() -> None:
+def test_a_judge_without_a_server_needs_no_price() -> None:
     kinds: dict[type[Task], str] = Budget.for_panel(EvaluationOptions(max_cost=1), Panel(judge=PlainJudge())).models
     assert kinds == {}
 
@@ -230,7 +230,7 @@ CALLS = st.lists(st.tuples(st.integers(0, 2000), st.integers(0, 200), st.sampled
 
 
 @given(calls=CALLS, limit=st.floats(0, 0.1), together=st.integers(1, 32))
-def test_whatever_comes_the_bill_is_within_the_limit_where_no_call_takes_more_than_it_may(
+def test_the_bill_is_within_the_limit_if_no_call_exceeds_its_maximum(
     calls: list[tuple[int, int, str]], limit: float, together: int
 ) -> None:
     """A lost request is billed in full, as it may be."""

@@ -57,7 +57,7 @@ def test_progress_goes_on_and_the_rate_stays_what_it_is(store: Store, clocks: Cl
     assert all(0 <= after - before < 60 for (_, before), (_, after) in pairwise(told))
 
 
-def test_who_says_stop_is_heard_after_the_clock_was_set_back(store: Store, clocks: Clocks) -> None:
+def test_a_stop_request_works_after_the_clock_was_set_back(store: Store, clocks: Clocks) -> None:
     def stop(_: Task) -> Failure | None:
         clocks.passed += 1.0
         if clocks.passed == 100_010.0:

@@ -154,7 +154,7 @@ def test_too_few_verdicts_are_a_failure_not_a_number(store: Store, monkeypatch: 
     assert "does not fit the task" in found.detail
 
 
-def test_a_role_that_nobody_fills_is_named_before_anything_is_asked(store: Store) -> None:
+def test_a_role_without_a_judge_is_an_error_before_any_task(store: Store) -> None:
     run_id = add(store, make_run())
     judge = PlainJudge(answers=frozenset({Verify}))
     with pytest.raises(JudgeError, match="does not answer ExtractStatements"):
@@ -167,7 +167,7 @@ def test_no_metric_is_an_error_that_names_them(store: Store) -> None:
         evaluate_run(store, add(store, make_run()), (), Panel(judge=PlainJudge()))
 
 
-def test_an_error_of_the_store_ends_as_itself_not_as_a_group(store: Store) -> None:
+def test_a_store_error_is_not_wrapped_in_an_exception_group(store: Store) -> None:
     def full(_: Task) -> Failure | None:
         raise StoreError("no space")
 
@@ -176,7 +176,7 @@ def test_an_error_of_the_store_ends_as_itself_not_as_a_group(store: Store) -> No
 
 
 @pytest.mark.parametrize("error", [ConnectionRefusedError(111, "Connection refused"), TimeoutError("slow")])
-def test_what_a_judge_raises_ends_it_as_itself_and_not_as_an_error_of_the_disk(store: Store, error: OSError) -> None:
+def test_an_exception_of_a_judge_is_not_reported_as_a_disk_error(store: Store, error: OSError) -> None:
     def refuse(_: Task) -> Failure | None:
         raise error
 
@@ -223,7 +223,7 @@ def test_it_works_where_an_event_loop_runs_already_as_in_a_notebook(store: Store
     assert asyncio.run(cell()) == 3
 
 
-def test_what_a_judge_said_beside_verdicts_is_kept_with_its_reason(store: Store) -> None:
+def test_a_judges_text_next_to_verdicts_is_stored_with_the_reason(store: Store) -> None:
     run_id = add(store, make_run())
     metrics = metrics_named(
         [

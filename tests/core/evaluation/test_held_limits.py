@@ -120,7 +120,7 @@ def test_requests_without_a_reply_count_towards_the_limit_of_cost(
     assert "4 requests got no reply but may still be billed, up to $4" in done.stderr
 
 
-def test_malformed_replies_cost_no_more_than_is_allowed_and_all_of_it_is_told(
+def test_malformed_replies_cost_at_most_the_limit_and_are_all_reported(
     store: Store, server: ChatServer, prices: str
 ) -> None:
     server.faults = [replies("no")] * 500

@@ -39,7 +39,7 @@ def found(store: Store, run: str = "run", sample: str = "s0") -> SampleCalls:
     return sample_calls(store, store.resolve(run), sample)
 
 
-def test_every_message_is_the_one_that_was_sent_and_heard(store: Store, server: ChatServer) -> None:
+def test_messages_are_shown_as_sent_and_received(store: Store, server: ChatServer) -> None:
     run_id = store.add_runs([make_run(samples=1)])[0].id
     server.faults = [replies("no object at all")]
     evaluate_run(store, run_id, DEFAULT_METRICS, panel(server), EvaluationOptions(prices=PRICES))
@@ -148,7 +148,7 @@ def test_a_verdict_on_a_quality_is_shown_with_the_examples_that_were_sent(
     assert "few.tsv" in found(store).tasks[0].no_prompt
 
 
-def test_a_failure_says_why_beside_every_reply(store: Store, server: ChatServer) -> None:
+def test_a_failure_gives_the_reason_for_every_reply(store: Store, server: ChatServer) -> None:
     run_id = store.add_runs([make_run(samples=1)])[0].id
     server.faults = [replies("no")] * 3
     evaluate_run(store, run_id, FAITHFULNESS, panel(server))

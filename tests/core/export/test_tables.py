@@ -87,7 +87,7 @@ def test_too_many_runs_or_too_few_are_refused(store: Store, runs: tuple[RunRef, 
         table(store, what, runs[:count])
 
 
-def test_a_cell_that_a_spreadsheet_would_run_is_defused_in_csv_alone() -> None:
+def test_formulas_are_escaped_only_in_csv() -> None:
     frame = pd.DataFrame({"text": ["=cmd()", "+1", "plain", None], "value": [-1.0, 0.1234567890123, None, 2.0]})
     assert table_bytes(frame, "csv").decode().splitlines()[1:] == [
         "'=cmd(),-1.0",

@@ -198,7 +198,7 @@ def test_a_pair_that_was_drawn_before_its_partner_became_ambiguous_is_left_out(s
     assert left(store, a, kind="preference", against=b) == []
 
 
-def test_a_preference_counts_for_the_pair_it_was_given_on_alone(store: Store) -> None:
+def test_a_preference_counts_only_for_its_pair(store: Store) -> None:
     a, b, c = kept(store), kept(store, "same"), kept(store, "other", ("It is big.",) * 6)
     for other in (b, c):
         draw_samples(store, a, size=9, kind="preference", against=other)

@@ -52,7 +52,7 @@ def test_a_larger_draw_begins_with_the_smaller_one(store: Store, run: RunRef) ->
     assert sorted(large.positions) == [0, 2, 3, 4]
 
 
-def test_a_run_that_begins_anew_has_no_draw(store: Store) -> None:
+def test_a_recreated_run_has_no_draw(store: Store) -> None:
     store.append(Run(name="live", samples=tuple(make_sample(n, answer="It is red.") for n in range(9))))
     run = store.resolve("live")
     draw_samples(store, run, size=5, seed=7, kind="grade")

@@ -146,7 +146,7 @@ def test_labels_of_another_judges_statements_are_refused_by_its_name(store: Stor
     assert one.means is None
 
 
-def test_what_stands_behind_a_gap_in_the_draw_waits(store: Store, run: RunRef) -> None:
+def test_samples_after_a_gap_in_the_draw_do_not_count(store: Store, run: RunRef) -> None:
     draw = draw_samples(store, run, size=60, seed=1)
     label(store, run, draw.positions, skip=draw.positions[40])
     (one,) = estimate(store, run).report.systems
@@ -176,7 +176,7 @@ def test_a_metric_unlike_labels_is_no_ground_for_an_estimate(store: Store, run: 
         estimate(store, run, metric="absent")
 
 
-def test_a_draw_that_nobody_labelled_is_refused_with_its_reason(store: Store, run: RunRef) -> None:
+def test_a_draw_without_labels_gives_no_estimate_and_a_reason(store: Store, run: RunRef) -> None:
     draw_samples(store, run, size=60, seed=1)
     (system,) = estimate(store, run).report.systems
     assert system.refusal.startswith("the first sample of the random batch is not completely labelled yet")

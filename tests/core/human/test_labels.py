@@ -53,7 +53,7 @@ def said(store: Store, run: RunRef, sample_id: str = "s0") -> list[tuple[int, st
     return [(n, one.label, one.annotator) for n, each in enumerate(report.statements, 1) for one in each.people]
 
 
-def test_a_verdict_stands_beside_the_judges_and_can_be_taken_back(store: Store, run: RunRef) -> None:
+def test_a_label_is_shown_with_the_judges_verdict_and_can_be_removed(store: Store, run: RunRef) -> None:
     label_statement(store, run, "s0", 2, "supported", annotator=" ada ", note=" why ")
     report = sample_report(store, run, "s0")
     (one,) = report.statements[1].people

@@ -71,7 +71,7 @@ def test_too_few_labels_in_all_give_no_estimate_and_say_so() -> None:
     assert found.best.reason == "an estimate needs at least 30 labels, got 10"
 
 
-def test_a_run_labelled_alone_is_corrected_less_where_nothing_is_pooled() -> None:
+def test_a_single_run_is_corrected_less_without_pooling() -> None:
     """With labels of its own a run needs no such assumption, and the weight may be smaller."""
     (alone,) = systems_report([A]).systems
     (pooled,) = pooled_report([A]).systems

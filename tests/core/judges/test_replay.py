@@ -90,7 +90,7 @@ def test_what_is_no_regular_file_is_refused_and_not_read(tmp_path: Path, store: 
     assert done.stderr == f"ragboard: {path}: is not a regular file; expected a recording of replies\n"
 
 
-def test_a_recorder_around_a_judge_that_asks_nobody_outside_asks_nobody_outside(tmp_path: Path, store: Store) -> None:
+def test_a_recorder_of_a_local_judge_is_local(tmp_path: Path, store: Store) -> None:
     """So it needs no price, and its answers are in no cache."""
     run_id = store.add_runs([make_run()])[0].id
     panel = Panel(judge=RecordingJudge(EmbeddedJudge(), tmp_path / "recording.jsonl"))

@@ -155,7 +155,7 @@ def test_what_does_not_count_is_not_asked_and_cannot_fail(metric: AnswerabilityM
     assert scored("answerable", metric)[1] == ["ExtractStatements", OWN_TASKS[metric]]
 
 
-def test_beside_other_metrics_it_asks_nothing_more() -> None:
+def test_it_shares_all_calls_with_other_metrics() -> None:
     run = make_run()
     run = replace(run, samples=tuple(replace(one, metadata={"answerable": True}) for one in run.samples))
     for others in (["ragas.faithfulness"], ["ragchecker.faithfulness"]):

@@ -20,7 +20,7 @@ def test_a_metric_of_ones_own_takes_less_than_thirty_lines() -> None:
     assert sum(bool(line.strip()) for line in body.splitlines()) < 30
 
 
-def test_a_plugin_is_known_beside_our_metrics_and_nowhere_else(tmp_path: Path) -> None:
+def test_a_plugin_metric_is_known_only_where_it_is_loaded(tmp_path: Path) -> None:
     known = metrics_with([write_plugin(tmp_path)])
     assert set(known) - set(METRICS) == {"mine.brevity"}
     assert [metric.spec for metric in metrics_named(["brevity(most=2)", "mine"], known)] == [
@@ -115,7 +115,7 @@ def test_its_scores_are_shown_and_kept_by_those_who_do_not_know_it(tmp_path: Pat
     assert metric_descriptions(store)["mine.brevity"] == describe(known["mine.brevity"])
 
 
-def test_its_range_bounds_the_interval_though_its_code_is_gone(tmp_path: Path, store: Store) -> None:
+def test_its_stored_range_bounds_the_interval_without_its_code(tmp_path: Path, store: Store) -> None:
     known = metrics_with([write_plugin(tmp_path)])
     run_id = store.add_runs([make_run()])[0].id
     evaluate_run(

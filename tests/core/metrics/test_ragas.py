@@ -112,7 +112,7 @@ def test_a_partial_refusal_counts_its_statements() -> None:
 
 
 @given(st.lists(st.sampled_from(["supported", "contradicted", "unsupported"]), min_size=1, max_size=20))
-def test_faithfulness_lies_in_its_range_and_counts(labels: list[Label]) -> None:
+def test_faithfulness_is_in_range_and_counts_statements(labels: list[Label]) -> None:
     found, _ = score(Faithfulness(), SAMPLE, said(*map(str, range(len(labels)))), verdicts(*labels))
     assert isinstance(found, Score)
     assert 0 <= found.value <= 1

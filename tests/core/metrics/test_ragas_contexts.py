@@ -159,13 +159,13 @@ def test_agreement_by_similarity_is_the_mean_of_the_nearest_and_not_symmetric() 
     ]
 
 
-def test_draws_that_chose_the_same_ask_nobody_how_near_they_are() -> None:
+def test_equal_selections_need_no_embeddings() -> None:
     _, asked = outcome_of(ContextRelevancy(agreement="similarity"), SAMPLE, drawing((0,), (0,)))
     assert not any(isinstance(task, Similarity) for task in asked)
 
 
 @given(st.lists(st.sets(st.integers(0, 2)), min_size=1, max_size=4))
-def test_context_relevancy_lies_in_its_range_and_never_above_the_overlap(drawn: list[set[int]]) -> None:
+def test_context_relevancy_is_in_range_and_at_most_the_selected_share(drawn: list[set[int]]) -> None:
     draws = tuple(tuple(sorted(draw)) for draw in drawn)
     found, _ = outcome_of(ContextRelevancy(n=len(draws)), SAMPLE, drawing(*draws))
     assert isinstance(found, Score)

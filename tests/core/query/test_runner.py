@@ -197,7 +197,7 @@ def test_no_key_reaches_the_process_of_a_query(monkeypatch: pytest.MonkeyPatch) 
     assert "secret" not in _environment().values()
 
 
-def test_a_frame_keeps_whole_numbers_beside_nulls_and_says_the_rest_as_text(kept: Store) -> None:
+def test_a_frame_keeps_integers_with_nulls_and_turns_other_types_into_text(kept: Store) -> None:
     sql = (
         "SELECT * FROM (VALUES (1, 1::HUGEINT, 2.5, true, INTERVAL 3 DAY, MAP([1], [2]), TIMESTAMP '2026-01-02', '=1'),"
         " (NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)) t(i, h, d, b, v, m, t, f)"

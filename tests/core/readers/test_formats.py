@@ -245,7 +245,7 @@ def test_a_preview_shows_a_file_whose_question_is_not_found(write: Write) -> Non
     assert seen.rows == (("x" * 200, "", ""), ("", "", "[1]"))
 
 
-def test_the_first_rows_are_read_whatever_is_wrong_below_them(write: Write) -> None:
+def test_the_first_rows_are_read_if_later_rows_are_invalid(write: Write) -> None:
     path = write("long.jsonl", jsonl(3, {"question": "Q1"}, {"question": "Q2"}, {"question": "Q3"}, {"question": []}))
     with pytest.raises(RunFileError):
         read_runs(path, limit=2)
@@ -364,7 +364,7 @@ def test_the_samples_that_come_with_ragboard_need_no_change() -> None:
         ("ares/gold_label_206.tsv", 206, {"question", "contexts", "answer"}),
     ],
 )
-def test_real_files_are_read_wholly(data: Path, name: str, rows: int, fields: set[str]) -> None:
+def test_real_files_are_read_completely(data: Path, name: str, rows: int, fields: set[str]) -> None:
     result = read_runs(data / name)
     assert result.report.rows_read == sum(len(run.samples) for run in result.runs) == rows
     assert {use.field for use in result.report.columns} - {None} == fields

@@ -139,7 +139,7 @@ def test_statements_are_items_of_one_answer(tmp_path: Path) -> None:
     ]
 
 
-def test_votes_stand_in_columns_of_their_own_too(tmp_path: Path) -> None:
+def test_votes_can_have_their_own_columns(tmp_path: Path) -> None:
     row = {
         "question": "q",
         "a": "",
@@ -171,7 +171,7 @@ def test_ids_that_are_taken_get_a_number_and_are_reported(tmp_path: Path) -> Non
     assert [item.id for item in found.items] == ["p", "p#2", "p#2#2"]
 
 
-def test_a_number_of_a_csv_that_is_none_is_an_opinion_nobody_gave(tmp_path: Path) -> None:
+def test_an_invalid_number_in_a_csv_is_a_missing_grade(tmp_path: Path) -> None:
     path = tmp_path / "said.csv"
     path.write_text('question,answer,grades\nq,a,"{""x"": [1, NaN]}"\n', encoding="utf-8")
     assert [item.human_ratings for item in read_labels(str(path)).items] == [{"x": (1.0, None)}]

@@ -81,7 +81,7 @@ def test_a_table_of_spans_without_traces_is_grouped_by_span(write: Write, column
     assert [passage.score for passage in found[0].contexts or ()] == [1.0, 0.5]
 
 
-def test_a_reference_beside_the_documents_of_spans_stays_the_reference(write: Write) -> None:
+def test_a_reference_next_to_the_documents_of_spans_stays_the_reference(write: Write) -> None:
     text = "context.span_id,document_position,question,document,reference\ns1,0,Q,first,R\ns1,1,Q,second,R\n"
     (sample,) = read_runs(write("documents.csv", text)).runs[0].samples
     assert (texts(sample), sample.reference) == (["first", "second"], "R")

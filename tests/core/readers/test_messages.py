@@ -122,7 +122,7 @@ def test_a_message_in_pythons_spelling_is_read_as_in_that_of_json(write: Write, 
     "text",
     ['["a", "b"]', '{"a": 1}', "[1] See above", '[{"price": 3}]', "{not json}", '[{"text": "x", "other": 1}]'],
 )
-def test_other_texts_that_look_like_json_are_left_alone(write: Write, text: str) -> None:
+def test_other_texts_that_look_like_json_are_not_changed(write: Write, text: str) -> None:
     sample = read(write, {"question": text, "answer": text})
     assert (sample.question, sample.answer) == (text, text)
 

@@ -363,7 +363,7 @@ def test_a_printed_object_that_was_cut_or_is_unclear_is_refused(
     assert "write the object's text to the file instead" in done.stderr
 
 
-def test_prose_that_speaks_of_such_objects_is_left_alone(write: Write) -> None:
+def test_prose_that_mentions_such_objects_is_not_changed(write: Write) -> None:
     texts = [
         "page_content='x' is how LangChain prints a document.",
         "Document(page_content='x') makes one.",
@@ -492,7 +492,7 @@ def test_a_printed_answer_without_a_text_that_can_be_read_is_refused(write: Writ
         "{1, 2}",
     ],
 )
-def test_an_answer_that_speaks_of_messages_is_left_alone(text: str) -> None:
+def test_an_answer_that_mentions_messages_is_not_changed(text: str) -> None:
     assert one({"question": "Q", "answer": text}).answer == text
 
 

@@ -307,7 +307,7 @@ def test_a_compressed_arrow_file_is_refused_before_it_is_unpacked(
 
 
 @pytest.mark.parametrize("separator", [";", "\t", ","])
-def test_the_separator_of_a_csv_is_told_from_its_header(write: Write, separator: str) -> None:
+def test_the_separator_of_a_csv_follows_from_its_header(write: Write, separator: str) -> None:
     text = 'question,"answer, short",k\n'.replace(",", separator, 1).replace('",', f'"{separator}')
     text += separator.join(["Q", '"a;b,c"', "1"]) + "\n"
     result = read_runs(write("run.csv", text))
@@ -350,7 +350,7 @@ STREAMS = [
 
 
 @pytest.mark.parametrize(("content", "samples"), STREAMS)
-def test_a_streams_kind_is_told_from_its_content(content: bytes, samples: int) -> None:
+def test_the_format_of_a_stream_follows_from_its_content(content: bytes, samples: int) -> None:
     result = read_runs(io.BytesIO(content))
     assert len(result.runs[0].samples) == samples
     assert (result.runs[0].name, result.runs[0].source, result.report.path) == ("stdin", "stdin", "stdin")

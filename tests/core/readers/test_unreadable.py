@@ -176,7 +176,7 @@ def test_an_unreadable_file_is_refused_in_one_line(write: Write, name: str, cont
 
 
 @pytest.mark.parametrize(("name", "content", "message"), FILES, ids=[name for name, *_ in FILES])
-def test_a_preview_shows_a_file_or_refuses_it_alike(write: Write, name: str, content: Any, message: str) -> None:
+def test_a_preview_gives_the_same_error_as_an_import(write: Write, name: str, content: Any, message: str) -> None:
     path = write(name, content)
     refused = None
     try:
@@ -197,7 +197,7 @@ def test_where_every_row_is_bad_the_first_says_why(write: Write) -> None:
     )
 
 
-def test_a_line_too_long_is_refused_before_it_is_read_wholly(tmp_path: Path) -> None:
+def test_a_line_that_is_too_long_is_rejected_before_it_is_read_completely(tmp_path: Path) -> None:
     path = tmp_path / "long.jsonl"
     with path.open("w", encoding="utf-8") as file:
         file.write(Q + '{"question": "')

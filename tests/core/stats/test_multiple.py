@@ -24,7 +24,7 @@ def test_a_p_value_outside_0_to_1_is_refused() -> None:
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
-def test_the_correction_keeps_the_order_and_lies_between_p_and_bonferroni(p_values: list[float]) -> None:
+def test_corrected_values_keep_their_order_and_are_between_p_and_bonferroni(p_values: list[float]) -> None:
     adjusted = holm(p_values)
     for p, after in zip(p_values, adjusted, strict=True):
         assert p <= after <= min(1.0, p * len(p_values)) or after == 1.0

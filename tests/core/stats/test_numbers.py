@@ -181,7 +181,7 @@ def test_12_standard_errors_have_a_p_that_is_not_0() -> None:
 
 
 @pytest.mark.parametrize("missing", [None, math.nan, 0.5, "yes"])
-def test_what_is_neither_true_nor_false_is_no_flag(missing: Any) -> None:
+def test_only_true_and_false_are_booleans(missing: Any) -> None:
     with pytest.raises(ValueError, match=r"\[1\] is .*, expected True or False"):
         mcnemar([True, missing, False], [True, False, True])
     with pytest.raises(ValueError, match=r"decisions\[1\]"):

@@ -178,7 +178,7 @@ def test_bounds_may_be_left_and_are_then_cut() -> None:
     assert result.clipped.estimate == result.clipped.high == 1.0
 
 
-def test_the_four_estimates_stand_side_by_side() -> None:
+def test_the_four_estimates_are_returned_together() -> None:
     labels, judged, rest = continuous(2)
     result = powered_means(labels, judged, rest)
     assert found(result.classical).interval.estimate == pytest.approx(labels.mean())

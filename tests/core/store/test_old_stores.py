@@ -49,7 +49,7 @@ def test_its_evaluation_goes_on_and_asks_only_what_is_missing(old: Store) -> Non
     assert evaluation["evaluation"]["id"] == before
 
 
-def test_the_same_file_again_is_the_same_run_whatever_the_order_of_its_keys(old: Store, tmp_path: Path) -> None:
+def test_the_same_file_with_reordered_keys_is_the_same_run(old: Store, tmp_path: Path) -> None:
     rows = [json.loads(line) for line in (OLD / "answers.jsonl").read_text("utf-8").splitlines()]
     turned = [dict(reversed(row.items())) | {"nested": dict(sorted(row["nested"].items()))} for row in rows]
     file = tmp_path / "turned.jsonl"

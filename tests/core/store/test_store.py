@@ -108,7 +108,7 @@ def test_an_evaluation_is_named_by_its_judge_where_that_is_the_only_one(store: S
         store.resolve("a@nobody")
 
 
-def test_removing_a_run_leaves_nothing_of_it_and_the_others_alone(store: Store) -> None:
+def test_removing_a_run_removes_all_of_it_and_no_other_run(store: Store) -> None:
     kept, gone = (store.add_runs([make_run(name)])[0].id for name in ("kept", "gone"))
     for run_id in (kept, gone):
         evaluate_run(store, run_id, DEFAULT_METRICS, Panel(judge=PlainJudge()))

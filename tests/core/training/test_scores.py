@@ -56,7 +56,7 @@ def test_scores_are_counted_by_hand() -> None:
         assert figure.interval.low < figure.value < figure.interval.high
 
 
-def test_one_class_alone_is_not_score() -> None:
+def test_a_single_class_gives_no_score() -> None:
     assert score("labels", "answer_relevance", [example(0, holds=True)], [0.5], {}, threshold=0.5) is None
 
 

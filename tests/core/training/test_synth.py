@@ -113,7 +113,7 @@ def test_what_is_called_wrong_is_not_right_all_the_same() -> None:
         assert row.answer_faithfulness is not False or row.answer.casefold()[:5] != answer.casefold()[:5]
 
 
-def test_a_bare_date_is_beside_no_question_for_a_date(rows: tuple[AresRow, ...]) -> None:
+def test_a_date_is_not_a_wrong_answer_to_a_question_for_a_date(rows: tuple[AresRow, ...]) -> None:
     for row in rows:
         if row.answer_relevance is False and row.question.startswith("When"):
             assert not row.answer.startswith(("In 1", "On ")) or len(row.answer.split()) > 5

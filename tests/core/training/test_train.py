@@ -162,7 +162,7 @@ def test_a_document_on_two_sides_is_refused(model: str, tmp_path: Path) -> None:
     assert not (tmp_path / "judge" / "judge.json").exists()
 
 
-def test_replies_come_in_order_and_do_not_hang_on_what_is_asked_beside(folder: Path) -> None:
+def test_replies_are_in_order_and_do_not_depend_on_other_tasks(folder: Path) -> None:
     judge = TrainedJudge(folder)
     tasks = [classify(answer, context) for answer in (FAITHFUL, NOT) for context in ("dune fjord", "grove " * 30)]
     together, alone = ask(judge, *tasks), [ask(judge, task)[0] for task in tasks]
@@ -182,7 +182,7 @@ def test_long_passages_are_read_in_windows_to_their_end(folder: Path) -> None:
     assert all(text.startswith("q | ") for text in shown)
 
 
-def test_only_beside_a_document_must_room_be_left(folder: Path) -> None:
+def test_only_qualities_with_a_document_need_room_for_it(folder: Path) -> None:
     encoder = load_for_training(folder / QUALITY)
     answer = "word " * 70
     assert Classifier(encoder, PARTS_READ["answer_relevance"], 96).texts("q", [], answer)

@@ -34,7 +34,7 @@ def test_a_list_shows_names_as_they_are(draw: Draw, run: str) -> None:
 
 
 @pytest.mark.usefixtures("run")
-def test_a_column_called_like_a_metric_is_told_from_it() -> None:
+def test_a_column_named_like_a_metric_is_distinguished() -> None:
     assert column_title("ragas.faithfulness") == "Faithfulness"
     assert column_title("metadata.Faithfulness") == "metadata.Faithfulness"
     assert column_title("metadata.latency_ms") == "latency_ms"

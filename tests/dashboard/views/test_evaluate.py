@@ -65,7 +65,7 @@ def test_the_usual_metrics_of_the_judge_are_chosen_and_where_texts_go_is_said(dr
     }, "the file has references"
 
 
-def test_a_metric_that_nobody_knows_is_said(draw: Draw) -> None:
+def test_an_unknown_metric_is_reported(draw: Draw) -> None:
     page = draw("evaluate", run="bm25-k3", metrics="faithfullness")
     assert "no metric is called 'faithfullness'; did you mean faithfulness" in said(page)
     assert start_buttons(page) == [False]

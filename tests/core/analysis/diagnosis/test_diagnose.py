@@ -468,7 +468,7 @@ def test_a_rule_based_judge_that_sees_no_contradiction_shows_nothing(store: Stor
     assert "rarely finds a statement contradicted" in why_not_triggered(rule)
 
 
-def test_columns_that_group_alike_are_tested_once(store: Store) -> None:
+def test_columns_with_the_same_groups_are_tested_once(store: Store) -> None:
     run = make_run(
         "made", well, samples=40, metadata=lambda number: {"a": number % 2, "b": number % 2, "c": number % 4}
     )

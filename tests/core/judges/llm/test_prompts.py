@@ -68,7 +68,7 @@ def test_the_questions_asked_for_are_so_many() -> None:
     assert "Write this many questions: 4" in Prompts.read().render(GenerateQuestions(answer="a", n=4))
 
 
-def test_a_file_of_ones_own_stands_in_place_of_ours_and_the_rest_stays(tmp_path: Path) -> None:
+def test_your_own_prompt_file_replaces_only_the_file_of_the_same_name(tmp_path: Path) -> None:
     (tmp_path / "rate_answer.md").write_text("Bewerte für 5 $$: $question / $answer", encoding="utf-8")
     own, ours = Prompts.read(tmp_path), Prompts.read()
     assert own.render(RateAnswer(question="Q", answer="A")) == "Bewerte für 5 $: Q / A"

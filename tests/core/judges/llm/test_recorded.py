@@ -117,7 +117,7 @@ QUESTIONS = (
 
 
 @pytest.mark.parametrize(("row", "draw", "expected"), QUESTIONS)
-def test_the_first_question_counts_whatever_follows(recorded: Path, row: int, draw: int, expected: str) -> None:
+def test_only_the_first_question_counts(recorded: Path, row: int, draw: int, expected: str) -> None:
     assert question(listed(rows(recorded, "ar_ragas_output.jsonl")[row], "raw_outputs")[draw]) == expected
 
 
@@ -179,7 +179,7 @@ COUNTS = {
 
 
 @pytest.mark.parametrize("name", COUNTS)
-def test_statements_are_the_first_list_whatever_code_follows(recorded: Path, name: str) -> None:
+def test_statements_are_the_first_list_before_any_code(recorded: Path, name: str) -> None:
     found = [statements(row["answer"], row["raw_statements_output"]) for row in rows(recorded, name)]
     assert [len(reply.statements) for reply in found] == COUNTS[name]
 

@@ -46,7 +46,7 @@ def test_a_batch_embeds_each_text_once(embedder: StEmbedder, monkeypatch: pytest
     assert embedded == [["a", "b", "c"]]
 
 
-def test_empty_and_hostile_texts_are_told_apart(embedder: StEmbedder) -> None:
+def test_empty_and_hostile_texts_are_failures_or_scores(embedder: StEmbedder) -> None:
     empty, nothing, hostile = ask(
         embedder,
         Similarity(text=" ", others=("a",)),

@@ -118,7 +118,7 @@ class KnowsNothing(BaseHTTPRequestHandler):
 
 @pytest.mark.usefixtures("hub")
 @pytest.mark.parametrize("name", ["no where", "../a/b/c", "a/b/c/d", "C:\\models"])
-def test_what_is_neither_folder_nor_name_is_refused(name: str) -> None:
+def test_a_name_that_is_no_folder_and_no_model_is_an_error(name: str) -> None:
     with pytest.raises(SettingError, match="expected OWNER/MODEL"):
         judge_named(f"nli:{name}")
 
@@ -242,7 +242,7 @@ class OpensAFile:
         return open, (str(self.path), "w")
 
 
-def test_pickled_weights_run_nothing_whatever_the_settings_beside_them_ask_for(tmp_path: Path) -> None:
+def test_pickled_weights_never_run_code(tmp_path: Path) -> None:
     torch = needed("torch")
     folder = small_model(tmp_path / "model")
     (folder / "model.safetensors").unlink()

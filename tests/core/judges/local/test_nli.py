@@ -119,7 +119,7 @@ def test_no_statements_and_no_passages_are_no_trouble(judge: NliJudge) -> None:
     assert none.single == ((),)
 
 
-def test_the_same_task_gets_the_same_answer_alone_and_in_a_batch(judge: NliJudge) -> None:
+def test_a_task_gets_the_same_reply_in_any_batch(judge: NliJudge) -> None:
     tasks = [verify(pair.statement, passages=(pair.premise, FILLER)) for pair in examples(3, 3)]
     for alone, together in zip([ask(judge, task)[0] for task in tasks], ask(judge, *tasks), strict=True):
         assert [verdict.label for verdict in alone.joint] == [verdict.label for verdict in together.joint]
@@ -245,7 +245,7 @@ def test_the_command_verifies_with_it(nli_folder: Path, tmp_path: Path) -> None:
     assert (metric["mean"], metric["scored"]) == (1.0, 1)
 
 
-def test_alone_it_verifies_and_the_embedded_judge_answers_the_rest(nli_folder: Path, tmp_path: Path) -> None:
+def test_as_the_only_judge_it_verifies_and_the_embedded_judge_does_the_rest(nli_folder: Path, tmp_path: Path) -> None:
     run = tmp_path / "run.jsonl"
     run.write_text(json.dumps({"question": "q", "answer": "The boat is wet.", "contexts": [HIT]}), encoding="utf-8")
     arguments = ["evaluate", str(run), "--judge", f"nli:{nli_folder}", "--store", str(tmp_path / "store")]

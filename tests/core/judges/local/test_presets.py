@@ -76,7 +76,7 @@ def test_names_that_are_none_are_refused(name: str) -> None:
         judge_named(name)
 
 
-def test_local_alone_is_the_default_and_the_embedded_judge_answers_the_rest(
+def test_local_without_a_name_is_the_default_preset(
     library: object, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     assert library

@@ -127,7 +127,7 @@ def test_a_log_with_fewer_verdicts_than_statements_is_kept_as_text(write: Write)
     assert [one.what for one in result.report.coerced] == ["Faithfulness log: could not be parsed, kept as metadata"]
 
 
-def test_cases_stand_in_their_order_and_without_a_name_of_their_own_get_an_id_from_the_question(write: Write) -> None:
+def test_cases_keep_their_order_and_get_ids_from_questions(write: Write) -> None:
     cases = [case(name=f"test_case_{order}", input=f"Question {order}?", order=order) for order in (2, 0, 1)]
     (run,) = read_runs(write("run.json", json.dumps(test_run(*cases)))).runs
     assert [sample.question for sample in run.samples] == ["Question 0?", "Question 1?", "Question 2?"]
@@ -256,7 +256,7 @@ def test_statements_and_verdicts_are_shown_with_the_sample(write: Write, tmp_pat
 
 
 @pytest.mark.parametrize("name", ["test_run", "latest_test_run", "evaluation_result"])
-def test_files_of_deepeval_itself(data: Path, name: str) -> None:
+def test_files_written_by_deepeval(data: Path, name: str) -> None:
     result = read_runs(data / f"tools/deepeval/{name}.json")
     (run,) = result.runs
     assert [(sample.id, sample.contexts and len(sample.contexts)) for sample in run.samples] == [
@@ -274,7 +274,7 @@ def test_files_of_deepeval_itself(data: Path, name: str) -> None:
     assert run.scores.recounted == {"deepeval-file.faithfulness": "ragas.faithfulness"}
 
 
-def test_the_cache_of_deepeval_itself_is_refused(data: Path) -> None:
+def test_the_cache_of_deepeval_is_rejected(data: Path) -> None:
     with pytest.raises(RunFileError, match="is DeepEval's cache"):
         read_runs(data / "tools/deepeval/cache.deepeval-cache.json")
 

@@ -105,7 +105,7 @@ def test_reasons_are_shown_with_the_sample(tmp_path: Path) -> None:
     assert [(str(one), one.reason) for one in shown.judgements] == [("correctness: no", "It is not named.")]
 
 
-def test_files_of_giskard_itself(data: Path) -> None:
+def test_files_written_by_giskard(data: Path) -> None:
     (questions,) = read_runs(data / "tools/giskard/testset.jsonl").runs
     assert [one.answer for one in questions.samples] == [None] * 4
     (run,) = read_runs(data / "tools/giskard/report/testset.jsonl").runs

@@ -237,7 +237,7 @@ def test_verdicts_are_shown_with_the_sample(write: Write, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("name", ["log.json", "log_zstd.eval", "samples_df.csv"])
-def test_files_of_inspect_itself(data: Path, name: str) -> None:
+def test_files_written_by_inspect(data: Path, name: str) -> None:
     (run,) = read_runs(data / "tools/inspect" / name).runs
     assert [one.id for one in run.samples] == ["q1", "q2", "q3", "q4"]
     assert [None if one.contexts is None else len(one.contexts) for one in run.samples] == [2, 3, 0, 1]

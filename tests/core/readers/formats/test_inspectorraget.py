@@ -77,7 +77,7 @@ def test_each_model_is_a_run_with_passages_scores_and_texts(write: Write) -> Non
     )
 
 
-def test_schema_2_is_read_alike(write: Write) -> None:
+def test_schema_2_gives_the_same_samples(write: Write) -> None:
     found = {
         "task_id": "mill",
         "model_id": "m1",
@@ -99,7 +99,7 @@ def test_schema_2_is_read_alike(write: Write) -> None:
     ]
 
 
-def test_models_of_one_name_are_told_apart(write: Write) -> None:
+def test_models_with_the_same_name_become_separate_runs(write: Write) -> None:
     models = [{"model_id": "m1", "name": "mill"}, {"model_id": "m2", "name": "mill"}]
     assert [run.name for run in read_runs(write("file.json", json.dumps(whole(models=models)))).runs] == ["m1", "m2"]
 

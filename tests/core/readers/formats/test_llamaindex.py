@@ -97,7 +97,7 @@ def test_evaluators_of_other_questions_are_refused(tmp_path: Path) -> None:
         read_runs(written(tmp_path / "b.json", {**BATCH, "relevancy": [JUDGED, JUDGED]}))
 
 
-def test_predictions_belong_to_the_data_set_beside_them(tmp_path: Path) -> None:
+def test_predictions_are_read_with_the_dataset_next_to_them(tmp_path: Path) -> None:
     path = written(tmp_path / "predictions.json", PREDICTIONS)
     with pytest.raises(RunFileError, match=r"save the dataset next to it as rag_dataset\.json"):
         read_runs(path)

@@ -62,7 +62,7 @@ def test_rows_of_one_query_are_one_sample_of_its_run(tmp_path: Path) -> None:
 QUERIES = "query_id,query,expected_answer\nq1,Which?,Red\nq2,Why?,\nq9,Where?,Here\n"
 
 
-def test_references_are_taken_from_the_queries_beside_the_answers_or_above_the_results(tmp_path: Path) -> None:
+def test_references_come_from_the_queries_file_next_to_the_answers_or_above_results(tmp_path: Path) -> None:
     (tmp_path / "results").mkdir()
     for place in (tmp_path, tmp_path / "results"):
         (place / "queries.csv").write_text(QUERIES, encoding="utf-8")

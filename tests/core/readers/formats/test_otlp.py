@@ -297,7 +297,7 @@ def test_messages_of_the_root_are_question_and_history(write: Write) -> None:
     assert [turn.text for turn in sample.history] == ["Hello", "Hi"]
 
 
-def test_a_history_beside_the_question_is_the_history(write: Write) -> None:
+def test_a_history_next_to_the_question_is_read(write: Write) -> None:
     talk = [{"type": "human", "content": "Hello"}, {"type": "ai", "content": "Hi"}]
     root: dict[str, Any] = {"openinference.span.kind": "CHAIN", "input.mime_type": "application/json"}
     given = {"input.value": json.dumps({"input": "Why?", "chat_history": talk}), "output.value": "So."}
@@ -422,7 +422,7 @@ def test_the_real_exports_of_one_program_agree(data: Path) -> None:
     assert [len(sample.history) for sample in found[0].samples] == [0, 2, 0, 2]
 
 
-def test_ids_of_passages_may_be_in_the_output_alone_as_langchain_has_them(write: Write) -> None:
+def test_passage_ids_can_be_only_in_the_output_as_in_langchain(write: Write) -> None:
     documents = [{"id": f"p{place}", "page_content": text, "metadata": {}} for place, text in enumerate(TEXTS)]
     retriever: dict[str, Any] = {
         "openinference.span.kind": "RETRIEVER",

@@ -38,7 +38,7 @@ def store(tmp_path_factory: pytest.TempPathFactory, evaluated_samples: Evaluated
     return evaluated_samples(tmp_path_factory.mktemp("comparison") / "store")
 
 
-def test_every_interval_lies_within_the_reach_of_the_scale(store: Store) -> None:
+def test_every_interval_is_within_the_scale(store: Store) -> None:
     data = forest_data(compare_runs(store, store.resolve("bm25-k3"), store.resolve("bm25-rerank-k5")))
     assert len(data["rows"]) == len(DEFAULT_METRICS)
     for row in data["rows"]:

@@ -23,7 +23,7 @@ from ragboard_dashboard.views.runs.page import board_data
         (["overlap.token_f1", "ragboard.refusal"], ["", ""]),
     ],
 )
-def test_a_metric_keeps_its_label_whichever_metrics_are_beside_it(
+def test_a_metric_keeps_its_label_next_to_any_other_metrics(
     tmp_path: Path, metrics: list[str], sources: list[str]
 ) -> None:
     store = Store(tmp_path / "store")

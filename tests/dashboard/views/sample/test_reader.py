@@ -144,7 +144,7 @@ TOGETHER = "Judged against each passage separately, not against all together."
         (alone(p9="supported"), "supported alone", "Passage 9 says this.", {}),
     ],
 )
-def test_what_single_passages_say_is_told_apart_from_a_verdict_on_all(
+def test_verdicts_on_single_passages_are_shown_differently_from_joint_verdicts(
     statement: JudgedStatement, look: str, words: str, named: dict[int, str]
 ) -> None:
     (shown,) = drawn(statement)["statements"]
@@ -176,7 +176,7 @@ def test_a_retriever_score_of_zero_is_shown_and_a_missing_one_is_not() -> None:
     assert [passage["score"] for passage in data["passages"]] == ["score 0", ""]
 
 
-def test_the_grade_of_a_passage_stands_before_the_retrievers_score() -> None:
+def test_the_grade_of_a_passage_comes_before_the_retrievers_score() -> None:
     passages = [Passage(id="a", text="", rank=1, score=0.5), Passage(id="b", text="", rank=2)]
     data = reader_data(answer="", statements=(), passages=passages, chosen=None, grades={1: 0.0, 2: 3.0})
     assert [passage["score"] for passage in data["passages"]] == ["relevance 0 of 3 · score 0.5", "relevance 3 of 3"]
