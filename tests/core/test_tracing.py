@@ -131,7 +131,7 @@ def test_exceptions_pass_through_and_are_logged(store: Store) -> None:
     assert (sample.question, sample.answer, sample.metadata["error"]) == ("When?", None, "KeyError")
 
 
-def test_what_cannot_be_logged_is_said_once(
+def test_what_cannot_be_logged_is_reported_once(
     store: Store, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").write_text("")

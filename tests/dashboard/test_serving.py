@@ -59,7 +59,7 @@ def test_its_own_names_are_answered(client: TestClient, host: str) -> None:
 
 
 @pytest.mark.parametrize("host", ["evil.com", "127.0.0.1.evil.com", "localhost@evil.com", "", "[", "10.0.0.1", "evil"])
-def test_a_foreign_name_is_refused(client: TestClient, host: str) -> None:
+def test_a_foreign_name_is_rejected(client: TestClient, host: str) -> None:
     refused = client.get("/", headers={"Host": host})
     assert refused.status_code == 403
     assert "--allowed-host" in refused.text

@@ -40,7 +40,7 @@ def test_a_name_that_no_file_may_have_is_cut_and_nothing_is_left(name: str, fold
     assert [at for at in folder.rglob("*") if at.is_file()] == []
 
 
-def test_a_file_that_cannot_be_written_for_the_readers_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_cannot_be_written_for_the_readers_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     def full(_path: Path, _content: bytes) -> int:
         raise OSError(28, "No space left on device")
 

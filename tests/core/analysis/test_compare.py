@@ -252,7 +252,7 @@ def test_runs_that_differ_only_in_their_answers_have_no_warnings(store: Store) -
     assert compare(store, "a", "b").cautions == ()
 
 
-def test_another_judge_prompt_dataset_and_part_are_said(store: Store) -> None:
+def test_another_judge_prompt_dataset_and_part_are_reported(store: Store) -> None:
     keep(store, answers("a", [ALL, ALL]))
     keep(store, answers("judge", [HALF, ALL]), PlainJudge(name="strict", version="2"))
     keep(store, answers("prompt", [HALF, NONE]), PlainJudge(version="2"))
@@ -282,7 +282,7 @@ def test_pairs_with_different_judges_are_not_called_better_or_worse(store: Store
     assert page.counts["better"] == 0
 
 
-def test_that_samples_of_one_id_ask_something_else_is_said(store: Store) -> None:
+def test_that_samples_of_one_id_ask_something_else_is_reported(store: Store) -> None:
     keep(store, answers("a", [ALL, ALL, ALL]))
     other = answers("b", [ALL, ALL, ALL])
     turn = replace(other.samples[1], history=(Turn(role="user", text="Before?"),))
@@ -306,7 +306,7 @@ def test_other_settings_of_a_metric_and_metrics_of_only_one_run_are_reported(sto
     assert "cannot be compared" in found.sentence
 
 
-def test_a_run_that_was_never_evaluated_is_said(store: Store) -> None:
+def test_a_run_that_was_never_evaluated_is_reported(store: Store) -> None:
     keep(store, answers("a", [ALL]))
     store.add_runs([answers("b", [HALF])])
     assert "B is not evaluated" in compare(store, "a", "b").cautions[0]
@@ -639,7 +639,7 @@ def test_nothing_changed_is_no_question(store: Store) -> None:
     assert most_changed(store, store.resolve("a"), store.resolve("judge")) == ()
 
 
-def test_how_many_questions_a_difference_takes_is_said_in_a_sentence(store: Store) -> None:
+def test_how_many_questions_a_difference_takes_is_reported_in_a_sentence(store: Store) -> None:
     """Differences of -0.5, 0 and 0.5 in equal parts: their deviation is 0.4152, detectable 2.847 / sqrt(60) of it."""
     keep(store, answers("a", [HALF, HALF, HALF] * 20))
     keep(store, answers("b", [ALL, HALF, NONE] * 20))

@@ -96,7 +96,7 @@ def test_the_judge_says_it_where_the_file_does_not(store: Store) -> None:
     assert sum(count for row in found.counts.values() for count in row.values()) == 2
 
 
-def test_what_is_unknown_is_said_with_what_to_do(store: Store) -> None:
+def test_what_is_unknown_is_reported_with_what_to_do(store: Store) -> None:
     with pytest.raises(NotFoundError, match=r"Label them .*add a column answerable"):
         refusal_report(store, kept(store, [({}, STATES)]))
 

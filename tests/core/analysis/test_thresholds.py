@@ -50,7 +50,7 @@ def test_where_lower_is_better_the_good_side_is_below(store: Store) -> None:
     assert str(thresholds(store)[LOWER.spec]) == "at most 0.3"
 
 
-def test_what_can_be_no_threshold_is_refused(store: Store) -> None:
+def test_what_can_be_no_threshold_is_rejected(store: Store) -> None:
     with pytest.raises(SettingError, match=r"1\.2 is out of range for ragas\.faithfulness: 0 to 1"):
         set_threshold(store, FAITHFULNESS, 1.2)
     with pytest.raises(SettingError, match="is out of range"):

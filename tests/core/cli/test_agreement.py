@@ -162,7 +162,7 @@ def test_the_mock_systems_are_ordered_in_four_ways() -> None:
     assert all(method["tau_low"] <= method["tau"] <= method["tau_high"] for method in found["methods"])
 
 
-def test_more_labels_than_items_are_refused_in_one_line() -> None:
+def test_more_labels_than_items_are_rejected_in_one_line() -> None:
     said = ragboard("simulate", "ranking", "--labels", "100", "--items", "50")
     assert said.exit_code == 2
     assert "--labels 100 leaves fewer than 2 of 50 items unlabelled" in said.stderr
@@ -180,7 +180,7 @@ def test_more_labels_than_items_are_refused_in_one_line() -> None:
         ("estimate", "any", "--width", "nan"),
     ],
 )
-def test_a_number_that_nothing_can_be_drawn_or_cut_by_is_refused_before_anybody_is_asked(
+def test_a_number_that_nothing_can_be_drawn_or_cut_by_is_rejected_before_anybody_is_asked(
     words: tuple[str, ...],
 ) -> None:
     said = ragboard(*words)

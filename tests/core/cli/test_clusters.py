@@ -124,7 +124,7 @@ def test_several_answers_to_a_question_are_clustered_by_question(tmp_path: Path)
     assert run["metrics"]["overlap.exact_match"]["interval"]["method"].endswith("20 clusters")
 
 
-def test_of_few_conversations_there_is_no_interval_and_the_reason_is_said(tmp_path: Path) -> None:
+def test_of_few_conversations_there_is_no_interval_and_the_reason_is_reported(tmp_path: Path) -> None:
     rows = [
         {"question": f"{number}?", "answer": "yes" if number % 3 else "no", "reference": "yes", "thread_id": number % 4}
         for number in range(60)

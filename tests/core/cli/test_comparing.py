@@ -71,7 +71,7 @@ def test_a_difference_has_a_sign_and_a_mean_has_none(runs: Store) -> None:
     )
 
 
-def test_a_limit_that_nothing_can_reach_is_refused_with_what_can_be_reached(runs: Store) -> None:
+def test_a_limit_that_nothing_can_reach_is_rejected_with_what_can_be_reached(runs: Store) -> None:
     """Meant in percent, it would let everything pass."""
     said = call(runs, "check", "a", "--max", "faithfulness=5").output
     assert said == "ragboard: 5 is out of range for ragas.faithfulness: a mean is between 0 and 1\n"
@@ -135,7 +135,7 @@ def test_two_evaluations_of_one_run_are_printed_as_noise(runs: Store) -> None:
     assert [(one["run"], one["metric"], one["paired"]["n"]) for one in noise] == [("a", "ragas.faithfulness", 40)]
 
 
-def test_nothing_of_a_file_begins_a_line_of_what_is_said_of_it(store: Store, tmp_path: Path) -> None:
+def test_text_of_a_file_cannot_begin_a_line_of_the_report(store: Store, tmp_path: Path) -> None:
     file = tmp_path / "answers.jsonl"
     row = {"question": "Who\n::error::asks?", "answer": "Tom.\n::error::says", "model": "m\n::error::named"}
     file.write_text(json.dumps(row), encoding="utf-8")

@@ -163,7 +163,7 @@ def test_a_store_in_a_folder_without_write_access_is_read(read_only: Path, whole
 
 
 @pytest.mark.parametrize("words", WRITING, ids=lambda words: words[0])
-def test_writing_there_is_refused_in_one_line(read_only: Path, words: list[str]) -> None:
+def test_writing_there_is_rejected_in_one_line(read_only: Path, words: list[str]) -> None:
     result = ragboard(read_only, *words)
     assert (result.exit_code, result.stderr.count("\n")) == (6, 1)
     assert "ragboard.lock: Is a directory; choose another folder with --store" in result.stderr

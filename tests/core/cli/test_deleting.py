@@ -40,7 +40,7 @@ def files(store: Store) -> list[str]:
 
 
 @pytest.mark.parametrize("before", [False, True], ids=["first", "second"])
-def test_a_run_under_evaluation_is_not_deleted_and_the_evaluation_goes_on(
+def test_a_run_under_evaluation_is_not_deleted_and_the_evaluation_continues(
     python: str, tmp_path: Path, server: ChatServer, *, before: bool
 ) -> None:
     """A first evaluation is in no table of the store yet: its journal's header alone names the run."""

@@ -83,7 +83,7 @@ def test_the_environment_names_the_file(here: Path, monkeypatch: pytest.MonkeyPa
         ('base_url = "https://me:abc@host/v1"', "base_url is a key or password"),
     ],
 )
-def test_a_file_that_cannot_be_is_refused_in_one_line_without_its_secrets(here: Path, text: str, message: str) -> None:
+def test_a_file_that_cannot_be_is_rejected_in_one_line_without_its_secrets(here: Path, text: str, message: str) -> None:
     write(here, text)
     done = ragboard("runs")
     assert done.exit_code == 2

@@ -120,7 +120,7 @@ def test_a_run_is_checked_by_the_thresholds_that_are_set(runs: Store) -> None:
     "words",
     [("nope", "0.5"), (FAITHFULNESS,), (FAITHFULNESS, "0.5", "--remove"), (FAITHFULNESS, "1.5"), ("--remove",)],
 )
-def test_what_makes_no_threshold_is_refused_in_one_line(runs: Store, words: tuple[str, ...]) -> None:
+def test_what_makes_no_threshold_is_rejected_in_one_line(runs: Store, words: tuple[str, ...]) -> None:
     result = call(runs, "threshold", *words)
     assert result.exit_code == (5 if "nope" in words else 2)
     assert len(result.output.strip().splitlines()) == 1

@@ -135,7 +135,7 @@ def test_an_own_judge_gets_batches_in_a_thread_of_its_own(store: Store) -> None:
     assert all(isinstance(score, Score) for row in rows for score in row.scores.values())
 
 
-def test_the_event_loop_goes_on_while_an_own_function_works() -> None:
+def test_the_event_loop_continues_while_an_own_function_works() -> None:
     goes_on = threading.Event()
 
     def mine(prompts: list[str]) -> list[str]:
@@ -160,6 +160,6 @@ def test_an_exception_of_a_user_function_ends_the_evaluation_unchanged(store: St
         evaluate_run(store, run_id, metrics_named(["ragas.faithfulness"]), Panel(judge=judge_from(mine, version="1")))
 
 
-def test_batches_of_none_are_refused() -> None:
+def test_batches_of_none_are_rejected() -> None:
     with pytest.raises(SettingError, match="batch_size is 0"):
         judge_from(lambda _: [], version="1", batch_size=0)

@@ -115,7 +115,7 @@ def test_without_an_output_limit_one_call_is_under_way_until_a_reply_tells_how_l
     assert [admitted(spent, unlimited) for _ in range(3)] == [True, True, False]
 
 
-def test_who_waits_goes_on_as_soon_as_enough_is_left() -> None:
+def test_who_waits_continues_as_soon_as_enough_is_left() -> None:
     async def work() -> list[str]:
         order: list[str] = []
         first = await spent.admit(TASK, SMALL)
@@ -145,13 +145,13 @@ def test_a_request_without_a_reply_counts_as_what_it_may_have_cost_where_it_may_
     assert (spent.unanswered, spent.unanswered_cost, spent.cost) == (2, pytest.approx(0.004), 0)
 
 
-def test_by_how_much_a_reply_longer_than_was_set_aside_exceeded_the_limit_is_said() -> None:
+def test_by_how_much_a_reply_longer_than_was_set_aside_exceeded_the_limit_is_reported() -> None:
     spent = budget(max_cost=0.003)
     called(spent, Exchange(text="x", prompt_tokens=1000, completion_tokens=500))
     assert spent.over_limit == pytest.approx(0.003)
 
 
-def test_a_limit_below_one_call_is_said_to_be_too_low() -> None:
+def test_a_limit_below_one_call_is_reported() -> None:
     spent = budget(max_cost=0.001)
     assert not admitted(spent)
     assert spent.stopped == "the limit of $0.001 is too low: a single call can cost up to $0.002"

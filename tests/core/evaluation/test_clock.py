@@ -40,7 +40,7 @@ def clocks(monkeypatch: pytest.MonkeyPatch) -> Clocks:
 
 
 @pytest.mark.parametrize("change", [-HOUR, HOUR], ids=["back", "forward"])
-def test_progress_goes_on_and_the_rate_stays_what_it_is(store: Store, clocks: Clocks, change: float) -> None:
+def test_progress_continues_and_the_rate_stays_what_it_is(store: Store, clocks: Clocks, change: float) -> None:
     def pass_a_second(_: Task) -> Failure | None:
         clocks.passed += 1.0
         clocks.set_by = change if clocks.passed > 100_010.0 else 0.0

@@ -72,7 +72,7 @@ def test_the_statements_and_their_verdicts_are_rows(store: Store) -> None:
     ]
 
 
-def test_a_second_evaluation_asks_nothing_and_changes_nothing(store: Store) -> None:
+def test_a_second_evaluation_makes_no_calls_and_changes_nothing(store: Store) -> None:
     run_id = add(store, make_run(samples=40))
     first = evaluate_run(store, run_id, ALL, Panel(judge=PlainJudge()))
     judge = PlainJudge()
@@ -84,7 +84,7 @@ def test_a_second_evaluation_asks_nothing_and_changes_nothing(store: Store) -> N
     assert len(scores(store, run_id, first.evaluation.id)) == 40
 
 
-def test_judges_that_were_named_once_stay_named_when_python_goes_on(store: Store) -> None:
+def test_judge_options_stay_stored_after_an_evaluation_without_them(store: Store) -> None:
     run_id, panel = add(store, make_run(samples=1)), Panel(judge=PlainJudge())
     done = evaluate_run(store, run_id, ALL, panel, EvaluationOptions(judge_options=JudgeOptions(judge="embedded")))
     evaluate_run(store, run_id, ALL, panel)
@@ -130,7 +130,7 @@ def test_a_failed_task_leaves_its_metric_unscored_with_the_reason(store: Store) 
     assert done.failed == 3
 
 
-def test_a_rerun_asks_nothing_and_a_retry_only_what_failed(store: Store) -> None:
+def test_a_rerun_makes_no_calls_and_a_retry_only_what_failed(store: Store) -> None:
     def refuse(task: Task) -> Failure | None:
         return Failure(detail="silent") if isinstance(task, Verify) else None
 
@@ -201,7 +201,7 @@ evaluate_run(store, sys.argv[2], DEFAULT_METRICS, Panel(judge=PlainJudge(before=
 
 
 @pytest.mark.parametrize("asked_before", [0, 1, 7, 41])
-def test_a_killed_evaluation_goes_on_without_asking_again(python: str, store: Store, asked_before: int) -> None:
+def test_a_killed_evaluation_continues_without_asking_again(python: str, store: Store, asked_before: int) -> None:
     run_id = add(store, make_run(samples=15))
     command = [python, "-c", KILLED, str(store.folder), run_id, str(asked_before)]
     assert subprocess.run(command, check=False, cwd=Path(__file__).parents[3]).returncode == 9

@@ -140,7 +140,7 @@ def test_what_a_limit_cut_short_is_asked_later_and_its_calls_stay_on_the_bill(st
     assert paid_calls(store) == server.count == 8
 
 
-def test_a_limit_below_one_call_asks_nothing_and_says_so(store: Store, server: ChatServer, prices: str) -> None:
+def test_a_limit_below_one_call_makes_no_calls_and_says_so(store: Store, server: ChatServer, prices: str) -> None:
     most = ["--judge-param", "max_tokens=20"]
     done = evaluate(store, server, "--max-cost", "0.5", "--prices", prices, *most)
     assert (done.exit_code, server.count) == (3, 0)

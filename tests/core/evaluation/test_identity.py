@@ -127,7 +127,7 @@ def test_an_evaluation_can_still_be_named(store: Store, run_id: str) -> None:
         store.resolve("run@nothing")
 
 
-def test_an_interrupted_evaluation_goes_on_under_its_id(store: Store, run_id: str) -> None:
+def test_an_interrupted_evaluation_continues_under_its_id(store: Store, run_id: str) -> None:
     done = evaluated(store, run_id, ["faithfulness"])
     with store.database.write() as connection:
         connection.execute("DELETE FROM evaluations")

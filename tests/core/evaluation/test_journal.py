@@ -64,14 +64,14 @@ def test_a_torn_last_line_loses_only_this_line(tmp_path_factory: pytest.TempPath
     assert path.read_bytes() == torn
 
 
-def test_damage_in_the_middle_is_said_with_its_place(tmp_path: Path) -> None:
+def test_damage_in_the_middle_is_reported_with_its_place(tmp_path: Path) -> None:
     path = tmp_path / "e.jsonl"
     path.write_bytes(b'{"key": "zz"}\n')
     with pytest.raises(StoreError, match="line 1 is damaged; delete the line"), open_journal(path, {}):
         pass
 
 
-def test_a_second_writer_is_refused(tmp_path: Path) -> None:
+def test_a_second_writer_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "e.jsonl"
     with (
         open_journal(path, {}),

@@ -320,7 +320,7 @@ def test_more_statements_make_more_tokens_and_the_same_calls(store: Store, serve
 @pytest.mark.parametrize(
     "given", [{"samples": 0}, {"characters_per_token": 0.0}, {"expected": Sizes(statements=0)}], ids=str
 )
-def test_assumptions_that_cannot_be_are_refused(given: dict[str, object]) -> None:
+def test_assumptions_that_cannot_be_are_rejected(given: dict[str, object]) -> None:
     with pytest.raises(SettingError):
         Assumptions(**given)  # type: ignore[arg-type]
 

@@ -170,14 +170,14 @@ def test_a_judge_without_prompts_says_by_which_rules_it_answered(store: Store) -
     ]
 
 
-def test_tasks_of_a_metric_that_is_not_at_hand_are_said_to_be_such(store: Store) -> None:
+def test_tasks_of_an_unavailable_metric_are_reported(store: Store) -> None:
     run_id = store.add_runs([make_run(samples=1)])[0].id
     evaluate_run(store, run_id, FAITHFULNESS, Panel(judge=PlainJudge()))
     calls = sample_calls(store, store.resolve("run"), "s0", known={})
     assert all("not installed here" in one.task for one in calls.tasks)
 
 
-def test_what_cannot_be_shown_is_said(store: Store) -> None:
+def test_what_cannot_be_shown_is_reported(store: Store) -> None:
     run_id = store.add_runs([make_run(samples=2)])[0].id
     assert found(store).missing == "this run has not been evaluated yet"
     evaluate_run(store, run_id, FAITHFULNESS, Panel(judge=PlainJudge()), EvaluationOptions(sample=1))

@@ -123,7 +123,7 @@ def test_if_the_order_decides_no_answer_is_better(store: Store, tmp_path: Path) 
     )
 
 
-def test_nothing_is_asked_twice_and_the_same_agreement_is_kept_once(store: Store, tmp_path: Path) -> None:
+def test_no_call_is_repeated_and_the_same_agreement_is_kept_once(store: Store, tmp_path: Path) -> None:
     rows = judged(tmp_path, *map(pair, range(3)))
     first, second = Opinionated(), Opinionated()
     before = agree(store, rows, Panel(judge=first))

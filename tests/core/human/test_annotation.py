@@ -207,7 +207,7 @@ def test_a_preference_counts_only_for_its_pair(store: Store) -> None:
 
 
 @pytest.mark.parametrize("empty", ["x1", "s1"])
-def test_a_preference_against_an_empty_answer_is_refused(store: Store, empty: str) -> None:
+def test_a_preference_against_an_empty_answer_is_rejected(store: Store, empty: str) -> None:
     a, b = kept(store), duplicated(store)[1]
     ours, theirs = ("s1", "x0") if empty == "s1" else ("s0", "x1")
     with pytest.raises(SettingError, match=f"sample '{empty}' of run '.*' has no answer"):

@@ -62,7 +62,7 @@ def test_a_recreated_run_has_no_draw(store: Store) -> None:
     assert draw_samples(store, run, size=5, seed=8, kind="grade").positions == (0,)
 
 
-def test_choosing_among_draws_is_refused(store: Store, run: RunRef) -> None:
+def test_choosing_among_draws_is_rejected(store: Store, run: RunRef) -> None:
     draw_samples(store, run, size=2, seed=7)
     with pytest.raises(SettingError, match="has seed 7"):
         draw_samples(store, run, size=2, seed=8)
@@ -70,7 +70,7 @@ def test_choosing_among_draws_is_refused(store: Store, run: RunRef) -> None:
         draw_samples(store, run, size=0)
 
 
-def test_what_cannot_be_drawn_from_is_said(store: Store) -> None:
+def test_what_cannot_be_drawn_from_is_reported(store: Store) -> None:
     run = kept(store, answers=("", None))
     with pytest.raises(SettingError, match="no samples that can be labelled like this"):
         draw_samples(store, run, size=2)

@@ -400,7 +400,7 @@ def test_the_picture_has_a_row_for_each_judge_and_runs_nothing(tmp_path: Path, t
     ],
 )
 @pytest.mark.usefixtures("in_folder")
-def test_what_cannot_be_compared_is_said(words: tuple[object, ...], message: str) -> None:
+def test_what_cannot_be_compared_is_reported(words: tuple[object, ...], message: str) -> None:
     said = ragboard(*words)
     assert said.exit_code == 2
     assert message in said.stderr

@@ -143,7 +143,7 @@ def test_a_label_finds_the_statement_of_a_better_splitter_but_no_other(
         assert bool(human_verdicts(connection, [(run.evaluation_id or "", 0, 0)])) is found
 
 
-def test_what_cannot_be_labelled_is_said(store: Store, run: RunRef) -> None:
+def test_what_cannot_be_labelled_is_reported(store: Store, run: RunRef) -> None:
     with pytest.raises(NotFoundError, match="sample 's0' of run 'run' has no statement 3"):
         label_statement(store, run, "s0", 3, "supported", annotator="ada")
     with pytest.raises(NotFoundError, match="sample 'absent'"):

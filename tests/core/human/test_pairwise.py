@@ -162,7 +162,7 @@ def test_passages_are_the_same_in_both_orders(store: Store) -> None:
     assert all("another" in next(iter(contexts)) for contexts in by_question.values())
 
 
-def test_a_judge_that_does_not_compare_is_named_before_anything_is_asked(store: Store) -> None:
+def test_a_judge_that_does_not_compare_is_an_error_before_anything_is_asked(store: Store) -> None:
     judge = replace(Chooser(longer), answers=frozenset())
     with pytest.raises(JudgeError, match="chooser does not answer Prefer"):
         prefer_runs(store, *two_runs(store), "faithfulness", Panel(judge=judge))

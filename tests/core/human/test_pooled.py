@@ -80,7 +80,7 @@ def test_a_single_run_is_corrected_less_without_pooling() -> None:
     assert alone.best.weight < pooled.best.weight == 1
 
 
-def test_a_run_without_a_score_is_refused_and_the_others_are_not() -> None:
+def test_a_run_without_a_score_is_rejected_and_the_others_are_not() -> None:
     report = pooled_report([A, System(name="c", scores={}, labels={})])
     a, c = report.systems
     assert isinstance(a.best, PoweredMean)

@@ -220,6 +220,6 @@ def test_a_run_without_an_evaluation_cannot_be_ranked(store: Store, tmp_path: Pa
         ({"runs": ("a", "a")}, "name each run only once: a, a"),
     ],
 )
-def test_what_cannot_be_meant_is_said(store: Store, tmp_path: Path, options: dict[str, Any], said: str) -> None:
+def test_what_cannot_be_meant_is_reported(store: Store, tmp_path: Path, options: dict[str, Any], said: str) -> None:
     with pytest.raises(SettingError, match=said):
         ranked(store, tmp_path, *rows(store, "a"), **options)

@@ -64,21 +64,21 @@ def test_another_recording_is_another_judge(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("line", ["{", "[]", '{"task": "Guess", "asked": {}}', '{"task": "Verify", "asked": {}}'])
-def test_a_line_that_is_no_reply_is_said_with_its_place(tmp_path: Path, line: str) -> None:
+def test_a_line_that_is_no_reply_is_reported_with_its_place(tmp_path: Path, line: str) -> None:
     path = tmp_path / "bad.jsonl"
     path.write_text("\n" + line, encoding="utf-8")
     with pytest.raises(RunFileError, match=r"bad\.jsonl:2: not a recorded reply"):
         ReplayJudge.from_file(path)
 
 
-def test_a_recording_that_is_not_there_is_said(tmp_path: Path) -> None:
+def test_a_recording_that_is_not_there_is_reported(tmp_path: Path) -> None:
     with pytest.raises(RunFileError, match="expected a recording"):
         judge_named(f"replay:{tmp_path / 'absent.jsonl'}")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such files")
 @pytest.mark.parametrize("kind", ["device", "pipe", "folder"])
-def test_what_is_no_regular_file_is_refused_and_not_read(tmp_path: Path, store: Store, kind: str) -> None:
+def test_what_is_no_regular_file_is_rejected_and_not_read(tmp_path: Path, store: Store, kind: str) -> None:
     store.add_runs([make_run()])
     path = Path("/dev/zero") if kind == "device" else tmp_path / kind
     if kind == "pipe":

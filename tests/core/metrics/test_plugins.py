@@ -15,7 +15,7 @@ from ragboard.metrics import describe, metrics_named
 from ragboard.metrics.plugins import metrics_with
 
 
-def test_a_metric_of_ones_own_takes_less_than_thirty_lines() -> None:
+def test_a_metric_of_your_own_takes_less_than_thirty_lines() -> None:
     body = BREVITY[BREVITY.index("@dataclass") :]
     assert sum(bool(line.strip()) for line in body.splitlines()) < 30
 
@@ -93,7 +93,7 @@ def test_a_file_that_cannot_be_taken_says_what_and_where(tmp_path: Path, old: st
     assert "\n" not in str(caught.value)
 
 
-def test_an_absent_file_and_a_taken_name_are_refused(tmp_path: Path) -> None:
+def test_an_absent_file_and_a_taken_name_are_rejected(tmp_path: Path) -> None:
     with pytest.raises(SettingError, match=r"absent\.py: No such file"):
         metrics_with([tmp_path / "absent.py"])
     same = BREVITY.replace('"mine"', '"ragas"').replace('"brevity"', '"faithfulness"')

@@ -93,7 +93,7 @@ def test_faithfulness_of_a_refusal_is_a_refusal() -> None:
     assert found == Unscored(reason="refusal", detail="the answer only refuses")
 
 
-def test_faithfulness_of_an_empty_answer_is_undefined_and_asks_nothing() -> None:
+def test_faithfulness_of_an_empty_answer_is_undefined_and_makes_no_calls() -> None:
     found, asked = score(Faithfulness(), replace(SAMPLE, answer=" "), said())
     assert found == Unscored(reason="undefined", detail="the answer is empty")
     assert asked == []

@@ -106,7 +106,7 @@ def test_as_the_library_adds_its_constant_and_gives_0_for_nothing(
     assert found == Score(value=0.0, counted="none of 0 passages useful")
 
 
-def test_precision_toward_an_empty_text_is_undefined_and_asks_nothing() -> None:
+def test_precision_toward_an_empty_text_is_undefined_and_makes_no_calls() -> None:
     found, asked = outcome_of(ContextPrecision(), replace(SAMPLE, reference=" "), lambda _: useful())
     assert (found, asked) == (Unscored(reason="undefined", detail="the reference is empty"), [])
     found, asked = outcome_of(ContextUtilization(), replace(SAMPLE, answer=""), lambda _: useful())

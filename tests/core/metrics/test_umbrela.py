@@ -123,7 +123,7 @@ def test_without_passages_there_is_no_call() -> None:
     ("name", "message"),
     [("umbrela.ndcg(k=0)", "k, the cutoff rank"), ("umbrela.precision(at_least=0)", "at_least, the lowest grade")],
 )
-def test_a_setting_out_of_range_is_refused(name: str, message: str) -> None:
+def test_a_setting_out_of_range_is_rejected(name: str, message: str) -> None:
     with pytest.raises(SettingError, match=message):
         metrics_named([name])
 

@@ -55,14 +55,14 @@ def test_what_only_reads_is_answered(kept: Store, sql: str) -> None:
     assert run_query(kept, sql).rows
 
 
-def test_rows_past_the_limit_are_left_out_and_that_is_said(kept: Store) -> None:
+def test_rows_past_the_limit_are_left_out_and_that_is_reported(kept: Store) -> None:
     result = run_query(kept, "SELECT * FROM range(1000000000000)", QueryLimits(rows=7))
     assert result.rows == tuple((n,) for n in range(7))
     assert result.truncated
     assert not run_query(kept, "SELECT * FROM range(7)", QueryLimits(rows=7)).truncated
 
 
-def test_rows_past_the_bytes_are_left_out_and_that_is_said(kept: Store) -> None:
+def test_rows_past_the_bytes_are_left_out_and_that_is_reported(kept: Store) -> None:
     sql = "SELECT repeat('x', 1000) FROM range(400)"
     result = run_query(kept, sql, QueryLimits(size=20_000))
     assert 10 < len(result.rows) < 20
@@ -131,7 +131,7 @@ FORBIDDEN = {
 }
 
 
-def test_everything_else_is_refused_in_one_line(kept: Store, tmp_path: Path) -> None:
+def test_everything_else_is_rejected_in_one_line(kept: Store, tmp_path: Path) -> None:
     (tmp_path / "secret.csv").write_text("secret\n1\n", encoding="utf-8")
 
     def said(sql: str) -> str:

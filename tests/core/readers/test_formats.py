@@ -263,7 +263,7 @@ def test_a_frame_is_read_in_each_way_that_pandas_writes_it(write: Write, orient:
     assert [(sample.question, sample.answer) for sample in run.samples] == [("Q1", "A1"), ("Q2", "A2")]
 
 
-def test_a_split_frame_with_a_row_of_another_length_is_refused(write: Write) -> None:
+def test_a_split_frame_with_a_row_of_another_length_is_rejected(write: Write) -> None:
     with pytest.raises(RunFileError, match="data: has a row that does not have the 2 cells in `columns`"):
         read_runs(write("split.json", '{"columns": ["question", "answer"], "data": [["Q", "A"], ["Q"]]}'))
 
@@ -403,7 +403,7 @@ def test_a_metadata_key_of_a_columns_name_is_reported(tmp_path: Path) -> None:
     assert [change.count for change in result.report.coerced] == [1]
 
 
-def test_one_column_for_two_fields_is_refused_and_an_exact_name_comes_first(tmp_path: Path) -> None:
+def test_one_column_for_two_fields_is_rejected_and_an_exact_name_comes_first(tmp_path: Path) -> None:
     path = tmp_path / "names.jsonl"
     path.write_text('{"Question": "other", "question": "q"}', encoding="utf-8")
     assert read_runs(path).runs[0].samples[0].question == "q"

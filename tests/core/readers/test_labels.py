@@ -226,7 +226,7 @@ def test_labels_that_were_exported_are_read(tmp_path: Path, store: Store) -> Non
         ([[1]], "expected an object"),
     ],
 )
-def test_a_file_of_something_else_is_refused_in_one_line(tmp_path: Path, rows: Sequence[Any], message: str) -> None:
+def test_a_file_of_something_else_is_rejected_in_one_line(tmp_path: Path, rows: Sequence[Any], message: str) -> None:
     with pytest.raises(RunFileError, match=message) as raised:
         read_labels(write(tmp_path, *rows))
     assert "\n" not in str(raised.value)
@@ -276,7 +276,7 @@ def test_published_files_are_read_in_their_own_columns(data: Path) -> None:
     assert {len(votes) for item in meta.items for votes in item.human_ratings.values()} == {2}
 
 
-def test_a_file_of_two_kinds_is_refused_and_the_columns_of_ares_are_grades(tmp_path: Path) -> None:
+def test_a_file_of_two_kinds_is_rejected_and_the_columns_of_ares_are_grades(tmp_path: Path) -> None:
     statements = {"question": "q", "contexts": ["c"], "statements": [{"text": "t", "verdict": "supported"}]}
     with pytest.raises(RunFileError, match=r"said.jsonl:2: has pairs, but statements on line 1"):
         read_labels(write(tmp_path, statements, PAIR))

@@ -143,7 +143,7 @@ def test_other_texts_that_look_like_json_are_not_changed(write: Write, text: str
         ({"question": "Q", "answer": {"score": 1}}, "answer: got an object, expected text"),
     ],
 )
-def test_messages_without_what_is_needed_are_refused(write: Write, row: dict[str, Any], message: str) -> None:
+def test_messages_without_what_is_needed_are_rejected(write: Write, row: dict[str, Any], message: str) -> None:
     with pytest.raises(RunFileError, match=rf"talk\.jsonl:1: {message}"):
         read(write, row)
 

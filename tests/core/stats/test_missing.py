@@ -47,7 +47,7 @@ def test_without_an_interval_of_both_there_is_none() -> None:
     assert outer_interval(interval([0.5] * 8), few, estimate=0.5) == few
 
 
-def test_intervals_of_different_levels_or_sizes_are_refused() -> None:
+def test_intervals_of_different_levels_or_sizes_are_rejected() -> None:
     one = interval([0.5] * 8)
     assert isinstance(one, Interval)
     with pytest.raises(ValueError, match="cannot be combined"):

@@ -18,7 +18,7 @@ def test_no_test_needs_no_correction() -> None:
     assert holm([]) == ()
 
 
-def test_a_p_value_outside_0_to_1_is_refused() -> None:
+def test_a_p_value_outside_0_to_1_is_rejected() -> None:
     with pytest.raises(ValueError, match="between 0 and 1"):
         holm([1.2])
 

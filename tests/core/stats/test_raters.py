@@ -80,7 +80,7 @@ def test_correlations_of_resampled_rows_equal_direct_computation(kind: str, plai
     assert (found.estimate, found.low, found.high) == pytest.approx((slow.estimate, slow.low, slow.high))
 
 
-def test_ratings_outside_the_order_or_of_unequal_number_are_refused() -> None:
+def test_ratings_outside_the_order_or_of_unequal_number_are_rejected() -> None:
     with pytest.raises(ValueError, match="weights need the order"):
         kappa_interval([1, 2], [1, 2], range(2), weights="linear")
     with pytest.raises(ValueError, match="equally many ratings"):

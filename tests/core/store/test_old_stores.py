@@ -39,7 +39,7 @@ def test_its_scores_are_shown(old: Store) -> None:
     assert summary.judged.part == "3 of 4 samples evaluated"
 
 
-def test_its_evaluation_goes_on_and_asks_only_what_is_missing(old: Store) -> None:
+def test_its_evaluation_continues_and_asks_only_what_is_missing(old: Store) -> None:
     before = old.resolve("old").evaluation_id
     judge = f"replay:{OLD / 'recording.jsonl'}"
     done = command(old, "evaluate", "old", "--judge", judge, "--metrics", "faithfulness,answer_relevance", "--json")

@@ -66,7 +66,7 @@ def test_headings_and_list_items_are_sentences_without_their_marks() -> None:
     assert sentences("# Head\n\n- first item\n* second\n2. third") == ["Head", "first item", "second", "third"]
 
 
-def test_a_wrapped_line_goes_on() -> None:
+def test_a_wrapped_line_continues() -> None:
     assert sentences("The bridge was\nbuilt in 1890. It opened\r\nlater.") == [
         "The bridge was\nbuilt in 1890.",
         "It opened\r\nlater.",

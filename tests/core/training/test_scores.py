@@ -72,7 +72,7 @@ def against(auroc: Measure, difference: Measure) -> list[str]:
     return [*baseline_comparisons(ScoreSet(on="labels", n=9, positive=4, clusters=9, scorers=(judge, other)))]
 
 
-def test_where_it_does_not_beat_word_overlap_or_a_coin_is_said() -> None:
+def test_where_it_does_not_beat_word_overlap_or_a_coin_is_reported() -> None:
     assert against(interval(0.6, 0.9), interval(0.01, 0.2)) == [
         "On labels it is significantly better than word overlap."
     ]

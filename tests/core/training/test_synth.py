@@ -175,7 +175,7 @@ def test_a_question_that_leads_to_another_passage_is_dropped(tmp_path: Path) -> 
     assert made.repeated == 1
 
 
-def test_a_corpus_of_short_passages_is_refused_with_the_longest(corpus: tuple[CorpusPassage, ...]) -> None:
+def test_a_corpus_of_short_passages_is_rejected_with_the_longest(corpus: tuple[CorpusPassage, ...]) -> None:
     with pytest.raises(SettingError, match=r"no passage has 900 words; the longest of 122 has \d+"):
         choose_passages(corpus, SynthConfig(min_words=900))
 
@@ -222,7 +222,7 @@ def test_an_embedder_is_planned_for_and_what_it_fails_is_counted_with_the_reason
     assert made.failed == {"no vectors today": made.written - made.repeated}
 
 
-def test_what_was_answered_is_not_asked_again_and_a_stopped_one_goes_on(
+def test_what_was_answered_is_not_asked_again_and_a_stopped_one_continues(
     corpus: tuple[CorpusPassage, ...], server: ChatServer, tmp_path: Path
 ) -> None:
     config = SynthConfig(passages=6, questions=2)

@@ -41,7 +41,7 @@ def start(server: ChatServer, out: Path) -> subprocess.Popen[bytes]:
 
 
 @pytest.mark.slow
-def test_a_killed_process_goes_on_and_asks_nothing_twice(server: ChatServer, tmp_path: Path) -> None:
+def test_a_killed_process_continues_and_repeats_no_call(server: ChatServer, tmp_path: Path) -> None:
     reached = threading.Event()
 
     def count(_: Asked) -> Response | None:

@@ -121,7 +121,7 @@ def test_a_model_in_half_floats_is_trained_in_whole_ones(model: str, tmp_path: P
     assert {values.dtype for values in load_for_training(tmp_path / "half").parameters()} == {needed("torch").float32}
 
 
-def test_a_loss_that_is_no_number_is_refused_with_what_to_lower(model: str, data: Path, tmp_path: Path) -> None:
+def test_a_loss_that_is_no_number_is_rejected_with_what_to_lower(model: str, data: Path, tmp_path: Path) -> None:
     config = replace(CONFIG, model=model, learning_rate=1e30)
     with pytest.raises(SettingError, match="epoch 1: the loss is not finite; lower --learning-rate"):
         train_judge(data, tmp_path, config)
@@ -154,7 +154,7 @@ def test_data_that_teaches_nothing_leaves_the_judge_that_is_there(folder: Path, 
     assert ask(TrainedJudge(there), classify(FAITHFUL))[0].holds
 
 
-def test_a_document_on_two_sides_is_refused(model: str, tmp_path: Path) -> None:
+def test_a_document_on_two_sides_is_rejected(model: str, tmp_path: Path) -> None:
     rows = all_rows()
     leaked = [*rows, replace(rows[0], split="held out")]
     with pytest.raises(SettingError, match="is in two splits, train and held out"):

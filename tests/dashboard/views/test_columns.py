@@ -26,7 +26,7 @@ def run(kept: Store) -> Iterator[str]:
     kept.remove_runs([added.id])
 
 
-def test_a_list_shows_names_as_they_are(draw: Draw, run: str) -> None:
+def test_a_list_shows_names_unchanged(draw: Draw, run: str) -> None:
     page = draw("run", run=run)
     column = next(box for box in page.selectbox if box.key == "column")
     assert "latency_ms" in column.options

@@ -46,7 +46,7 @@ def test_what_the_judge_or_the_file_cannot_score_is_not_started(draw: Draw, metr
     assert start_buttons(page) == [True]
 
 
-def test_the_usual_metrics_of_the_judge_are_chosen_and_where_texts_go_is_said(draw: Draw, monkeypatch: Any) -> None:
+def test_the_usual_metrics_of_the_judge_are_chosen_and_where_texts_go_is_reported(draw: Draw, monkeypatch: Any) -> None:
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     page = draw("evaluate", run="bm25-k3")
     assert "4 metrics of 60 samples by embedded: no calls to models, no cost" in said(page)

@@ -103,7 +103,7 @@ def said(page: AppTest) -> str:
     return "\n".join(element.proto.body for element in (*page.markdown, *page.get("html")))
 
 
-def test_a_printed_object_that_was_cut_is_refused_before_anything_is_imported() -> None:
+def test_a_printed_object_that_was_cut_is_rejected_before_anything_is_imported() -> None:
     row = {"question": "Q", "answer": "A", "contexts": ["Node ID: 1\nText: cut\nScore: 0.5"]}
     page = uploaded("cut.jsonl", row)
     assert [error.value for error in page.error] == ["This file cannot be imported. Nothing was stored."]

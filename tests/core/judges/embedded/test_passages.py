@@ -31,7 +31,7 @@ def test_no_passage_is_useful_to_an_answer_that_states_nothing() -> None:
     assert found.reasons == ("The answer has no statement that a passage could support.",)
 
 
-def test_names_numbers_and_dates_are_named_as_they_are_written_in_order_and_once() -> None:
+def test_names_numbers_and_dates_are_listed_as_written_in_order_and_once() -> None:
     text = "The Tay Bridge was opened by Queen Victoria on 20 June 1887. The Tay Bridge cost £670,000."
     assert entities(text) == ("Tay Bridge", "Queen Victoria", "20 June 1887", "£670,000")
 

@@ -50,7 +50,7 @@ def test_an_empty_text_has_no_similarity(embedder: OpenAiEmbedder, server: ChatS
     assert server.asked[0]["input"] == ["a"]
 
 
-def test_nothing_to_compare_with_asks_nothing(embedder: OpenAiEmbedder, server: ChatServer) -> None:
+def test_nothing_to_compare_with_makes_no_calls(embedder: OpenAiEmbedder, server: ChatServer) -> None:
     assert ask(embedder, Similarity(text="a", others=())) == [Similarities(values=())]
     assert server.asked == []
 

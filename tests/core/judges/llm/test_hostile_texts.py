@@ -193,7 +193,7 @@ def test_the_mark_is_in_no_text() -> None:
     assert f"## Now [{mark}]" not in told
 
 
-def test_tags_of_a_prompt_of_ones_own_are_guarded_too(tmp_path: Path) -> None:
+def test_tags_of_a_prompt_of_your_own_are_guarded_too(tmp_path: Path) -> None:
     (tmp_path / "rate_answer.md").write_text("Rate.\n<frage>\n$question\n</frage>\n<br>$answer", encoding="utf-8")
     prompts = Prompts.read(tmp_path)
     assert prompts.render(RateAnswer(question="q", answer="</p>")) == "Rate.\n<frage>\nq\n</frage>\n<br></p>"
@@ -201,7 +201,7 @@ def test_tags_of_a_prompt_of_ones_own_are_guarded_too(tmp_path: Path) -> None:
     assert re.search(r"^<frage-(\w+)>\n</frage>q\n</frage-\1>$", said, re.MULTILINE)
 
 
-def test_examples_of_ones_own_cannot_forge_either(tmp_path: Path) -> None:
+def test_examples_of_your_own_cannot_forge_either(tmp_path: Path) -> None:
     head = "Query\tDocument\tAnswer\tContext_Relevance_Label\n"
     path = tmp_path / "few.tsv"
     path.write_text(f"{head}Who?\tAda.\tAda\tYes\n", encoding="utf-8")
@@ -228,7 +228,7 @@ def test_a_reply_copied_from_a_passage_is_requested_again(judge: LlmJudge, serve
     assert "it repeats a text that it was given" in failure(judge, task)
 
 
-def test_a_judge_of_ones_own_is_asked_the_same_way() -> None:
+def test_a_judge_of_your_own_is_asked_the_same_way() -> None:
     heard: list[str] = []
 
     def model(prompts: list[str]) -> list[str]:

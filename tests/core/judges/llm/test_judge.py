@@ -224,7 +224,7 @@ NOTHING: tuple[tuple[Task, Reply], ...] = (
 
 
 @pytest.mark.parametrize(("task", "expected"), NOTHING, ids=lambda value: type(value).__name__)
-def test_nothing_is_asked_about_nothing(judge: LlmJudge, server: ChatServer, task: Task, expected: Reply) -> None:
+def test_empty_texts_need_no_call(judge: LlmJudge, server: ChatServer, task: Task, expected: Reply) -> None:
     assert ask(judge, task) == [expected]
     assert reply_or_failure(task, expected) is expected
     assert server.asked == []

@@ -84,7 +84,7 @@ def test_it_is_asked_again_and_answers(sent: bytes) -> None:
 
 
 @pytest.mark.parametrize("sent", SENT.values(), ids=SENT)
-def test_where_that_goes_on_it_is_a_failure_with_its_reason(sent: bytes) -> None:
+def test_a_repeated_fault_is_a_failure_with_its_reason(sent: bytes) -> None:
     with server(sent) as (port, requests):
         judge = LlmJudge("m", Endpoint(f"http://127.0.0.1:{port}/v1", "key", sleep=no_pause))
         (reply,) = asyncio.run(judge.answer([TASK]))

@@ -66,7 +66,7 @@ def test_it_answers_nothing_else_and_says_which_model(embedder: StEmbedder, enco
 
 
 @pytest.mark.usefixtures("library")
-def test_a_folder_that_is_no_sentence_encoder_is_refused(tmp_path: Path) -> None:
+def test_a_folder_that_is_no_sentence_encoder_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(JudgeError, match=r"contains no modules\.json; expected the folder of a sentence-transformers"):
         embedder_named(f"st:{tmp_path}")
 

@@ -192,7 +192,7 @@ def test_labels_are_read_from_the_config_in_any_order(
         ([], "its labels are not named"),
     ],
 )
-def test_other_labels_are_refused(config: Any, said: str, tmp_path: Path) -> None:
+def test_other_labels_are_rejected(config: Any, said: str, tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(json.dumps(config), encoding="utf-8")
     with pytest.raises(JudgeError, match=said):
         read_labels(tmp_path)

@@ -133,7 +133,7 @@ def test_each_pair_is_read_once_in_one_go(judge: NliJudge, reads: list[list[Text
     assert [sorted(pairs) for pairs in reads] == [[("Other.", "A."), ("Other.", "B."), (HIT, "A."), (HIT, "B.")]]
 
 
-def test_the_event_loop_goes_on_while_it_reads(judge: NliJudge) -> None:
+def test_the_event_loop_continues_while_it_reads(judge: NliJudge) -> None:
     async def both() -> list[str]:
         order: list[str] = []
 
@@ -196,13 +196,13 @@ def test_its_identity_tells_weights_windows_and_thresholds(judge: NliJudge, nli_
         ({"contradicts": 1.1}, "contradicts is 1.1; expected a probability above 0 and at most 1"),
     ],
 )
-def test_settings_that_cannot_be_are_refused(nli_folder: Path, wrong: dict[str, Any], said: str) -> None:
+def test_settings_that_cannot_be_are_rejected(nli_folder: Path, wrong: dict[str, Any], said: str) -> None:
     with pytest.raises(SettingError, match=said):
         NliJudge(str(nli_folder), **wrong)
 
 
 @pytest.mark.usefixtures("library")
-def test_a_sentence_encoder_is_refused(encoder_folder: Path) -> None:
+def test_a_sentence_encoder_is_rejected(encoder_folder: Path) -> None:
     with pytest.raises(JudgeError, match="is a BertModel; expected a model ForSequenceClassification"):
         judge_named(f"nli:{encoder_folder}")
 
@@ -223,7 +223,7 @@ def test_order_of_labels_is_the_models_own(judge: NliJudge, nli_folder: Path, tm
     assert swapped._digest != judge._digest
 
 
-def test_an_evaluation_verifies_with_it_and_asks_nothing_twice(judge: NliJudge, store: Store) -> None:
+def test_an_evaluation_verifies_with_it_and_repeats_no_call(judge: NliJudge, store: Store) -> None:
     run = store.add_runs([make_run(samples=2)])[0]
     panel = Panel(judge=EmbeddedJudge(), roles={"verify": judge})
     metrics = metrics_named(["ragas.faithfulness"])

@@ -213,7 +213,7 @@ def test_every_run_of_the_store_is_a_run(tmp_path: Path) -> None:
     assert result.report.format == "DeepEval store (SQLite)"
 
 
-def test_a_store_with_a_damaged_run_is_refused_with_its_row(tmp_path: Path) -> None:
+def test_a_store_with_a_damaged_run_is_rejected_with_its_row(tmp_path: Path) -> None:
     path = tmp_path / "deepeval.db"
     with sqlite3.connect(path) as database:
         database.execute("CREATE TABLE test_runs (payload_json TEXT)")
@@ -223,12 +223,12 @@ def test_a_store_with_a_damaged_run_is_refused_with_its_row(tmp_path: Path) -> N
         read_runs(path)
 
 
-def test_the_cache_is_refused_with_the_file_to_bring(write: Write) -> None:
+def test_the_cache_is_rejected_with_the_file_to_bring(write: Write) -> None:
     with pytest.raises(RunFileError, match=r"is DeepEval's cache.*import the test run next to it"):
         read_runs(write(".deepeval-cache.json", json.dumps({"test_cases_lookup_map": {}})))
 
 
-def test_a_bad_value_is_refused_with_its_place(write: Write) -> None:
+def test_a_bad_value_is_rejected_with_its_place(write: Write) -> None:
     path = write("run.json", json.dumps(test_run(case(), case(input={"a": 1}, order=1)), indent=1))
     line = next(n for n, text in enumerate(path.read_text().splitlines(), 1) if '"a": 1' in text) - 3
     with pytest.raises(RunFileError, match=rf"run.json:{line}: testCases\[1\].question: got an object, expected text"):

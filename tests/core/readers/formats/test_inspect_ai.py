@@ -188,7 +188,7 @@ def test_statements_of_a_scorer_of_something_else_are_judgements(write: Write) -
     ]
 
 
-def test_a_log_without_samples_and_a_damaged_one_are_refused(tmp_path: Path) -> None:
+def test_a_log_without_samples_and_a_damaged_one_are_rejected(tmp_path: Path) -> None:
     path = tmp_path / "log.eval"
     with pytest.raises(RunFileError, match="is an Inspect log without samples"):
         read_runs(archive(path, log()))

@@ -104,7 +104,7 @@ def test_models_with_the_same_name_become_separate_runs(write: Write) -> None:
     assert [run.name for run in read_runs(write("file.json", json.dumps(whole(models=models)))).runs] == ["m1", "m2"]
 
 
-def test_an_answer_to_no_task_and_a_passage_of_no_document_are_refused_with_their_place(write: Write) -> None:
+def test_an_answer_to_no_task_and_a_passage_of_no_document_are_rejected_with_their_place(write: Write) -> None:
     with pytest.raises(RunFileError, match=r"evaluations\[0\].task_id: task 'mill' is not among the tasks"):
         read_runs(write("file.json", json.dumps(whole(tasks=[]))))
     with pytest.raises(RunFileError, match=r"evaluations\[0\].contexts: passage 1"):

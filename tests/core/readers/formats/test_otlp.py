@@ -202,7 +202,7 @@ def test_every_form_of_an_export_gives_the_same_samples(write: Write, given: Any
         assert run.samples == expected.samples, name
 
 
-def test_a_file_of_protobuf_that_is_cut_or_something_else_is_refused(write: Write) -> None:
+def test_a_file_of_protobuf_that_is_cut_or_something_else_is_rejected(write: Write) -> None:
     message = wire(GENAI)
     for end in range(1, len(message), 37):
         read_or_refused(write("cut.pb", message[:end]))
@@ -368,7 +368,7 @@ def test_each_project_is_a_run(write: Write) -> None:
     assert {run.name: run.config for run in result.runs} == {"old": config, "new": config}
 
 
-def test_other_spans_are_refused_with_what_to_do(write: Write) -> None:
+def test_other_spans_are_rejected_with_what_to_do(write: Write) -> None:
     given = request(span(1, 1, 0, at=0, http__method="GET"))
     with pytest.raises(
         RunFileError, match="has 1 spans of OpenTelemetry, none with attributes of OpenInference, GenAI"

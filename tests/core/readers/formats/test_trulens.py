@@ -166,7 +166,7 @@ def test_rows_in_the_write_ahead_log_of_a_database_are_read(tmp_path: Path) -> N
     writer.close()
 
 
-def test_a_database_of_the_first_versions_is_refused_with_what_to_save(tmp_path: Path) -> None:
+def test_a_database_of_the_first_versions_is_rejected_with_what_to_save(tmp_path: Path) -> None:
     connection = sqlite3.connect(tmp_path / "default.sqlite")
     connection.execute("CREATE TABLE trulens_records (record_id)")
     connection.execute("INSERT INTO trulens_records VALUES ('r1')")

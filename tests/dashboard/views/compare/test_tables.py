@@ -212,7 +212,7 @@ def test_where_no_question_differs_the_interval_is_written_and_not_drawn(store: 
     assert row["interval"] == "no question differs"
 
 
-def test_a_warning_of_several_metrics_is_said_once(store: Store) -> None:
+def test_a_warning_of_several_metrics_is_reported_once(store: Store) -> None:
     compared = compare_runs(store, store.resolve("bm25-k3"), store.resolve("bm25-rerank-k5"))
     warned = [replace(one, pairs=one.pairs and replace(one.pairs, warning="few values")) for one in compared.metrics]
     shown = forest_data(replace(compared, metrics=tuple(warned)))

@@ -34,7 +34,7 @@ def test_a_metric_keeps_its_label_next_to_any_other_metrics(
     assert [column["source"] for column in data["columns"]] == sources
 
 
-def test_runs_over_the_same_questions_by_different_judges_are_said_to_be_not_comparable(tmp_path: Path) -> None:
+def test_runs_over_the_same_questions_by_different_judges_are_reported_as_not_comparable(tmp_path: Path) -> None:
     store = Store(tmp_path / "store")
     (added,) = store.add_runs(sample_runs()[:1])
     evaluate_run(store, added.id, metrics_named(["overlap.token_f1", "ragboard.refusal"]), Panel(judge=EmbeddedJudge()))

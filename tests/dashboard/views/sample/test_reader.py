@@ -160,7 +160,7 @@ def test_a_verdict_on_all_passages_goes_before_what_single_ones_say() -> None:
     assert shown["origin"] == "Not in the reference."
 
 
-def test_support_is_said_only_where_the_judge_gave_one() -> None:
+def test_support_is_reported_only_where_the_judge_gave_one() -> None:
     statements = drawn(judged("supported", score=0.405), judged("supported"), judged("contradicted", score=0.0))
     assert [statement["support"] for statement in statements["statements"]] == ["support 0.41", "", "support 0.00"]
 
@@ -194,7 +194,7 @@ def test_no_text_brings_controls_that_reorder_its_neighbours() -> None:
     assert "\u2066" not in handed
 
 
-def test_markup_is_handed_over_as_it_is() -> None:
+def test_markup_is_handed_over_unchanged() -> None:
     assert drawn(answer="<b>&amp;</b>")["answer"] == "<b>&amp;</b>"
 
 
