@@ -1,4 +1,4 @@
-"""A file of own metrics, as a user would write it."""
+"""An example file of user-defined metrics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the browser tests share: a real Chromium, and a real server for one Streamlit script."""
+"""Fixtures of the browser tests: a real Chromium, and a real server for one Streamlit script."""
 
 from __future__ import annotations
 

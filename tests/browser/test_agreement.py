@@ -1,4 +1,4 @@
-"""Can a metric be trusted: a file dropped, contenders read, a disagreement opened, in a browser."""
+"""Browser tests of the Agreement page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A person labels by keyboard without seeing the judge, sees agreement grow, undoes, and takes the labels elsewhere."""
+"""Browser tests of the Annotate page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A person says that a question cannot be answered, and the table of refusals of each run follows."""
+"""Browser tests of labelling a question as unanswerable: the refusal tables of all runs change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evaluation from Python: what it takes, what it gives, and where it keeps it."""
+"""Tests of `ragboard.evaluate`: arguments, results, and storage."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_a_missing_value_of_a_frame_is_a_missing_column_for_that_sample() -> Non
     assert first == Unscored(reason="skipped", detail="the run file has no answer for this sample")
 
 
-def test_it_works_where_an_event_loop_runs_and_the_twin_lets_it_go_on() -> None:
+def test_it_works_where_an_event_loop_runs_and_the_twin_lets_it_continue() -> None:
     ticks = 0
 
     async def notebook() -> None:
@@ -97,7 +97,7 @@ def test_it_works_where_an_event_loop_runs_and_the_twin_lets_it_go_on() -> None:
     asyncio.run(notebook())
 
 
-def test_with_a_store_the_run_is_kept_and_nothing_is_asked_twice(tmp_path: Path) -> None:
+def test_with_a_store_the_run_is_kept_and_no_call_is_repeated(tmp_path: Path) -> None:
     first, second = PlainJudge(), PlainJudge()
     evaluate(ROWS, judge=first, store=tmp_path, name="mine", config={"k": 2})
     again = evaluate(ROWS, judge=Panel(judge=second), store=Store(tmp_path), name="mine", config={"k": 2})
@@ -156,7 +156,7 @@ def test_what_is_awaited_has_the_report_too() -> None:
     assert found.report.coerced
 
 
-def test_a_frame_whose_columns_or_dates_cannot_be_read_is_refused() -> None:
+def test_a_frame_whose_columns_or_dates_cannot_be_read_is_rejected() -> None:
     twice = pd.DataFrame([["Q", "A", "B"]], columns=["question", "answer", "answer"])
     with pytest.raises(RunFileError, match=r"^samples: two columns are called 'answer', expected each name once$"):
         evaluate(twice)
@@ -198,7 +198,7 @@ def test_a_metric_that_was_not_evaluated_is_named_with_those_that_were() -> None
         evaluate([make_sample(1)], metrics=["faithfulness"])["nonsense"]
 
 
-def test_a_metric_of_ones_own_is_found_by_its_bare_name_too() -> None:
+def test_a_metric_of_your_own_is_found_by_its_bare_name_too() -> None:
     class Mine(Faithfulness):
         """Another definition of the same."""
 
@@ -325,7 +325,7 @@ def test_a_file_a_server_and_limits_are_arguments(tmp_path: Path, monkeypatch: p
     assert evaluate(MANY, metrics="faithfulness", judge=JudgeOptions(judge="embedded")).summary.judged
 
 
-def test_the_address_of_a_judge_that_is_an_object_is_refused() -> None:
+def test_the_address_of_a_judge_that_is_an_object_is_rejected() -> None:
     with pytest.raises(SettingError, match="base_url applies only to a judge given by name; set it on the PlainJudge"):
         evaluate(ROWS, judge=PlainJudge(), base_url="http://localhost")
 

@@ -1,4 +1,4 @@
-"""A pipeline of one's own logs its samples one by one into a run that grows."""
+"""Tests of `ragboard.log`."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_a_run_from_a_file_does_not_grow(store: Store) -> None:
         store.add_runs([make_run("chat")])
 
 
-def test_what_cannot_be_read_is_refused_and_nothing_is_kept(store: Store) -> None:
+def test_what_cannot_be_read_is_rejected_and_nothing_is_kept(store: Store) -> None:
     with pytest.raises(RunFileError, match="contexts"):
         log("chat", question="q", contexts=5, store=store)  # type: ignore[arg-type]
     assert leaderboard(store) == ()

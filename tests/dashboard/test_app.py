@@ -1,4 +1,4 @@
-"""What no page can do without is missed in words."""
+"""Tests of the messages for missing prerequisites."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ragboard_dashboard.server import APP
 from ragboard_dashboard.settings import ServerSettings, keep_settings
 
 
-def test_a_store_that_cannot_be_read_is_said_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_that_cannot_be_read_is_reported_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "ragboard.duckdb").write_bytes(b"no database" * 1000)
     monkeypatch.setenv(served.VARIABLE, "")
     keep_settings(ServerSettings(store=tmp_path))

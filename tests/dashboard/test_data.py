@@ -1,4 +1,4 @@
-"""What pages read is kept until the store changes."""
+"""Tests of caching: pages keep data until the store changes."""
 
 from __future__ import annotations
 

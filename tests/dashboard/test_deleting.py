@@ -1,4 +1,4 @@
-"""The dashboard deletes no run that is being evaluated, and says why."""
+"""Tests of deleting runs: refused with a reason while a run is evaluated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`GET /metrics`: the state of live traffic for Prometheus."""
+"""Tests of `GET /metrics` for Prometheus."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_each_series_has_its_mean_and_state(client: TestClient, tmp_path: Path) 
     assert all(line.startswith("#") or line.rsplit(" ", 1)[1].replace(".", "").isdigit() for line in lines)
 
 
-def test_a_store_that_cannot_be_read_is_said_without_paths(client: TestClient, tmp_path: Path) -> None:
+def test_a_store_that_cannot_be_read_is_reported_without_paths(client: TestClient, tmp_path: Path) -> None:
     (tmp_path / "ragboard.duckdb").write_bytes(b"no database" * 100)
     failed = client.get("/metrics")
     assert failed.status_code == 503

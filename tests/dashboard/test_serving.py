@@ -1,4 +1,4 @@
-"""A server is for this machine unless it is told otherwise, and a foreign name or page gets no answer."""
+"""Tests of access to the server: only this machine by default, and only known host names and origins."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_its_own_names_are_answered(client: TestClient, host: str) -> None:
 
 
 @pytest.mark.parametrize("host", ["evil.com", "127.0.0.1.evil.com", "localhost@evil.com", "", "[", "10.0.0.1", "evil"])
-def test_a_foreign_name_is_refused(client: TestClient, host: str) -> None:
+def test_a_foreign_name_is_rejected(client: TestClient, host: str) -> None:
     refused = client.get("/", headers={"Host": host})
     assert refused.status_code == 403
     assert "--allowed-host" in refused.text
@@ -79,7 +79,7 @@ def test_a_foreign_name_is_refused(client: TestClient, host: str) -> None:
         "https://evals.example.org:99",
     ],
 )
-def test_a_page_of_another_site_can_neither_write_nor_listen(client: TestClient, origin: str) -> None:
+def test_a_page_of_another_site_cannot_write_or_listen(client: TestClient, origin: str) -> None:
     assert client.put("/", headers={"Origin": origin}).status_code == 403
     with pytest.raises(WebSocketDisconnect), client.websocket_connect(SOCKET, headers={"Origin": origin}):
         pass
@@ -101,7 +101,7 @@ def test_the_policy_names_streamlit_s_one_inline_script_and_allows_no_other() ->
     assert "'unsafe-inline'" not in rules["script-src"]
 
 
-def test_a_wider_address_answers_to_this_machine_s_names_alone() -> None:
+def test_a_wider_address_accepts_only_this_machines_names() -> None:
     names = names_of(ServerSettings(store=Path("s"), host="0.0.0.0"))
     assert {"127.0.0.1", "localhost", "::1"} < names
     assert "evil.com" not in names

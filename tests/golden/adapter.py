@@ -1,7 +1,7 @@
-"""The inner names that the golden files cannot do without: the one module that follows a rename.
+"""The internal names that the golden tests import; renames change only this module.
 
-Everything else in this folder goes through the command line and `ragboard`'s own names. Where a field or a JSON key
-is renamed on purpose, add `new name -> old name` to `RENAMED` instead of writing the golden files anew.
+The other modules of this folder use the command line and the public names of `ragboard`. If a field or a JSON key is
+renamed, add `new name -> old name` to `RENAMED`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Means put right by a few labels, against ppi-python, and the search for how many labels, against trying them all.
+"""Tests of PPI against ppi-python, and of the required number of labels against a linear search.
 
-ppi-python takes the labelled items for a set of their own (`separate`), variances with n and the normal distribution;
-ragboard takes them for a random part of all items (`subset`) by default, variances with n - 1 and Student's t. The
-first is settled by giving ppi-python all items in place of the unlabelled ones, the second by reckoning its parts over.
+ppi-python assumes a separate labelled set, variances with divisor n, and the normal distribution. ragboard's default is
+a labelled subset, variances with n - 1, and Student's t. To compare them, the tests pass all items as unlabelled items
+to ppi-python, and recompute the interval from its parts.
 """
 
 from __future__ import annotations

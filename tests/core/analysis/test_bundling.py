@@ -1,4 +1,4 @@
-"""Replies asked for together and as the source asks: how often they are the same, and in how many calls."""
+"""Tests of comparing one call for many items with one call per item."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wherever a report has an interval, it is of conversations: two runs that differ in nothing but a column of them."""
+"""Tests of clustering: every interval of a report changes if only the conversation column changes."""
 
 from __future__ import annotations
 

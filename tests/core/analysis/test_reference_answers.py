@@ -1,4 +1,4 @@
-"""Runs whose answers are the references: what compares the answer with the reference decides nothing about them."""
+"""Tests of runs whose answers equal their references."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_the_commands_say_it(pair: Store) -> None:
     assert "answers are references" in compared.output
 
 
-def test_the_summary_of_the_run_says_it_of_these_metrics_alone(store: Store) -> None:
+def test_the_summary_of_the_run_marks_only_these_metrics(store: Store) -> None:
     samples = tuple(
         replace(make_sample(number, answer=REFERENCE.format(number)), reference=REFERENCE.format(number))
         for number in range(6)

@@ -1,4 +1,4 @@
-"""How a metric changed from run to run of a dataset."""
+"""Tests of a metric's change from run to run of a dataset."""
 
 from __future__ import annotations
 

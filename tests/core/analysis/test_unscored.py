@@ -1,4 +1,4 @@
-"""One choice of how unscored samples count, the same in every report."""
+"""Tests of the choice of how unscored samples count, in every report."""
 
 from __future__ import annotations
 
@@ -81,13 +81,13 @@ def test_values_that_differ_in_the_last_digits_are_no_certainty(store: Store) ->
     assert [isinstance(one, Interval) and one.low < 0.95 for one in found] == [True] * 4
 
 
-def test_where_lower_is_better_the_worst_stands_for_zero(store: Store) -> None:
+def test_if_lower_is_better_unscored_counts_as_the_maximum(store: Store) -> None:
     store.add_runs([scored_run("run", VALUES, LOWER)])
     found = summary(store, "zero", LOWER)
     assert (found.mean, found.imputed_value, found.note) == (0.75, 1.0, "2 unscored count as 1, the worst value")
 
 
-def test_a_metric_without_a_bound_says_that_nothing_can_stand_for_the_worst(store: Store) -> None:
+def test_without_a_known_bound_unscored_samples_are_left_out_with_a_note(store: Store) -> None:
     store.add_runs([scored_run("run", VALUES, UNBOUNDED)])
     left_out, found = summary(store, "excluded", UNBOUNDED), summary(store, "bounds", UNBOUNDED)
     assert (found.mean, found.interval) == (left_out.mean, left_out.interval)

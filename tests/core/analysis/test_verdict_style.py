@@ -1,4 +1,4 @@
-"""The one language of verdicts."""
+"""Tests of the words and signs for verdicts."""
 
 from __future__ import annotations
 

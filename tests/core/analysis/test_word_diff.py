@@ -1,4 +1,4 @@
-"""A word diff loses no word of either text."""
+"""Tests of the word diff: it keeps every word of both texts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ragboard.analysis.word_diff import MAX_WORDS
 TEXTS = st.lists(st.sampled_from(["a", "b ", " c", "d.\n", " "]), max_size=12).map("".join)
 
 
-def test_what_is_gone_stands_before_what_is_new() -> None:
+def test_deleted_words_come_before_inserted_words() -> None:
     assert word_diff("It opened in 1900.", "It opened in 1901.") == (
         Change(kind="same", text="It opened in "),
         Change(kind="gone", text="1900."),

@@ -1,4 +1,4 @@
-"""`ragboard alert`: one message for each change of state, to a webhook or a command."""
+"""Tests of `ragboard alert`: one message for each change of state, to a webhook or a command."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_a_message_that_was_not_delivered_is_sent_again(store: Store, webhook: W
     assert "not an http or https URL" in unreachable.output
 
 
-def test_an_address_that_does_not_answer_is_said_in_one_line(store: Store) -> None:
+def test_an_address_that_does_not_answer_is_reported_in_one_line(store: Store) -> None:
     add_traffic(store, days(0, 20, 0.6))
     set_threshold(store, FAITHFULNESS, 0.9)
     failed = ragboard(store, "alert", RAGBOARD_WEBHOOK="http://127.0.0.1:9/secret")

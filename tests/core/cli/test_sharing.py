@@ -1,4 +1,4 @@
-"""`report` and `export`: files for others."""
+"""Tests of `report` and `export`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ragboard trend`."""
+"""Tests of `ragboard trend`."""
 
 from __future__ import annotations
 

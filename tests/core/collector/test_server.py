@@ -1,4 +1,4 @@
-"""A collector as a process of its own: what it takes, what it refuses, and that it loses nothing."""
+"""Tests of a collector in its own process: accepted and refused requests, and no loss of spans."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ HOSTILE = [
 ]
 
 
-def test_malformed_and_huge_requests_are_refused_in_one_line(server: Server) -> None:
+def test_malformed_and_huge_requests_are_rejected_in_one_line(server: Server) -> None:
     for body, kind, status, message in HOSTILE:
         refused = server.post(body, Content_Type=kind)
         assert (refused.status, refused.body.count(b"\n")) == (status, 0), body[:50]

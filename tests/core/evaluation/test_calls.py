@@ -1,4 +1,4 @@
-"""How many calls the suite of fifteen metrics takes, counted by the server."""
+"""Tests of the number of calls for fifteen metrics, counted by the server."""
 
 from __future__ import annotations
 

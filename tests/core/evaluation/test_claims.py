@@ -1,4 +1,4 @@
-"""Cells are asked once, together where they can be, and not where the run file has them."""
+"""Tests of verdicts on claims: shared calls, and no calls for verdicts in the run file."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_statements_are_held_against_the_other_text(
     assert [said.side for said in cells.statements] == [need.side] * len(statements)
 
 
-def test_a_side_is_not_held_against_itself() -> None:
+def test_a_text_is_not_verified_against_itself() -> None:
     with pytest.raises(ValueError, match="cannot be checked against"):
         CellVerdicts("response", "response")
 
@@ -283,7 +283,7 @@ def test_settings_of_an_earlier_metric_are_kept(store: Store) -> None:
     assert set(scores(store, run_id, done.evaluation.id)) == {"retrieval.recall(k=1)", "retrieval.mrr"}
 
 
-def test_where_nothing_is_asked_nobody_judged(store: Store) -> None:
+def test_without_a_task_there_is_no_judge(store: Store) -> None:
     run_id = store.add_runs([Run(name="run", samples=(SAMPLE,))])[0].id
     panel = Panel(judge=PlainJudge(heuristic=True))
     assert evaluate_run(store, run_id, metrics_named(["overlap"]), panel).evaluation.judge == "none"

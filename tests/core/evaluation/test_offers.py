@@ -1,4 +1,4 @@
-"""What can be scored of some samples is said before anything is asked, and says the same as the evaluation would."""
+"""Tests of predicting which metrics can be scored: the prediction agrees with the evaluation."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def chat() -> Panel:
         ([BARE, replace(BARE, history=WHOLE.history)], "2 questions with earlier turns (for 1)"),
     ],
 )
-def test_what_samples_have_is_said_in_words(samples: list[Sample], words: str) -> None:
+def test_what_samples_have_is_reported_in_words(samples: list[Sample], words: str) -> None:
     assert str(contents_of(samples)) == words
 
 
@@ -83,7 +83,7 @@ def test_gold_passages_by_id_need_ids_of_those_retrieved() -> None:
     )
 
 
-def test_what_is_refused_is_said_with_what_to_do() -> None:
+def test_what_is_rejected_is_reported_with_what_to_do() -> None:
     one, two, three = metrics_named(["coherence", "conciseness", "faithfulness"])
     refused = unscorable(METRICS.values(), contents_of([WHOLE]), EMBEDDED)
     assert refusal_in_words([three], refused) == ""

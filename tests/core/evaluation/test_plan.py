@@ -1,4 +1,4 @@
-"""A plan asks what the evaluation asks: the same calls, never fewer than at worst, nothing that is answered."""
+"""Tests of plans: they count the same calls as the evaluation, and no saved replies."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ def test_samples_that_ask_the_same_are_planned_once(store: Store, server: ChatSe
     assert (planned.chat_calls, planned.embedding_calls) == calls(server) == (1, 3)
 
 
-def test_all_together_ask_less_than_each_alone(store: Store, server: ChatServer) -> None:
+def test_all_metrics_together_need_fewer_calls_than_the_sum(store: Store, server: ChatServer) -> None:
     plan = plan_run(store, kept(store, samples(2)), SUITE, panel(server))
     alone = [planned.expected.chat_calls for planned in plan.metrics.values()]
     assert max(alone) < plan.total.expected.chat_calls < sum(alone)
@@ -272,7 +272,7 @@ def test_a_large_run_is_reckoned_from_some_of_its_samples(store: Store, server: 
     assert part == plan_run(store, run_id, SUITE, panel(server), Assumptions(samples=10), prices=PRICES)
 
 
-def test_judges_that_ask_nobody_cost_nothing_and_are_named(store: Store) -> None:
+def test_judges_without_a_server_cost_nothing_and_are_named(store: Store) -> None:
     plan = plan_run(store, kept(store, samples(2)), SUITE, Panel(judge=EmbeddedJudge()), prices={})
     assert plan.total.tasks > 0
     assert (plan.total.expected.chat_calls, plan.total.expected.cost, plan.total.worst.cost) == (0, 0, 0)
@@ -320,7 +320,7 @@ def test_more_statements_make_more_tokens_and_the_same_calls(store: Store, serve
 @pytest.mark.parametrize(
     "given", [{"samples": 0}, {"characters_per_token": 0.0}, {"expected": Sizes(statements=0)}], ids=str
 )
-def test_assumptions_that_cannot_be_are_refused(given: dict[str, object]) -> None:
+def test_assumptions_that_cannot_be_are_rejected(given: dict[str, object]) -> None:
     with pytest.raises(SettingError):
         Assumptions(**given)  # type: ignore[arg-type]
 

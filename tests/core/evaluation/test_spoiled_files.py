@@ -1,4 +1,4 @@
-"""Journal, cache, status and header with wrong contents: one line that says where, or it is passed over."""
+"""Tests of journals, caches, status files and headers with invalid contents."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def spoiled(draw: st.DrawFn, value: Any) -> Any:
 
 @given(st.data())
 @REUSED
-def test_a_journal_line_with_wrong_contents_is_said_or_read_and_the_others_stay(
+def test_a_journal_line_with_wrong_contents_is_reported_or_read_and_the_others_stay(
     whole: Store, server: ChatServer, tmp_path: Path, data: st.DataObject
 ) -> None:
     store = copied(whole, tmp_path / "s")

@@ -1,4 +1,4 @@
-"""Watching growing runs: what is drawn, what it may cost, and what a killed or second process does."""
+"""Tests of watching growing runs: sampling, daily cost, and killed or second processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Contenders on what people judged: who contends, that nothing is asked twice, and what is kept."""
+"""Tests of agreement: scorers, no repeated calls, and what is stored."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_all_contenders_speak_of_every_pair(store: Store, tmp_path: Path) -> Non
     assert sorted(values["coin"]) == [0.0, 1.0]
 
 
-def test_where_the_order_decides_neither_side_is_better(store: Store, tmp_path: Path) -> None:
+def test_if_the_order_decides_no_answer_is_better(store: Store, tmp_path: Path) -> None:
     agree(store, judged(tmp_path, pair(0)), Panel(judge=Opinionated(always_first=True)))
     heard = load_agreement(store, agreement_named(store, "said"))
     assert heard.outcomes["faithfulness", "GPT Ranking"][0] == (
@@ -123,7 +123,7 @@ def test_where_the_order_decides_neither_side_is_better(store: Store, tmp_path: 
     )
 
 
-def test_nothing_is_asked_twice_and_the_same_agreement_is_kept_once(store: Store, tmp_path: Path) -> None:
+def test_no_call_is_repeated_and_the_same_agreement_is_kept_once(store: Store, tmp_path: Path) -> None:
     rows = judged(tmp_path, *map(pair, range(3)))
     first, second = Opinionated(), Opinionated()
     before = agree(store, rows, Panel(judge=first))
@@ -155,7 +155,7 @@ def test_a_new_version_of_a_judge_is_another_agreement_only_where_its_scorers_as
     assert {kind for kind, agreement in after.items() if agreement != before} == asked
 
 
-def test_what_changes_elsewhere_has_no_agreement_asked_anew(store: Store, tmp_path: Path) -> None:
+def test_an_unrelated_change_does_not_repeat_an_agreement(store: Store, tmp_path: Path) -> None:
     rows = judged(tmp_path, *map(pair, range(3)))
     before = agree(store, rows, Panel(judge=Opinionated()))
     judge = Updated(kind=WriteQuestions)
@@ -176,7 +176,7 @@ def test_a_failed_answer_is_no_score_and_says_why(store: Store, tmp_path: Path) 
     assert found.failed > 0
 
 
-def test_metrics_called_as_a_dimension_stand_there_alone_and_others_everywhere(store: Store, tmp_path: Path) -> None:
+def test_metrics_named_like_a_dimension_are_compared_only_with_it(store: Store, tmp_path: Path) -> None:
     rows = judged(tmp_path, pair(0), pair(1, "answer_relevance"))
     metrics = metrics_named(["ragas.faithfulness", "overlap.context_overlap", "ragas.answer_relevance(n=5)"])
     found = agree(store, rows, Panel(judge=PlainJudge(answers=PlainJudge().answers - {Rate, Prefer})), metrics)
@@ -206,7 +206,7 @@ def test_less_is_better_where_the_metric_says_so(store: Store, tmp_path: Path) -
     }
 
 
-def test_graded_answers_are_heard_of_metrics_and_of_the_file(store: Store, tmp_path: Path) -> None:
+def test_graded_answers_are_compared_with_metrics_and_file_scores(store: Store, tmp_path: Path) -> None:
     rows = judged(tmp_path, graded(0, grade=4), graded(1, grade=1))
     agree(store, rows, Panel(judge=PlainJudge()))
     heard = load_agreement(store, agreement_named(store, "said"))
@@ -269,7 +269,7 @@ def test_an_agreement_can_be_removed_with_its_journal(store: Store, tmp_path: Pa
         store.remove_agreement(found.agreement.id)
 
 
-def test_a_role_that_nobody_fills_is_named_before_anything_is_asked(store: Store, tmp_path: Path) -> None:
+def test_a_role_without_a_judge_is_an_error_before_any_task(store: Store, tmp_path: Path) -> None:
     judge = PlainJudge(answers=frozenset())
     with pytest.raises(JudgeError, match="does not answer"):
         agree(store, judged(tmp_path, pair(0)), Panel(judge=judge))

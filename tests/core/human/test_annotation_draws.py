@@ -1,4 +1,4 @@
-"""A random queue is drawn once, recorded, and counts a sample once all its statements have labels."""
+"""Tests of the random queue: it is drawn once and stored, and counts completely labelled samples."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_larger_draw_begins_with_the_smaller_one(store: Store, run: RunRef) ->
     assert sorted(large.positions) == [0, 2, 3, 4]
 
 
-def test_a_run_that_begins_anew_has_no_draw(store: Store) -> None:
+def test_a_recreated_run_has_no_draw(store: Store) -> None:
     store.append(Run(name="live", samples=tuple(make_sample(n, answer="It is red.") for n in range(9))))
     run = store.resolve("live")
     draw_samples(store, run, size=5, seed=7, kind="grade")
@@ -62,7 +62,7 @@ def test_a_run_that_begins_anew_has_no_draw(store: Store) -> None:
     assert draw_samples(store, run, size=5, seed=8, kind="grade").positions == (0,)
 
 
-def test_choosing_among_draws_is_refused(store: Store, run: RunRef) -> None:
+def test_choosing_among_draws_is_rejected(store: Store, run: RunRef) -> None:
     draw_samples(store, run, size=2, seed=7)
     with pytest.raises(SettingError, match="has seed 7"):
         draw_samples(store, run, size=2, seed=8)
@@ -70,7 +70,7 @@ def test_choosing_among_draws_is_refused(store: Store, run: RunRef) -> None:
         draw_samples(store, run, size=0)
 
 
-def test_what_cannot_be_drawn_from_is_said(store: Store) -> None:
+def test_what_cannot_be_drawn_from_is_reported(store: Store) -> None:
     run = kept(store, answers=("", None))
     with pytest.raises(SettingError, match="no samples that can be labelled like this"):
         draw_samples(store, run, size=2)

@@ -1,4 +1,4 @@
-"""A judge against the best trivial baseline: which is the best, whether it is beaten, and what the interval is of."""
+"""Tests of comparing a judge with the best trivial baseline."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_scorer_far_above_the_best_baseline_beats_it() -> None:
     assert found.answer == "Yes: better than word overlap"
 
 
-def test_the_baseline_itself_under_another_name_is_not_shown_to_add_anything() -> None:
+def test_the_baseline_under_another_name_adds_nothing() -> None:
     overlap = noisy(GOOD, 0.7, 1)
     found = answers({"ours": [one and 2 * one for one in overlap], "word overlap": overlap})
     assert (found.verdict, found.difference.value) == ("not shown", 0.0)

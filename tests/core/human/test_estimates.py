@@ -1,4 +1,4 @@
-"""Runs estimated from the labels that a store keeps: which count, which do not, and why."""
+"""Tests of estimates from stored labels: which labels count, and why others do not."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def estimate(store: Store, *runs: RunRef, **options: Any) -> Estimates:
     return estimate_runs(store, runs, **options)
 
 
-def test_that_more_samples_could_be_drawn_now_is_said(store: Store, run: RunRef) -> None:
+def test_that_more_samples_could_be_drawn_now_is_reported(store: Store, run: RunRef) -> None:
     label(store, run, draw_samples(store, run, size=30, seed=1).positions)
     assert not any("can be drawn now" in note for note in estimate(store, run).report.systems[0].notes)
     with store.database.write() as connection:
@@ -107,7 +107,7 @@ def test_an_estimate_is_made_of_the_drawn_labels_and_all_scores(store: Store, ru
     assert (one.items, one.labels, one.refusal) == (SAMPLES, 60, "")
 
 
-def test_without_labels_it_is_refused_and_says_what_is_missing(store: Store, run: RunRef) -> None:
+def test_without_labels_it_is_rejected_and_says_what_is_missing(store: Store, run: RunRef) -> None:
     (one,) = estimate(store, run).report.systems
     assert one.means is None
     assert one.refusal == "no randomly drawn samples of this run are labelled yet"
@@ -137,7 +137,7 @@ def test_imported_labels_count_as_their_design_allows(store: Store, design: str,
     assert (not refusal) == any("were imported" in note for note in one.notes)
 
 
-def test_labels_of_another_judges_statements_are_refused_by_its_name(store: Store, run: RunRef) -> None:
+def test_labels_of_another_judges_statements_are_rejected_by_its_name(store: Store, run: RunRef) -> None:
     label(store, run, draw_samples(store, run, size=60).positions)
     other = kept(store, version="2")
     assert other.evaluation_id != run.evaluation_id
@@ -146,7 +146,7 @@ def test_labels_of_another_judges_statements_are_refused_by_its_name(store: Stor
     assert one.means is None
 
 
-def test_what_stands_behind_a_gap_in_the_draw_waits(store: Store, run: RunRef) -> None:
+def test_samples_after_a_gap_in_the_draw_do_not_count(store: Store, run: RunRef) -> None:
     draw = draw_samples(store, run, size=60, seed=1)
     label(store, run, draw.positions, skip=draw.positions[40])
     (one,) = estimate(store, run).report.systems
@@ -176,7 +176,7 @@ def test_a_metric_unlike_labels_is_no_ground_for_an_estimate(store: Store, run: 
         estimate(store, run, metric="absent")
 
 
-def test_a_draw_that_nobody_labelled_is_refused_with_its_reason(store: Store, run: RunRef) -> None:
+def test_a_draw_without_labels_gives_no_estimate_and_a_reason(store: Store, run: RunRef) -> None:
     draw_samples(store, run, size=60, seed=1)
     (system,) = estimate(store, run).report.systems
     assert system.refusal.startswith("the first sample of the random batch is not completely labelled yet")

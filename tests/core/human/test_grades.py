@@ -1,4 +1,4 @@
-"""Grades and labels: each number by hand or by scipy, the threshold as chosen, people with each other."""
+"""Tests of grades and labels: figures by hand and by scipy, and agreement between annotators."""
 
 from __future__ import annotations
 
@@ -167,12 +167,12 @@ def test_items_on_which_a_contender_is_farthest_from_people_come_first() -> None
     assert [(one.item_id, one.gap) for one in found] == [("g0", -1.0), ("g1", 1.0), ("g2", 0.0), ("g3", None)]
 
 
-def test_a_dimension_that_nobody_judged_is_named() -> None:
+def test_a_dimension_without_scores_is_named() -> None:
     with pytest.raises(SettingError, match="there are no ratings of 'charm'; rated dimensions: quality"):
         grade_report(heard(GRADES, {"ours": SCORES}), "charm")
 
 
-def test_mtrag_has_the_embedded_judge_beside_the_published_scores_by_conversation(data: Path, store: Store) -> None:
+def test_mtrag_compares_the_embedded_judge_with_published_scores_by_conversation(data: Path, store: Store) -> None:
     agree(store, read_labels(str(data / "mtrag" / "mtrag_human_eval_12conv.jsonl")), Panel(judge=EmbeddedJudge()))
     report = grade_report(load_agreement(store, agreement_named(store, "mtrag_human_eval_12conv")), "faithfulness")
     lines = {line.scorer.name: line for line in report.lines}

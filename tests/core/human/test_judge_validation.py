@@ -1,4 +1,4 @@
-"""How far a number can be trusted: by labels of its run, else by labels of other answers, else nothing is said."""
+"""Tests of how far labels confirm a judge: labels of the run first, then labels of other answers."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def label(
         label_statement(store, run, sample_id, number, given, annotator=annotator, queue=queue)
 
 
-def test_nobody_labelled_so_nothing_is_said(store: Store, run: RunRef) -> None:
+def test_without_labels_there_is_no_validation(store: Store, run: RunRef) -> None:
     assert validate_judge(store, run, FAITHFULNESS) is None
     assert run_label_agreements(store) == ()
     label(store, run, "browsing", 40)
@@ -166,7 +166,7 @@ def test_grades_of_the_runs_own_answers_come_before_labels_of_other_answers(
     assert "of other answers" not in found.in_words
 
 
-def test_labels_of_other_answers_count_for_the_same_judge_alone(store: Store, run: RunRef) -> None:
+def test_labels_of_other_answers_count_only_for_the_same_judge(store: Store, run: RunRef) -> None:
     for name in ("statements", "pairs"):
         agree(store, read_labels(str(sample_folder() / "labels" / f"{name}.jsonl")), Panel(judge=EmbeddedJudge()))
     found = validate_judge(store, run, FAITHFULNESS)
@@ -183,7 +183,7 @@ def test_labels_of_other_answers_count_for_the_same_judge_alone(store: Store, ru
     assert validate_judge(store, store.resolve(run.name), FAITHFULNESS) is None
 
 
-def test_labels_that_are_all_alike_say_nothing(store: Store, run: RunRef) -> None:
+def test_labels_of_only_one_kind_give_no_validation(store: Store, run: RunRef) -> None:
     with store.database.read() as connection:
         row = connection.execute(
             "SELECT sample_id FROM samples WHERE run_id = ? ORDER BY position LIMIT 1", [run.run_id]

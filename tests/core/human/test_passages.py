@@ -1,4 +1,4 @@
-"""A judge's grades of passages and human ones: kappas by hand and by UMBRELA's code, and the file that holds them."""
+"""Tests of passage grades by judge and annotators: kappas by hand and by UMBRELA's code."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def test_each_annotator_counts(store: Store, write: Write) -> None:
     assert grade_report(data).annotators.annotators == 2
 
 
-def test_one_grade_alone_leaves_kappa_undefined_with_the_reason(store: Store, write: Write) -> None:
+def test_a_single_grade_leaves_kappa_undefined_with_the_reason(store: Store, write: Write) -> None:
     _, _, found = compared(store, write([row("q1", [3, 3], [3, 3])]), Grader())
     assert (found.exact.value, found.kappa.value) == (1.0, None)
     assert "kappa: four grades undefined, no CI: both raters put every item in the same category" in found.details

@@ -1,4 +1,4 @@
-"""One set of labels for all systems: the full correction, and the judge's own order."""
+"""Tests of pooled labels for all systems."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_too_few_labels_in_all_give_no_estimate_and_say_so() -> None:
     assert found.best.reason == "an estimate needs at least 30 labels, got 10"
 
 
-def test_a_run_labelled_alone_is_corrected_less_where_nothing_is_pooled() -> None:
+def test_a_single_run_is_corrected_less_without_pooling() -> None:
     """With labels of its own a run needs no such assumption, and the weight may be smaller."""
     (alone,) = systems_report([A]).systems
     (pooled,) = pooled_report([A]).systems
@@ -80,7 +80,7 @@ def test_a_run_labelled_alone_is_corrected_less_where_nothing_is_pooled() -> Non
     assert alone.best.weight < pooled.best.weight == 1
 
 
-def test_a_run_without_a_score_is_refused_and_the_others_are_not() -> None:
+def test_a_run_without_a_score_is_rejected_and_the_others_are_not() -> None:
     report = pooled_report([A, System(name="c", scores={}, labels={})])
     a, c = report.systems
     assert isinstance(a.best, PoweredMean)

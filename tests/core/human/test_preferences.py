@@ -1,4 +1,4 @@
-"""Accuracy on pairs by hand, duels, votes against scipy, and the ceiling that people set."""
+"""Tests of accuracy on pairs, McNemar's test, and agreement between annotators."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def test_pairs_that_were_got_wrong_come_first() -> None:
     assert [one.difference for one in found] == pytest.approx([-0.6, -0.2, 0.0, None, -0.8, 0.6])
 
 
-def test_the_papers_figures_stand_beside_its_dimensions_only() -> None:
+def test_the_papers_figures_are_shown_only_for_its_dimensions() -> None:
     ours = heard(VOTES, {"ours": SCORES}, dimension="faithfulness")
     assert [(line.name, dict(line.accuracy)) for line in preference_report(ours).published] == [
         ("RAGAS", {"faithfulness": 0.95}),

@@ -1,4 +1,4 @@
-"""People say whether a question can be answered: the label counts in every run, before the run file."""
+"""Tests of labelling questions as answerable or unanswerable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs ordered by the labels of a file: which rows count for which run, which do not, and why."""
+"""Tests of ranking runs with a label file: which rows count for which run."""
 
 from __future__ import annotations
 
@@ -97,13 +97,15 @@ def test_labels_of_one_run_do_not_put_the_judge_right_on_another_unless_pooled(s
 @pytest.mark.parametrize(
     ("design", "why"), [("unknown", "are not declared random"), ("not random", "not drawn at random")]
 )
-def test_labels_that_nobody_declared_random_are_refused(store: Store, tmp_path: Path, design: str, why: str) -> None:
+def test_labels_that_are_not_declared_random_give_no_estimate(
+    store: Store, tmp_path: Path, design: str, why: str
+) -> None:
     found = ranked(store, tmp_path, *rows(store, "a", design=design), runs=("a",))
     (one,) = found.tables[0].report.systems
     assert (one.means, why in one.refusal) == (None, True)
 
 
-def test_rows_that_are_random_count_beside_others_that_are_not(store: Store, tmp_path: Path) -> None:
+def test_random_rows_count_next_to_rows_that_are_not_random(store: Store, tmp_path: Path) -> None:
     mixed = rows(store, "a")
     mixed[:5] = [row | {"design": "not random"} for row in mixed[:5]]
     (one,) = ranked(store, tmp_path, *mixed, runs=("a",)).tables[0].report.systems
@@ -132,7 +134,7 @@ def test_labelled_samples_of_which_none_has_a_score_are_the_reason(store: Store,
     assert one.refusal == "none of its 40 labelled samples has a score"
 
 
-def test_a_row_that_names_its_run_counts_there_alone(store: Store, tmp_path: Path) -> None:
+def test_a_row_with_a_run_counts_only_for_this_run(store: Store, tmp_path: Path) -> None:
     given = [*rows(store, "a", run="a"), *rows(store, "b", run="absent")]
     found = ranked(store, tmp_path, *given)
     assert [one.labels for one in found.tables[0].report.systems] == [40, 0]
@@ -154,7 +156,7 @@ def test_an_answer_on_other_passages_is_another_answer(store: Store, tmp_path: P
         ranked(store, tmp_path, *given, runs=("a",))
 
 
-def test_labels_on_answers_that_nobody_gave_are_counted_out(store: Store, tmp_path: Path) -> None:
+def test_labels_on_answers_of_no_run_are_reported(store: Store, tmp_path: Path) -> None:
     given = rows(store, "a")
     given[0] = given[0] | {"answer": "Nobody said so."}
     found = ranked(store, tmp_path, *given, runs=("a",))
@@ -203,7 +205,7 @@ def test_a_metric_is_held_against_the_labels_it_is_named_with(store: Store, tmp_
     ]
 
 
-def test_a_run_that_nobody_judged_cannot_be_ranked(store: Store, tmp_path: Path) -> None:
+def test_a_run_without_an_evaluation_cannot_be_ranked(store: Store, tmp_path: Path) -> None:
     store.add_runs([Run(name="bare", samples=tuple(make_sample(n, answer=f"Bare {n}.") for n in range(SAMPLES)))])
     with pytest.raises(SettingError, match="bare was never evaluated; run `ragboard evaluate bare`"):
         ranked(store, tmp_path, *rows(store, "bare"), runs=("bare",))
@@ -218,6 +220,6 @@ def test_a_run_that_nobody_judged_cannot_be_ranked(store: Store, tmp_path: Path)
         ({"runs": ("a", "a")}, "name each run only once: a, a"),
     ],
 )
-def test_what_cannot_be_meant_is_said(store: Store, tmp_path: Path, options: dict[str, Any], said: str) -> None:
+def test_what_cannot_be_meant_is_reported(store: Store, tmp_path: Path, options: dict[str, Any], said: str) -> None:
     with pytest.raises(SettingError, match=said):
         ranked(store, tmp_path, *rows(store, "a"), **options)

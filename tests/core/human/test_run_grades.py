@@ -1,4 +1,4 @@
-"""Human grades that runs were imported with are labels, as if their file had been read for labels."""
+"""Tests of human grades in imported runs: they count like labels from a label file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Systems estimated and ordered from labels and a judge together."""
+"""Tests of estimating and ranking systems from labels and judge scores."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_systems_over_the_same_questions_are_compared_question_by_question() -> 
     assert (found.paired, found.labels, found.interval) == (True, 120, tuned.clipped)
 
 
-def test_a_few_questions_labelled_in_both_do_not_stand_for_all_the_labels() -> None:
+def test_few_questions_labelled_in_both_runs_are_not_used_for_pairing() -> None:
     a, b = system("a", 0.6, seed=1, labels=200), system("b", 0.8, seed=2, labels=400)
     b = replace(b, labels=dict(list(b.labels.items())[160:360]))
     (found,) = systems_report([a, b]).differences

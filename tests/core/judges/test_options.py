@@ -1,4 +1,4 @@
-"""The options of judges as words of a command: what a command reads from them is what was given."""
+"""Tests of judge options: writing them as command-line options and reading them again."""
 
 from __future__ import annotations
 

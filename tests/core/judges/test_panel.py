@@ -1,4 +1,4 @@
-"""Who judges, and whether by rules."""
+"""Tests of panels: which judge does which task."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_an_evaluation_is_rule_based_where_its_verdicts_are(store: Store, panel:
     assert evaluation_of(store, run_id, panel, metrics_named(["faithfulness"])).heuristic is rule_based
 
 
-def test_what_rules_alone_write_and_compare_is_rule_based(store: Store) -> None:
+def test_only_the_judges_of_the_used_roles_make_an_evaluation_rule_based(store: Store) -> None:
     run_id = store.add_runs([make_run()])[0].id
     panel = Panel(judge=MODEL, roles={"extract": RULES, "embed": RULES, "ask": RULES})
     assert evaluation_of(store, run_id, panel, metrics_named(["answer_relevance"])).heuristic is True

@@ -1,4 +1,4 @@
-"""What a pattern matches stays on this machine."""
+"""Tests of redaction: matches of a pattern are never sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of verdicts made by hand, as the results that metrics count from."""
+"""Hand-made tables of verdicts, as results of needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Citation metrics by hand, against the scores of the original code, and with their calls counted."""
+"""Tests of citation metrics: by hand, against the original code, and the number of calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CRAG's truthfulness: what counts as correct, missing and wrong, and the mean as the source computes it."""
+"""Tests of CRAG's truthfulness: correct, missing and wrong answers, and the mean."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MTRAG's conditioned scores: hand cases, and the rule on the cases and the published rows of the source."""
+"""Tests of MTRAG's scores: by hand, and on cases and published rows of the original."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def test_what_does_not_count_is_not_asked_and_cannot_fail(metric: AnswerabilityM
     assert scored("answerable", metric)[1] == ["ExtractStatements", OWN_TASKS[metric]]
 
 
-def test_beside_other_metrics_it_asks_nothing_more() -> None:
+def test_it_shares_all_calls_with_other_metrics() -> None:
     run = make_run()
     run = replace(run, samples=tuple(replace(one, metadata={"answerable": True}) for one in run.samples))
     for others in (["ragas.faithfulness"], ["ragchecker.faithfulness"]):

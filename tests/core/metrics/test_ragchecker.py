@@ -1,4 +1,4 @@
-"""RAGChecker's eleven metrics by hand, against a second implementation, and in every empty case."""
+"""Tests of RAGChecker's metrics: by hand, against a second implementation, and every empty case."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metrics are found by their names, and each is documented."""
+"""Tests of finding metrics by name, and of their documentation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files as ragas, RAGChecker, pandas and we ourselves write them are read for what they say."""
+"""Tests of files as ragas, RAGChecker, pandas and ragboard write them."""
 
 from __future__ import annotations
 
@@ -245,7 +245,7 @@ def test_a_preview_shows_a_file_whose_question_is_not_found(write: Write) -> Non
     assert seen.rows == (("x" * 200, "", ""), ("", "", "[1]"))
 
 
-def test_the_first_rows_are_read_whatever_is_wrong_below_them(write: Write) -> None:
+def test_the_first_rows_are_read_if_later_rows_are_invalid(write: Write) -> None:
     path = write("long.jsonl", jsonl(3, {"question": "Q1"}, {"question": "Q2"}, {"question": "Q3"}, {"question": []}))
     with pytest.raises(RunFileError):
         read_runs(path, limit=2)
@@ -263,7 +263,7 @@ def test_a_frame_is_read_in_each_way_that_pandas_writes_it(write: Write, orient:
     assert [(sample.question, sample.answer) for sample in run.samples] == [("Q1", "A1"), ("Q2", "A2")]
 
 
-def test_a_split_frame_with_a_row_of_another_length_is_refused(write: Write) -> None:
+def test_a_split_frame_with_a_row_of_another_length_is_rejected(write: Write) -> None:
     with pytest.raises(RunFileError, match="data: has a row that does not have the 2 cells in `columns`"):
         read_runs(write("split.json", '{"columns": ["question", "answer"], "data": [["Q", "A"], ["Q"]]}'))
 
@@ -364,7 +364,7 @@ def test_the_samples_that_come_with_ragboard_need_no_change() -> None:
         ("ares/gold_label_206.tsv", 206, {"question", "contexts", "answer"}),
     ],
 )
-def test_real_files_are_read_wholly(data: Path, name: str, rows: int, fields: set[str]) -> None:
+def test_real_files_are_read_completely(data: Path, name: str, rows: int, fields: set[str]) -> None:
     result = read_runs(data / name)
     assert result.report.rows_read == sum(len(run.samples) for run in result.runs) == rows
     assert {use.field for use in result.report.columns} - {None} == fields
@@ -403,7 +403,7 @@ def test_a_metadata_key_of_a_columns_name_is_reported(tmp_path: Path) -> None:
     assert [change.count for change in result.report.coerced] == [1]
 
 
-def test_one_column_for_two_fields_is_refused_and_an_exact_name_comes_first(tmp_path: Path) -> None:
+def test_one_column_for_two_fields_is_rejected_and_an_exact_name_comes_first(tmp_path: Path) -> None:
     path = tmp_path / "names.jsonl"
     path.write_text('{"Question": "other", "question": "q"}', encoding="utf-8")
     assert read_runs(path).runs[0].samples[0].question == "q"

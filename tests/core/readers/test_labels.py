@@ -1,4 +1,4 @@
-"""Files of what people said: the open forms and the columns of others, and what is said of a file that is none."""
+"""Tests of label files: our formats, other tools' columns, and invalid files."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_statements_are_items_of_one_answer(tmp_path: Path) -> None:
     ]
 
 
-def test_votes_stand_in_columns_of_their_own_too(tmp_path: Path) -> None:
+def test_votes_can_have_their_own_columns(tmp_path: Path) -> None:
     row = {
         "question": "q",
         "a": "",
@@ -171,7 +171,7 @@ def test_ids_that_are_taken_get_a_number_and_are_reported(tmp_path: Path) -> Non
     assert [item.id for item in found.items] == ["p", "p#2", "p#2#2"]
 
 
-def test_a_number_of_a_csv_that_is_none_is_an_opinion_nobody_gave(tmp_path: Path) -> None:
+def test_an_invalid_number_in_a_csv_is_a_missing_grade(tmp_path: Path) -> None:
     path = tmp_path / "said.csv"
     path.write_text('question,answer,grades\nq,a,"{""x"": [1, NaN]}"\n', encoding="utf-8")
     assert [item.human_ratings for item in read_labels(str(path)).items] == [{"x": (1.0, None)}]
@@ -226,7 +226,7 @@ def test_labels_that_were_exported_are_read(tmp_path: Path, store: Store) -> Non
         ([[1]], "expected an object"),
     ],
 )
-def test_a_file_of_something_else_is_refused_in_one_line(tmp_path: Path, rows: Sequence[Any], message: str) -> None:
+def test_a_file_of_something_else_is_rejected_in_one_line(tmp_path: Path, rows: Sequence[Any], message: str) -> None:
     with pytest.raises(RunFileError, match=message) as raised:
         read_labels(write(tmp_path, *rows))
     assert "\n" not in str(raised.value)
@@ -276,7 +276,7 @@ def test_published_files_are_read_in_their_own_columns(data: Path) -> None:
     assert {len(votes) for item in meta.items for votes in item.human_ratings.values()} == {2}
 
 
-def test_a_file_of_two_kinds_is_refused_and_the_columns_of_ares_are_grades(tmp_path: Path) -> None:
+def test_a_file_of_two_kinds_is_rejected_and_the_columns_of_ares_are_grades(tmp_path: Path) -> None:
     statements = {"question": "q", "contexts": ["c"], "statements": [{"text": "t", "verdict": "supported"}]}
     with pytest.raises(RunFileError, match=r"said.jsonl:2: has pairs, but statements on line 1"):
         read_labels(write(tmp_path, statements, PAIR))

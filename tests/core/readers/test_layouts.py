@@ -1,4 +1,4 @@
-"""Passages are told apart from what only stands for them: rows of one sample, joined lists, gold ones, file names."""
+"""Tests of unusual layouts: a row for each passage, joined lists, gold passages, file names."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_a_table_of_spans_without_traces_is_grouped_by_span(write: Write, column
     assert [passage.score for passage in found[0].contexts or ()] == [1.0, 0.5]
 
 
-def test_a_reference_beside_the_documents_of_spans_stays_the_reference(write: Write) -> None:
+def test_a_reference_next_to_the_documents_of_spans_stays_the_reference(write: Write) -> None:
     text = "context.span_id,document_position,question,document,reference\ns1,0,Q,first,R\ns1,1,Q,second,R\n"
     (sample,) = read_runs(write("documents.csv", text)).runs[0].samples
     assert (texts(sample), sample.reference) == (["first", "second"], "R")
@@ -92,7 +92,7 @@ def test_a_bad_row_among_the_passages_is_left_out_by_its_line(write: Write) -> N
     assert ([note.line for note in result.report.dropped], len(result.runs[0].samples)) == ([6], 3)
 
 
-def test_rows_of_one_sample_that_ask_different_things_are_refused(write: Write) -> None:
+def test_rows_of_one_sample_that_ask_different_things_are_rejected(write: Write) -> None:
     with pytest.raises(RunFileError, match=r"documents\.csv:2: question: column 'input' differs between rows of one"):
         read_runs(write("documents.csv", PHOENIX.replace("s1,0,t1,When?", "s1,0,t1,Where?")))
 
@@ -133,7 +133,7 @@ def test_the_joined_passages_of_deepeval_are_split_where_there_is_no_doubt(write
 
 
 @pytest.mark.parametrize("cell", ["one|steel | concrete", "| a | b |", "a||b", "a|"])
-def test_joined_passages_that_may_hold_the_sign_themselves_are_refused(write: Write, cell: str) -> None:
+def test_joined_passages_that_may_hold_the_sign_themselves_are_rejected(write: Write, cell: str) -> None:
     path = write("goldens.jsonl", json.dumps({"input": "Q", "actual_output": "A", "retrieval_context": cell}))
     with pytest.raises(
         RunFileError, match=r"goldens\.jsonl:1: contexts: has passages joined by \|, and a \| .*save it"
@@ -147,7 +147,7 @@ def test_a_list_of_deepeval_is_never_split(write: Write) -> None:
     assert (texts(sample), sample.reference_contexts) == (["one|two"], ("a|b",))
 
 
-def test_a_real_csv_of_deepeval_is_refused_with_what_to_save_instead(data: Path) -> None:
+def test_a_real_csv_of_deepeval_is_rejected_with_what_to_save_instead(data: Path) -> None:
     with pytest.raises(RunFileError, match=r"goldens\.csv:2: contexts: .*save it as JSON \(`save_as\('json'\)`\)"):
         read_runs(data / "tools" / "deepeval" / "goldens.csv")
 

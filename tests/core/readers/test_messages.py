@@ -1,4 +1,4 @@
-"""Messages are read as messages in every form: the last question of the user, the reply, the turns before."""
+"""Tests of chat messages: the last user message, the reply, and the earlier turns."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_a_message_in_pythons_spelling_is_read_as_in_that_of_json(write: Write, 
     "text",
     ['["a", "b"]', '{"a": 1}', "[1] See above", '[{"price": 3}]', "{not json}", '[{"text": "x", "other": 1}]'],
 )
-def test_other_texts_that_look_like_json_are_left_alone(write: Write, text: str) -> None:
+def test_other_texts_that_look_like_json_are_not_changed(write: Write, text: str) -> None:
     sample = read(write, {"question": text, "answer": text})
     assert (sample.question, sample.answer) == (text, text)
 
@@ -143,7 +143,7 @@ def test_other_texts_that_look_like_json_are_left_alone(write: Write, text: str)
         ({"question": "Q", "answer": {"score": 1}}, "answer: got an object, expected text"),
     ],
 )
-def test_messages_without_what_is_needed_are_refused(write: Write, row: dict[str, Any], message: str) -> None:
+def test_messages_without_what_is_needed_are_rejected(write: Write, row: dict[str, Any], message: str) -> None:
     with pytest.raises(RunFileError, match=rf"talk\.jsonl:1: {message}"):
         read(write, row)
 

@@ -1,6 +1,6 @@
-"""Objects of LangChain, LlamaIndex and Haystack are read by their text, and refused where there is none.
+"""Tests of objects of LangChain, LlamaIndex and Haystack: read by their text.
 
-The classes here have the attributes and the printed forms of those packages.
+The classes in this module have the attributes and printed forms of those packages.
 """
 
 from __future__ import annotations
@@ -228,7 +228,7 @@ def test_of_messages_as_objects_the_last_of_the_user_is_the_question() -> None:
         ("answer", Path("handbook.pdf"), "PosixPath"),
     ],
 )
-def test_an_object_without_a_text_is_refused_by_its_type(field: str, value: Any, kind: str) -> None:
+def test_an_object_without_a_text_is_rejected_by_its_type(field: str, value: Any, kind: str) -> None:
     with pytest.raises(RunFileError, match=rf"^samples:2: {field}: got an object of the type {kind}, expected text"):
         evaluate([ROW, {**ROW, field: value}])
 
@@ -312,7 +312,7 @@ def test_a_path_is_read_like_the_command_reads_it(write: Write) -> None:
         ({"question": ["Why?"], "answer": []}, "got a dict, expected a dict of columns"),
     ],
 )
-def test_anything_else_is_refused_by_its_type(samples: Any, message: str) -> None:
+def test_anything_else_is_rejected_by_its_type(samples: Any, message: str) -> None:
     with pytest.raises(TypeError, match=message):
         evaluate(samples)
 
@@ -351,7 +351,7 @@ CUT: list[tuple[str, str]] = [
 
 
 @pytest.mark.parametrize(("printed", "why"), CUT, ids=range(len(CUT)))
-def test_a_printed_object_that_was_cut_or_is_unclear_is_refused(
+def test_a_printed_object_that_was_cut_or_is_unclear_is_rejected(
     write: Write, tmp_path: Path, printed: str, why: str
 ) -> None:
     path = write("str.jsonl", json.dumps({**ROW, "contexts": ["whole", printed]}))
@@ -363,7 +363,7 @@ def test_a_printed_object_that_was_cut_or_is_unclear_is_refused(
     assert "write the object's text to the file instead" in done.stderr
 
 
-def test_prose_that_speaks_of_such_objects_is_left_alone(write: Write) -> None:
+def test_prose_that_mentions_such_objects_is_not_changed(write: Write) -> None:
     texts = [
         "page_content='x' is how LangChain prints a document.",
         "Document(page_content='x') makes one.",
@@ -476,7 +476,7 @@ UNSAID = [
 
 @pytest.mark.parametrize("printed", UNSAID, ids=range(len(UNSAID)))
 @pytest.mark.parametrize("field", ["answer", "question", "history"])
-def test_a_printed_answer_without_a_text_that_can_be_read_is_refused(write: Write, printed: str, field: str) -> None:
+def test_a_printed_answer_without_a_text_that_can_be_read_is_rejected(write: Write, printed: str, field: str) -> None:
     with pytest.raises(RunFileError, match=rf"said\.jsonl:1: {field}: "):
         read_runs(write("said.jsonl", json.dumps({**ROW, field: printed})))
 
@@ -492,7 +492,7 @@ def test_a_printed_answer_without_a_text_that_can_be_read_is_refused(write: Writ
         "{1, 2}",
     ],
 )
-def test_an_answer_that_speaks_of_messages_is_left_alone(text: str) -> None:
+def test_an_answer_that_mentions_messages_is_not_changed(text: str) -> None:
     assert one({"question": "Q", "answer": text}).answer == text
 
 

@@ -1,4 +1,4 @@
-"""A mapping may lead into objects and lists: a path takes what it reaches, or says where it ends."""
+"""Tests of paths into objects and lists in a mapping."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scores in the result files of ragas and RAGChecker are kept as theirs; anything else stays metadata."""
+"""Tests of scores in result files of ragas and RAGChecker."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_ragcheckers_items_keep_their_metrics(write: Write, groups: tuple[str, s
     assert "the file's table of means does not match its samples' scores: faithfulness" in result.report.notes
 
 
-def test_a_table_of_means_without_scores_of_samples_is_said_to_be_left_out(write: Write) -> None:
+def test_a_table_of_means_without_scores_of_samples_is_left_out_and_reported(write: Write) -> None:
     file = {"results": [item(1, None)], "metrics": {"overall": {"precision": 50.0}}}
     result = read_runs(write("out.json", json.dumps(file)))
     assert result.runs[0].scores is None

@@ -1,4 +1,4 @@
-"""A file that cannot be read is refused in one line: file, line where there is one, what was found, what instead."""
+"""Tests of unreadable files: the error names the file, the line, what was found, and what to do."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ FILES: list[tuple[str, str | bytes, str]] = [
 
 
 @pytest.mark.parametrize(("name", "content", "message"), FILES, ids=[name for name, *_ in FILES])
-def test_an_unreadable_file_is_refused_in_one_line(write: Write, name: str, content: Any, message: str) -> None:
+def test_an_unreadable_file_is_rejected_in_one_line(write: Write, name: str, content: Any, message: str) -> None:
     path = write(name, content)
     with pytest.raises(RunFileError) as caught:
         read_runs(path)
@@ -176,7 +176,7 @@ def test_an_unreadable_file_is_refused_in_one_line(write: Write, name: str, cont
 
 
 @pytest.mark.parametrize(("name", "content", "message"), FILES, ids=[name for name, *_ in FILES])
-def test_a_preview_shows_a_file_or_refuses_it_alike(write: Write, name: str, content: Any, message: str) -> None:
+def test_a_preview_gives_the_same_error_as_an_import(write: Write, name: str, content: Any, message: str) -> None:
     path = write(name, content)
     refused = None
     try:
@@ -197,7 +197,7 @@ def test_where_every_row_is_bad_the_first_says_why(write: Write) -> None:
     )
 
 
-def test_a_line_too_long_is_refused_before_it_is_read_wholly(tmp_path: Path) -> None:
+def test_a_line_that_is_too_long_is_rejected_before_it_is_read_completely(tmp_path: Path) -> None:
     path = tmp_path / "long.jsonl"
     with path.open("w", encoding="utf-8") as file:
         file.write(Q + '{"question": "')
@@ -214,7 +214,7 @@ def test_a_line_too_long_is_refused_before_it_is_read_wholly(tmp_path: Path) -> 
     assert peak < 80 * 2**20
 
 
-def test_a_cell_too_long_is_refused_where_its_row_begins(tmp_path: Path) -> None:
+def test_a_cell_too_long_is_rejected_where_its_row_begins(tmp_path: Path) -> None:
     path = tmp_path / "long.csv"
     with path.open("w", encoding="utf-8") as file:
         file.write('question\nQ\n"')
@@ -232,7 +232,7 @@ def test_a_row_with_a_key_twice_can_be_left_out(write: Write) -> None:
 
 
 @pytest.mark.parametrize("name", ["wide.csv", "wide.jsonl"])
-def test_more_columns_than_any_table_of_samples_has_are_refused(tmp_path: Path, name: str) -> None:
+def test_more_columns_than_any_table_of_samples_has_are_rejected(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     columns = ["question", *(f"c{place}" for place in range(100_000))]
     if name == "wide.csv":
@@ -256,7 +256,7 @@ def test_an_unknown_run_column_is_answered_with_the_columns(write: Write) -> Non
         read_runs(write("a.jsonl", Q), run_column="model")
 
 
-def test_parquet_is_refused_where_it_is_damaged_or_has_a_name_twice(tmp_path: Path) -> None:
+def test_parquet_is_rejected_where_it_is_damaged_or_has_a_name_twice(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     table = pa.table([pa.array(["Q"]), pa.array(["R"])], names=["question", "question"])
     pq.write_table(table, path)
@@ -292,7 +292,7 @@ REPEATED: dict[str, Callable[[], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("what", REPEATED)
-def test_a_small_parquet_file_that_would_fill_the_memory_is_refused(tmp_path: Path, what: str) -> None:
+def test_a_small_parquet_file_that_would_fill_the_memory_is_rejected(tmp_path: Path, what: str) -> None:
     path = tmp_path / "bomb.parquet"
     pq.write_table(pa.table(REPEATED[what]()), path, compression="zstd", row_group_size=6_000_000)
     assert path.stat().st_size < 200_000
@@ -313,7 +313,7 @@ def test_an_honest_parquet_file_with_texts_that_repeat_is_read(tmp_path: Path) -
     assert len(run.samples) == 2_500
 
 
-def test_dates_that_python_has_not_are_refused_however_deep(tmp_path: Path) -> None:
+def test_dates_that_python_has_not_are_rejected_however_deep(tmp_path: Path) -> None:
     when = pa.array([[2**62]], pa.list_(pa.int64())).cast(pa.list_(pa.timestamp("us")))
     pq.write_table(pa.table({"question": ["Q"], "when": when}), tmp_path / "a.parquet")
     with pytest.raises(RunFileError, match=r"a\.parquet: not readable as Parquet \(.+\)$"):
@@ -321,7 +321,7 @@ def test_dates_that_python_has_not_are_refused_however_deep(tmp_path: Path) -> N
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
-def test_what_is_no_regular_file_is_refused_before_it_is_opened(tmp_path: Path) -> None:
+def test_what_is_no_regular_file_is_rejected_before_it_is_opened(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.jsonl")
     (tmp_path / "zero.parquet").symlink_to("/dev/zero")
     for name in ("pipe.jsonl", "zero.parquet"):
@@ -331,14 +331,14 @@ def test_what_is_no_regular_file_is_refused_before_it_is_opened(tmp_path: Path) 
 
 
 @pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="no file here that fails while it is read")
-def test_a_file_that_fails_while_it_is_read_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_fails_while_it_is_read_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "bad.jsonl").symlink_to("/proc/self/mem")
     for read in (read_runs, preview):
         with pytest.raises(RunFileError, match=r"bad\.jsonl: cannot be read: Input/output error$"):
             read(tmp_path / "bad.jsonl")
 
 
-def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+def test_what_is_no_file_is_rejected(tmp_path: Path) -> None:
     for path, message in [
         (tmp_path, r"is a folder without a file to read, expected one of \.jsonl, .+"),
         (tmp_path / "none.jsonl", "no such file"),
@@ -350,7 +350,7 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt" or getattr(os, "geteuid", lambda: 0)() == 0, reason="permissions bind nobody here")
-def test_a_file_that_may_not_be_read_is_refused(write: Write) -> None:
+def test_a_file_that_may_not_be_read_is_rejected(write: Write) -> None:
     path = write("a.jsonl", Q)
     path.chmod(0)
     with pytest.raises(RunFileError, match=r"cannot be opened: Permission denied$"):

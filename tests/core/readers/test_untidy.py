@@ -1,4 +1,4 @@
-"""The report of an untidy file is true in every count and line; one untidy file for each format."""
+"""Tests of the import report: every count and line is right, with one untidy file for each format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Intervals: by hand, against scipy, and by simulated coverage."""
+"""Tests of intervals: by hand, scipy, and simulated coverage."""
 
 from __future__ import annotations
 
@@ -241,7 +241,7 @@ def test_too_few_clusters_have_no_interval_and_say_why() -> None:
         assert words in found.reason
 
 
-def test_more_than_500_clusters_have_the_interval_of_t_alone() -> None:
+def test_more_than_500_clusters_use_only_students_t() -> None:
     sums = np.random.default_rng(6).beta(5, 0.5, (LARGE_SAMPLE + 1, 2)).sum(axis=1)
     known = cluster_moments(np.full(sums.size, 2.0), sums)
     found = mean_interval(known, bounds=(0, 1))

@@ -1,4 +1,4 @@
-"""Means and differences with missing values: bounds that hold whatever the missing ones were."""
+"""Tests of means and differences with missing values: the bounds hold for any values."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_without_an_interval_of_both_there_is_none() -> None:
     assert outer_interval(interval([0.5] * 8), few, estimate=0.5) == few
 
 
-def test_intervals_of_different_levels_or_sizes_are_refused() -> None:
+def test_intervals_of_different_levels_or_sizes_are_rejected() -> None:
     one = interval([0.5] * 8)
     assert isinstance(one, Interval)
     with pytest.raises(ValueError, match="cannot be combined"):
@@ -57,7 +57,7 @@ def test_intervals_of_different_levels_or_sizes_are_refused() -> None:
 
 
 @pytest.mark.parametrize("missing_where", ["low", "high", "at random"])
-def test_the_mean_of_all_is_covered_whichever_values_are_missing(missing_where: str) -> None:
+def test_the_mean_of_all_is_covered_for_any_missing_values(missing_where: str) -> None:
     """500 draws of 60 values, a third of the low, the high or of any of them missing: at least 95% are covered."""
     rng = np.random.default_rng(7)
     covered, draws, mean = 0, 500, 2 / 5
@@ -72,7 +72,7 @@ def test_the_mean_of_all_is_covered_whichever_values_are_missing(missing_where: 
     assert covered / draws >= 0.95
 
 
-def test_the_seen_values_alone_would_miss_what_the_bounds_cover() -> None:
+def test_the_observed_values_would_miss_what_the_bounds_cover() -> None:
     """The control of the test above: with the low values missing, the interval of the others misses the mean."""
     rng = np.random.default_rng(7)
     missed = 0
@@ -106,7 +106,9 @@ def test_p_is_that_of_the_nearer_case_and_1_where_either_sign_is_possible() -> N
 
 
 @given(st.lists(st.tuples(unit | st.none(), unit | st.none()), min_size=6, max_size=30))
-def test_whatever_the_missing_were_the_difference_lies_within(pairs: list[tuple[float | None, float | None]]) -> None:
+def test_the_difference_is_within_the_bounds_for_any_missing_values(
+    pairs: list[tuple[float | None, float | None]],
+) -> None:
     both = [(a, b) for a, b in pairs if a is not None and b is not None]
     if not both:
         return

@@ -1,4 +1,4 @@
-"""Changes of a mean over batches in time."""
+"""Tests of detecting changes of a mean over time."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_days_that_differ_widen_the_evidence_that_is_needed() -> None:
     assert find_changes(moving) == ()
 
 
-def test_settings_out_of_range_are_refused() -> None:
+def test_settings_out_of_range_are_rejected() -> None:
     batches = batches_of([[0.0, 1.0]])
     for wrong in ({"alpha": 0.0}, {"series": 0}, {"per_year": 0}, {"size": 0.0}):
         with pytest.raises(ValueError, match="alpha must be between 0 and 1"):

@@ -1,4 +1,4 @@
-"""Prediction-powered means: the published figures, the reference implementation, by hand, and by simulation."""
+"""Tests of PPI: published figures, the reference implementation, by hand, and simulation."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_a_judge_that_contradicts_people_is_not_trusted() -> None:
     assert found(powered_mean(labels, 1 - judged, 1 - rest)).weight == 0.0
 
 
-def test_a_judge_that_says_the_same_of_all_is_refused() -> None:
+def test_a_judge_that_says_the_same_of_all_is_rejected() -> None:
     labels, _, _ = continuous(1)
     refused = powered_mean(labels, np.ones(120), np.ones(50))
     assert isinstance(refused, NoInterval)
@@ -144,7 +144,7 @@ def test_counts_give_the_moments_of_the_items(both: int, judge: int, person: int
         assert solved[0].error == pytest.approx(solved[1].error)
 
 
-def test_too_few_labels_errors_or_items_are_refused_with_the_reason() -> None:
+def test_too_few_labels_errors_or_items_are_rejected_with_the_reason() -> None:
     labels, judged = yes_no(both=15, judge=5, person=0, neither=9)
     assert powered_mean(labels, judged, [1.0, 0.0]) == NoInterval(
         reason="an estimate needs at least 30 labels, got 29", n=29
@@ -161,7 +161,7 @@ def test_too_few_labels_errors_or_items_are_refused_with_the_reason() -> None:
     assert "1 items have no label" in refused.reason
 
 
-def test_few_errors_are_said_to_be_too_few() -> None:
+def test_too_few_errors_are_reported() -> None:
     rest = [1.0, 0.0] * 50
     warnings = [
         found(powered_mean(*yes_no(both=60, judge=errors, person=0, neither=60), rest)).warning for errors in (19, 20)
@@ -178,7 +178,7 @@ def test_bounds_may_be_left_and_are_then_cut() -> None:
     assert result.clipped.estimate == result.clipped.high == 1.0
 
 
-def test_the_four_estimates_stand_side_by_side() -> None:
+def test_the_four_estimates_are_returned_together() -> None:
     labels, judged, rest = continuous(2)
     result = powered_means(labels, judged, rest)
     assert found(result.classical).interval.estimate == pytest.approx(labels.mean())
@@ -222,7 +222,7 @@ def test_so_many_labels_make_the_interval_as_narrow_as_wanted() -> None:
     assert got.high - got.low == pytest.approx(0.08, rel=0.05)
 
 
-def test_a_width_out_of_reach_is_said_to_be() -> None:
+def test_an_unreachable_width_is_reported() -> None:
     labels, judged, rest = continuous(3)
     needed = labels_needed(labels, judged, rest, width=0.001)
     assert (needed.labels, needed.more) == (None, None)

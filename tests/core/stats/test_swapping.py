@@ -1,4 +1,4 @@
-"""Whoever is called A: swapping the sides mirrors every comparison, and nothing else changes."""
+"""Tests of symmetry: swapping A and B mirrors every comparison."""
 
 from __future__ import annotations
 

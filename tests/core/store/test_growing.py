@@ -1,4 +1,4 @@
-"""Runs that grow: positions ascend, are never used again, and have gaps where samples were deleted."""
+"""Tests of growing runs: positions increase, and are never reused after deletions."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_the_next_position_is_copied_with_the_run(store: Store) -> None:
     assert positions(other) == [0, 1, 3]
 
 
-def test_a_run_goes_on_growing_after_it_was_renamed(store: Store) -> None:
+def test_a_run_continues_growing_after_it_was_renamed(store: Store) -> None:
     store.append(numbered(0))
     run_id = store.resolve(CHAT).run_id
     store.rename_run(run_id, "chat")

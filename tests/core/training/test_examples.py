@@ -1,4 +1,4 @@
-"""What a judge learns from: filters, and three sides without a document in common."""
+"""Tests of training rows: filters, and three splits without a common document."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_without_a_document_to_read_rows_that_differ_only_there_are_the_same() -
     assert examples_of([rows[0], replace(rows[1], answer_relevance=False)], "answer_relevance", dropped) == []
 
 
-def test_the_split_of_the_file_counts_and_one_that_leaks_is_refused() -> None:
+def test_the_split_of_the_file_counts_and_one_that_leaks_is_rejected() -> None:
     rows = [replace(ROW, split=side, document_id=side, document=f"{side} {LONG}") for side in SPLITS]
     sides, lost = split_rows(rows, 0)
     assert [sides[side] for side in SPLITS] == [[row] for row in rows]
@@ -136,7 +136,7 @@ def test_what_was_learnt_from_is_not_scored_on_again() -> None:
     assert [one.question for one in unseen(labelled_examples(rows, "answer_faithfulness"), learnt)] == ["Who?"]
 
 
-def test_what_people_said_is_taken_as_it_is_and_clustered_by_question() -> None:
+def test_human_labels_are_used_unchanged_and_clustered_by_question() -> None:
     rows = [replace(ROW, document="short", document_id=""), replace(ROW, answer=""), ROW]
     found = labelled_examples(rows, "answer_faithfulness")
     assert [(one.document, one.cluster) for one in found] == [("short", "When?"), (LONG, "fara")]

@@ -1,4 +1,4 @@
-"""A judge beside what reads nothing, and what is said of it."""
+"""Tests of comparing a trained judge with trivial baselines."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_scores_are_counted_by_hand() -> None:
         assert figure.interval.low < figure.value < figure.interval.high
 
 
-def test_one_class_alone_is_not_score() -> None:
+def test_a_single_class_gives_no_score() -> None:
     assert score("labels", "answer_relevance", [example(0, holds=True)], [0.5], {}, threshold=0.5) is None
 
 
@@ -72,7 +72,7 @@ def against(auroc: Measure, difference: Measure) -> list[str]:
     return [*baseline_comparisons(ScoreSet(on="labels", n=9, positive=4, clusters=9, scorers=(judge, other)))]
 
 
-def test_where_it_does_not_beat_word_overlap_or_a_coin_is_said() -> None:
+def test_where_it_does_not_beat_word_overlap_or_a_coin_is_reported() -> None:
     assert against(interval(0.6, 0.9), interval(0.01, 0.2)) == [
         "On labels it is significantly better than word overlap."
     ]

@@ -1,4 +1,4 @@
-"""What the tests of views share: the sample runs, evaluated; a page drawn without a browser; where it led."""
+"""Fixtures of the view tests: evaluated sample runs, and pages drawn without a browser."""
 
 from __future__ import annotations
 

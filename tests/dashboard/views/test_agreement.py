@@ -1,4 +1,4 @@
-"""The agreement page counts with what was chosen for it, and lists from the first page what was chosen anew."""
+"""Tests of the Agreement page: it uses the selection, and a new selection starts at the first page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The address of the page for labels says which run it is of."""
+"""Tests of the Annotate page's URL."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def sample(name: str, question: str, answer: str) -> Sample:
     return Sample(id=name, question=question, answer=answer, contexts=(Passage(id="p", text="It is red.", rank=1),))
 
 
-def test_no_empty_answer_of_a_question_asked_twice_is_put_beside_another(draw: Draw, fresh: Store) -> None:
+def test_an_empty_answer_of_a_repeated_question_is_not_paired_for_annotation(draw: Draw, fresh: Store) -> None:
     ours = (sample("a0", "Twice?", "It is red."), sample("a1", "Once?", "It is old."))
     theirs = (sample("b0", "Twice?", "It is big."), sample("b1", "Twice?", ""), sample("b2", "Once?", "It is new."))
     fresh.add_runs([Run(name="one", samples=ours), Run(name="two", samples=theirs)])

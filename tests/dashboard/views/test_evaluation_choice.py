@@ -1,4 +1,4 @@
-"""Where a run has several evaluations every page shows each metric from the newest one, and lets one be chosen."""
+"""Tests of runs with several evaluations: the newest by default, or the chosen one."""
 
 from __future__ import annotations
 

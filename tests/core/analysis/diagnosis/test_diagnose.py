@@ -1,4 +1,4 @@
-"""On runs of which the truth is known the diagnosis says it, and nothing where all is well."""
+"""Tests of `diagnose` on runs with known correct diagnoses."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def spoken(found: Diagnosis) -> set[str]:
         (contrary, {"contradicts-passages"}, {"refuses-often"}),
     ],
 )
-def test_the_truth_of_a_made_run_is_said(store: Store, texts: object, says: set[str], hushes: set[str]) -> None:
+def test_the_truth_of_a_made_run_is_reported(store: Store, texts: object, says: set[str], hushes: set[str]) -> None:
     found = diagnose(store, keep(store, make_run("made", texts)))  # type: ignore[arg-type]
     assert says <= spoken(found)
     assert not hushes & spoken(found)
@@ -468,7 +468,7 @@ def test_a_rule_based_judge_that_sees_no_contradiction_shows_nothing(store: Stor
     assert "rarely finds a statement contradicted" in why_not_triggered(rule)
 
 
-def test_columns_that_group_alike_are_tested_once(store: Store) -> None:
+def test_columns_with_the_same_groups_are_tested_once(store: Store) -> None:
     run = make_run(
         "made", well, samples=40, metadata=lambda number: {"a": number % 2, "b": number % 2, "c": number % 4}
     )
@@ -476,7 +476,7 @@ def test_columns_that_group_alike_are_tested_once(store: Store) -> None:
     assert found.comparisons.columns == ("metadata.a", "metadata.c")
 
 
-def test_metrics_that_the_embedded_judge_can_evaluate_are_said_to_be_free(store: Store) -> None:
+def test_metrics_that_the_embedded_judge_can_evaluate_are_reported_to_be_free(store: Store) -> None:
     (added,) = store.add_runs([make_run("made", well, samples=20)])
     evaluate_run(store, added.id, metrics_named(["ragas.faithfulness"]), Panel(judge=EmbeddedJudge()))
     said = missing_in_words(diagnose(store, store.resolve("made")))

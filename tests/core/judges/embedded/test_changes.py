@@ -1,4 +1,4 @@
-"""What a change of one thing does to a verdict, and what other words for the same thing do not."""
+"""Tests of verdicts after one change to a statement, and after a paraphrase."""
 
 from __future__ import annotations
 

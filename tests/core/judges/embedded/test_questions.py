@@ -1,4 +1,4 @@
-"""Questions made from an answer's own words."""
+"""Tests of generating questions from an answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions and answers that rules write to a passage."""
+"""Tests of writing questions and answers by rules."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_a_question_asks_for_a_fact_and_names_what_it_is_about() -> None:
     assert set(questions_to(PASSAGE, 3)) == {QUESTION, "By whom was the lighthouse at Fara built in 1871?"}
 
 
-def test_a_verb_that_would_have_to_be_conjugated_is_left_as_it_is() -> None:
+def test_a_verb_is_not_conjugated() -> None:
     assert set(questions_to("In 1858 Bessemer opened new works in Sheffield.", 9)) == {
         "When was it that Bessemer opened new works in Sheffield?",
         "Where was it that in 1858 Bessemer opened new works?",

@@ -1,4 +1,4 @@
-"""What is found in a reply's text, and what is not."""
+"""Tests of finding the JSON object in a reply."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_comma_before_a_closing_bracket_is_read_over_but_not_in_a_text() -> No
 
 
 @pytest.mark.parametrize("text", ['{"a": 1,, "b": 2}', '{"a": 1 "b": 2}', "{'a': 1} {\"a\": 1 2}", '{"a": 1, "a": 1}'])
-def test_other_slips_are_not_mended(text: str) -> None:
+def test_other_errors_are_not_corrected(text: str) -> None:
     with pytest.raises(ReplyFormatError, match="cannot be read"):
         found(text)
 

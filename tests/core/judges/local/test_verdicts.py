@@ -1,4 +1,4 @@
-"""One rule for a passage and for all of them: support, else contradiction, else neither."""
+"""Tests of the rule for verdicts: support, otherwise contradiction, otherwise unsupported."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_without_support_the_window_that_contradicts_most_decides() -> None:
     )
 
 
-def test_neither_is_unsupported_and_says_how_near_it_came() -> None:
+def test_unsupported_reasons_give_the_highest_probabilities() -> None:
     found = verdict([seen(1, 0.3, 0.2), seen(2, 0.2, 0.4)], Thresholds())
     reason = "Neither supported nor contradicted: support 0.30 and contradiction 0.40, the highest of 2 windows."
     assert found == Verdict(label="unsupported", reason=reason, score=0.3)

@@ -1,4 +1,4 @@
-"""The folder of a trained judge, and what is said where it is none."""
+"""Tests of the folder of a trained judge, and of errors for other folders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DeepEval's test runs, however they are wrapped, give their samples, scores, statements and verdicts."""
+"""Tests of DeepEval's test runs in every form."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_a_log_with_fewer_verdicts_than_statements_is_kept_as_text(write: Write)
     assert [one.what for one in result.report.coerced] == ["Faithfulness log: could not be parsed, kept as metadata"]
 
 
-def test_cases_stand_in_their_order_and_without_a_name_of_their_own_get_an_id_from_the_question(write: Write) -> None:
+def test_cases_keep_their_order_and_get_ids_from_questions(write: Write) -> None:
     cases = [case(name=f"test_case_{order}", input=f"Question {order}?", order=order) for order in (2, 0, 1)]
     (run,) = read_runs(write("run.json", json.dumps(test_run(*cases)))).runs
     assert [sample.question for sample in run.samples] == ["Question 0?", "Question 1?", "Question 2?"]
@@ -213,7 +213,7 @@ def test_every_run_of_the_store_is_a_run(tmp_path: Path) -> None:
     assert result.report.format == "DeepEval store (SQLite)"
 
 
-def test_a_store_with_a_damaged_run_is_refused_with_its_row(tmp_path: Path) -> None:
+def test_a_store_with_a_damaged_run_is_rejected_with_its_row(tmp_path: Path) -> None:
     path = tmp_path / "deepeval.db"
     with sqlite3.connect(path) as database:
         database.execute("CREATE TABLE test_runs (payload_json TEXT)")
@@ -223,12 +223,12 @@ def test_a_store_with_a_damaged_run_is_refused_with_its_row(tmp_path: Path) -> N
         read_runs(path)
 
 
-def test_the_cache_is_refused_with_the_file_to_bring(write: Write) -> None:
+def test_the_cache_is_rejected_with_the_file_to_bring(write: Write) -> None:
     with pytest.raises(RunFileError, match=r"is DeepEval's cache.*import the test run next to it"):
         read_runs(write(".deepeval-cache.json", json.dumps({"test_cases_lookup_map": {}})))
 
 
-def test_a_bad_value_is_refused_with_its_place(write: Write) -> None:
+def test_a_bad_value_is_rejected_with_its_place(write: Write) -> None:
     path = write("run.json", json.dumps(test_run(case(), case(input={"a": 1}, order=1)), indent=1))
     line = next(n for n, text in enumerate(path.read_text().splitlines(), 1) if '"a": 1' in text) - 3
     with pytest.raises(RunFileError, match=rf"run.json:{line}: testCases\[1\].question: got an object, expected text"):
@@ -256,7 +256,7 @@ def test_statements_and_verdicts_are_shown_with_the_sample(write: Write, tmp_pat
 
 
 @pytest.mark.parametrize("name", ["test_run", "latest_test_run", "evaluation_result"])
-def test_files_of_deepeval_itself(data: Path, name: str) -> None:
+def test_files_written_by_deepeval(data: Path, name: str) -> None:
     result = read_runs(data / f"tools/deepeval/{name}.json")
     (run,) = result.runs
     assert [(sample.id, sample.contexts and len(sample.contexts)) for sample in run.samples] == [
@@ -274,7 +274,7 @@ def test_files_of_deepeval_itself(data: Path, name: str) -> None:
     assert run.scores.recounted == {"deepeval-file.faithfulness": "ragas.faithfulness"}
 
 
-def test_the_cache_of_deepeval_itself_is_refused(data: Path) -> None:
+def test_the_cache_of_deepeval_is_rejected(data: Path) -> None:
     with pytest.raises(RunFileError, match="is DeepEval's cache"):
         read_runs(data / "tools/deepeval/cache.deepeval-cache.json")
 

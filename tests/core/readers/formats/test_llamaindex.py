@@ -1,4 +1,4 @@
-"""LlamaIndex's responses, evaluations, data sets and predictions are read whole."""
+"""Tests of LlamaIndex's responses, evaluations, datasets and predictions."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_printed_nodes_are_read_with_a_note_that_they_are_cut(tmp_path: Path, wo
     assert any("cut after 350" in note for note in notes) == (words == 200)
 
 
-def test_responses_without_questions_and_cut_sources_are_refused(tmp_path: Path) -> None:
+def test_responses_without_questions_and_cut_sources_are_rejected(tmp_path: Path) -> None:
     rows = [{"response": "Red.", "source_nodes": [NODE]}]
     with pytest.raises(RunFileError, match="has responses without their questions"):
         read_runs(written(tmp_path / "r.jsonl", rows))
@@ -89,7 +89,7 @@ def test_what_the_evaluators_said_is_shown_with_the_sample(tmp_path: Path) -> No
     ]
 
 
-def test_evaluators_of_other_questions_are_refused(tmp_path: Path) -> None:
+def test_evaluators_of_other_questions_are_rejected(tmp_path: Path) -> None:
     other = {**BATCH, "relevancy": [{**JUDGED, "query": "Another"}]}
     with pytest.raises(RunFileError, match=r"relevancy\[0\]: has another question or answer"):
         read_runs(written(tmp_path / "b.json", other))
@@ -97,7 +97,7 @@ def test_evaluators_of_other_questions_are_refused(tmp_path: Path) -> None:
         read_runs(written(tmp_path / "b.json", {**BATCH, "relevancy": [JUDGED, JUDGED]}))
 
 
-def test_predictions_belong_to_the_data_set_beside_them(tmp_path: Path) -> None:
+def test_predictions_are_read_with_the_dataset_next_to_them(tmp_path: Path) -> None:
     path = written(tmp_path / "predictions.json", PREDICTIONS)
     with pytest.raises(RunFileError, match=r"save the dataset next to it as rag_dataset\.json"):
         read_runs(path)

@@ -1,4 +1,4 @@
-"""Open RAG Eval's answers and evaluations are read with passages, scores, nuggets and verdicts."""
+"""Tests of Open RAG Eval's answers and evaluations."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_rows_of_one_query_are_one_sample_of_its_run(tmp_path: Path) -> None:
 QUERIES = "query_id,query,expected_answer\nq1,Which?,Red\nq2,Why?,\nq9,Where?,Here\n"
 
 
-def test_references_are_taken_from_the_queries_beside_the_answers_or_above_the_results(tmp_path: Path) -> None:
+def test_references_come_from_the_queries_file_next_to_the_answers_or_above_results(tmp_path: Path) -> None:
     (tmp_path / "results").mkdir()
     for place in (tmp_path, tmp_path / "results"):
         (place / "queries.csv").write_text(QUERIES, encoding="utf-8")
@@ -82,7 +82,7 @@ def test_queries_that_ask_something_else_give_no_references(tmp_path: Path) -> N
         read_runs(written(tmp_path / "answers.csv", ANSWERS))
 
 
-def test_two_answers_to_one_query_of_one_run_are_refused(tmp_path: Path) -> None:
+def test_two_answers_to_one_query_of_one_run_are_rejected(tmp_path: Path) -> None:
     with pytest.raises(RunFileError, match=r":3: generated_answer: column 'generated_answer' differs between rows"):
         read_runs(written(tmp_path / "a.csv", [ANSWERS[0], {**ANSWERS[1], "generated_answer": "Blue"}]))
 
@@ -126,7 +126,7 @@ def test_nuggets_and_verdicts_are_shown_with_the_sample(tmp_path: Path) -> None:
     assert ("nugget in the answer", "partial_support") in [(one.about, one.says) for one in report.judgements]
 
 
-def test_a_cell_that_is_no_json_is_refused_with_its_column(tmp_path: Path) -> None:
+def test_a_cell_that_is_no_json_is_rejected_with_its_column(tmp_path: Path) -> None:
     cut = {**EVALUATED, "run_1_generated_answer": '[{"text": "Red'}
     with pytest.raises(RunFileError, match=r"e\.csv:2: run_1_generated_answer: not JSON"):
         read_runs(written(tmp_path / "e.csv", [cut]))

@@ -1,4 +1,4 @@
-"""Traces of ragas: samples, scores, and what its judge said of each statement."""
+"""Tests of ragas's traces: samples, scores, statements and verdicts."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_the_other_shapes_of_a_trace_are_the_same(write: Write, shape: str) -> N
     assert read_runs(write("other.json", json.dumps(value))).runs[0].samples == read_runs(traces(write)).runs[0].samples
 
 
-def test_samples_beside_their_traces(write: Write) -> None:
+def test_samples_and_traces_in_one_file(write: Write) -> None:
     kept = {
         metric: {name: {"input": given, "output": said} for name, given, said in prompts}
         for metric, prompts in PROMPTS.items()
@@ -183,7 +183,7 @@ def test_an_experiment_that_kept_its_calls(write: Write) -> None:
     ("said", "what"),
     [({"statements": ["a"]}, "traces without their samples"), ("statements=['a']", "traces printed by Python")],
 )
-def test_traces_alone_say_which_file_to_bring(write: Write, said: object, what: str) -> None:
+def test_a_file_with_only_traces_names_the_needed_file(write: Write, said: object, what: str) -> None:
     alone = [{"faithfulness": {"statement_generator_prompt": {"input": {}, "output": said}}}]
     with pytest.raises(RunFileError, match=rf"has {what}.*save json\.dump\(.*ragas_traces"):
         read_runs(write("alone.json", json.dumps(alone)))
@@ -205,7 +205,7 @@ def test_a_result_in_memory_is_read_like_its_file(write: Write) -> None:
         from_ragas({})
 
 
-def test_our_own_judge_evaluates_beside_it(write: Write, tmp_path: Path) -> None:
+def test_our_judge_evaluates_in_a_separate_evaluation(write: Write, tmp_path: Path) -> None:
     (read,) = read_runs(traces(write)).runs
     store = Store(tmp_path / "store")
     store.add_runs([read])

@@ -1,4 +1,4 @@
-"""What the components of the Agreement page are handed."""
+"""Tests of the data for the components of the Agreement page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures are pure: report objects in, pictures out."""
+"""Tests of figures from report objects."""
 
 from __future__ import annotations
 
