@@ -195,8 +195,8 @@ def retry(
 
 def print_judge_note(panel: Panel, judge_options: JudgeOptions, prices: Prices | None = None) -> None:
     """Print what each judge does, and which texts are sent to a server."""
-    if panel.note:
-        click.echo(one_line(panel.note), err=True)
+    if panel.fallback_note:
+        click.echo(one_line(panel.fallback_note), err=True)
     if host := destination(judge_options):
         hidden = f"; matches of {len(judge_options.redact)} patterns are hidden" if judge_options.redact else ""
         sent = "the questions, passages, answers, references and earlier turns that the metrics need"

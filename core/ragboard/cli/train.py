@@ -18,7 +18,7 @@ from ragboard.judges import JudgeOptions, panel_named
 from ragboard.prices import Prices
 from ragboard.readers.ares import read_ares
 from ragboard.readers.corpus import read_corpus
-from ragboard.tasks import AresQuality, Example
+from ragboard.tasks import AresQuality, WritingExample
 from ragboard.training import (
     FORMAT_ANSWERS,
     Epoch,
@@ -117,9 +117,9 @@ def synth(
         click.get_current_context().exit(ExitCode.STOPPED)
 
 
-def _examples(path: Path | None) -> tuple[Example, ...]:
+def _examples(path: Path | None) -> tuple[WritingExample, ...]:
     return tuple(
-        Example(passage=row.document, question=row.question, answer=row.answer, contradictory=row.contradictory)
+        WritingExample(passage=row.document, question=row.question, answer=row.answer, contradictory=row.contradictory)
         for row in (read_ares(path) if path else ())
         if row.context_relevance is not False and row.answer_faithfulness is not False
     )

@@ -25,7 +25,7 @@ from ragboard.judges import JudgeOptions, panel_named
 from ragboard.judges.llm.endpoint import OFFICIAL, SECRET_HEADERS, read_headers, require_address
 from ragboard.judges.options import command_options
 from ragboard.judges.panel import Panel
-from ragboard.judges.registry import asks_models
+from ragboard.judges.registry import uses_server
 from ragboard.metrics import Metric, metrics_named
 from ragboard.metrics.plugins import metrics_with
 from ragboard.prices import read_prices
@@ -180,7 +180,7 @@ def forwards_key(judge_options: JudgeOptions) -> bool:
 def destination(judge_options: JudgeOptions) -> str:
     """Return the host and port to which texts of the samples are sent; empty if nothing leaves this machine."""
     address = (judge_options.base_url or _default_base_url()).strip()
-    return urlsplit(address).netloc.rpartition("@")[2] if asks_models(judge_options) else ""
+    return urlsplit(address).netloc.rpartition("@")[2] if uses_server(judge_options) else ""
 
 
 def planning_panel(judge_options: JudgeOptions) -> Panel:

@@ -19,8 +19,8 @@ from ragboard.judges.llm import judge as llm
 from ragboard.judges.llm.dialogue import Dialogue
 from ragboard.judges.llm.prompts import Prompts
 from ragboard.judges.options import JudgeOptions
-from ragboard.judges.redact import Redaction, redaction_of
-from ragboard.judges.registry import asks_server, why_no_prompt
+from ragboard.judges.redact import Redaction, compile_redaction
+from ragboard.judges.registry import is_remote, no_prompt_text
 from ragboard.metrics import METRICS, Metric, metric_of
 from ragboard.metrics.base import resolve_draws
 from ragboard.prices import Price
@@ -32,7 +32,7 @@ from ragboard.tasks import (
     TASKS_BY_NAME,
     Exchange,
     Failure,
-    NotAsked,
+    NotSent,
     Reply,
     Task,
     is_valid_reply,
@@ -201,7 +201,7 @@ class _CallsBuilder:
             identity={kind: str(judge) for kind, judge in evaluation.identity.items()},
             prices=store.prices_used(evaluation.id),
             prompts=_read_prompts(judge_options or JudgeOptions()),
-            redaction=redaction_of(judge_options.redact if judge_options else ()),
+            redaction=compile_redaction(judge_options.redact if judge_options else ()),
             known=tuple(metric for spec in evaluation.metrics if (metric := metric_of(spec, known)) is not None),
             draws=max(store.draw_counts(evaluation.id).values(), default=1),
         )
@@ -219,7 +219,7 @@ class _CallsBuilder:
             key = self._key(task)
             tasks[key] = task
             reply = replies.get(key)
-            return reply if reply and is_valid_reply(task, reply) else NotAsked(detail="not asked")
+            return reply if reply and is_valid_reply(task, reply) else NotSent(detail="not asked")
 
         needs = tuple(dict.fromkeys(need for metric in self.known for need in metric.needs()))
         wait_for(
@@ -259,7 +259,7 @@ class _CallsBuilder:
         return f"{description} ({', '.join(numbers)})" if numbers else description
 
     def _source(self, identity: str, entry: JournalEntry, task: Task | None) -> ReplySource:
-        if not asks_server(identity):
+        if not is_remote(identity):
             return "nobody"
         if entry.sample != self.sample.id:
             return "shared"
@@ -271,7 +271,7 @@ class _CallsBuilder:
     def _messages(self, identity: str, entry: JournalEntry, task: Task | None) -> tuple[tuple[Message, ...], str]:
         """Return the prompts and replies, and the reason if there are no prompts."""
         replies = tuple(Message(role="reply", text=exchange.text) for exchange in entry.exchanges if exchange.text)
-        reason = self._why_no_prompt(identity, entry.task, task)
+        reason = self._no_prompt_text(identity, entry.task, task)
         if reason or task is None or isinstance(self.prompts, str):
             return replies, reason
         replayed = _replay(self.redaction.task(task), self.prompts, entry.exchanges)
@@ -284,8 +284,8 @@ class _CallsBuilder:
             turns += [prompt, *replies[number : number + 1]]
         return tuple(turns), ""
 
-    def _why_no_prompt(self, identity: str, kind: str, task: Task | None) -> str:
-        if reason := why_no_prompt(identity):
+    def _no_prompt_text(self, identity: str, kind: str, task: Task | None) -> str:
+        if reason := no_prompt_text(identity):
             return reason
         if task is None:
             return "The metric of this task is not installed, so its prompt cannot be rebuilt."

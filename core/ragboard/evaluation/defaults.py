@@ -8,14 +8,14 @@ from ragboard.judges.llm.dialogue import REPAIRS
 from ragboard.judges.panel import Panel
 from ragboard.metrics import DEFAULT_METRICS, DEFAULT_METRICS_BY_RULES, Metric
 from ragboard.store import Store
-from ragboard.tasks import RateAnswer, Sizes
+from ragboard.tasks import RateAnswer, ReplySizes
 
 __all__ = ["LIKELY", "WORST", "default_metrics", "judged_in_file"]
 
-LIKELY = Sizes()
+LIKELY = ReplySizes()
 """Assumed sizes of replies for the expected cost."""
-WORST = Sizes(
-    statements=30, reference_statements=30, at_least=True, question=200, reason=240, quote=180, repairs=REPAIRS
+WORST = ReplySizes(
+    statements=30, reference_statements=30, worst_case=True, question=200, reason=240, quote=180, repairs=REPAIRS
 )
 """Assumed sizes of replies for the maximum cost."""
 

@@ -550,10 +550,11 @@ def check_roles(panel: Panel, metrics: Sequence[Metric]) -> None:
         raise SettingError(f"no metric chosen; available: {', '.join(METRICS)}")
     for metric in metrics:
         for kind in sorted(tasks_for(metric.needs()), key=lambda kind: kind.__name__):
-            try:
-                panel.for_task(kind)
-            except JudgeError as error:
-                raise JudgeError(f"{metric.spec}: {error}") from error
+            if panel.find_judge(kind) is None:
+                name = panel.judge_in_role(kind.role).name
+                raise JudgeError(
+                    f"{metric.spec} needs {panel.suggest_judge(kind)} ({name} does not answer {kind.__name__} tasks)"
+                )
 
 
 class LoopStatus(Protocol):

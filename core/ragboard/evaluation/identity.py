@@ -89,7 +89,7 @@ def evaluation_of(
         id=continued.id if continued else _new_id(run_id, setup, setups),
         run_id=run_id,
         judge=" + ".join(dict.fromkeys(judge.name for judge in answering)) or NO_JUDGE,
-        heuristic=panel.rule_based(identity),
+        heuristic=panel.is_rule_based(identity),
         identity=identity,
         metrics=tuple(dict.fromkeys((*(continued.metrics if continued else ()), *(metric.spec for metric in metrics)))),
     )

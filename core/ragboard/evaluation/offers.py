@@ -12,7 +12,7 @@ from ragboard.evaluation.defaults import default_metrics
 from ragboard.evaluation.plan import Assumptions, Plan, plan_in_words, plan_samples
 from ragboard.evaluation.runner import wait_for
 from ragboard.judges.embedded import EmbeddedJudge
-from ragboard.judges.panel import Panel
+from ragboard.judges.panel import ROLE_NAMES, Panel
 from ragboard.metrics import Metric
 from ragboard.metrics.base import resolve, tasks_for
 from ragboard.metrics.ragchecker import Recall
@@ -20,7 +20,7 @@ from ragboard.metrics.retrieval import NO_IDS, ranking
 from ragboard.prices import Prices
 from ragboard.records import Sample, Turn, Unscored
 from ragboard.store import Store
-from ragboard.tasks import Failure, Reply, Role, Task
+from ragboard.tasks import Failure, Reply, Task
 
 __all__ = [
     "Contents",
@@ -55,14 +55,7 @@ COLUMNS: Mapping[str, str] = {
     "reference_contexts": "gold passages",
     "nuggets": "nuggets",
 }
-"""The names, in messages, of the columns that metrics may need."""
-ROLES: Mapping[Role, str] = {
-    "ask": "a chat model",
-    "embed": "an embedder",
-    "extract": "a judge that splits texts into statements",
-    "verify": "a judge that verifies statements",
-}
-"""The names, in messages, of the judges for each role."""
+"""The columns that metrics may need, with their names in messages."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,8 +178,8 @@ def why_unscorable(metric: Metric, contents: Contents, panel: Panel) -> str:
             return "needs ids of the retrieved passages: the file has only ids of the gold passages"
         return "needs gold passages: the file has none"
     missing = [kind for kind in tasks_for(metric.needs()) if panel.find_judge(kind) is None]
-    first = min(missing, key=lambda kind: [*ROLES].index(kind.role), default=None)
-    return f"needs {first.judge_needed or ROLES[first.role]}" if first else ""
+    first = min(missing, key=lambda kind: [*ROLE_NAMES].index(kind.role), default=None)
+    return f"needs {first.suggested_judge or ROLE_NAMES[first.role]}" if first else ""
 
 
 def unscorable(metrics: Iterable[Metric], contents: Contents, panel: Panel) -> dict[str, str]:

@@ -33,7 +33,7 @@ from ragboard.metrics.base import Need, resolve_draws
 from ragboard.prices import Prices, cost, read_prices
 from ragboard.records import Sample
 from ragboard.store import Store
-from ragboard.tasks import ExtractStatements, Failure, Reply, Sizes, Task, is_valid_reply, task_key
+from ragboard.tasks import ExtractStatements, Failure, Reply, ReplySizes, Task, is_valid_reply, task_key
 
 __all__ = [
     "Assumptions",
@@ -48,7 +48,7 @@ __all__ = [
 ]
 
 
-class EmbeddedSizes(Sizes):
+class EmbeddedSizes(ReplySizes):
     """Assumed sizes of replies. The numbers of statements are those that the embedded judge finds."""
 
     def split(self, text: str) -> tuple[list[str], bool]:
@@ -61,8 +61,8 @@ class EmbeddedSizes(Sizes):
 class Assumptions:
     """The assumptions of a plan."""
 
-    expected: Sizes = LIKELY
-    worst: Sizes = WORST
+    expected: ReplySizes = LIKELY
+    worst: ReplySizes = WORST
     characters_per_token: float = 4.0
     dense_characters_per_token: float = 1.5
     """For scripts such as Chinese, Japanese, Korean and Thai."""
@@ -275,8 +275,8 @@ class Estimator:
     """Answers the tasks of samples, one sample at a time, with stored or simulated replies, and counts them."""
 
     draws: Draws
-    sizes: Sizes
-    reference_sizes: Sizes
+    sizes: ReplySizes
+    reference_sizes: ReplySizes
     assumed: Assumptions
     known: KnownAnswers
     tallies: dict[Needs, _Tally]
@@ -320,7 +320,7 @@ class Estimator:
         count = self._count_tokens(request, "" if embeds else reply_text)
         return TaskEstimate(bytes.fromhex(key), reply, known=False, model=(judge.model, embeds), count=count)
 
-    def _sizes(self, task: Task) -> Sizes:
+    def _sizes(self, task: Task) -> ReplySizes:
         """Return the assumed sizes for a task. Answers and references can have different numbers of statements."""
         of_reference = isinstance(task, ExtractStatements) and task.text == self.sample.reference
         return self.reference_sizes if of_reference else self.sizes

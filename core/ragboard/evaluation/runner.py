@@ -23,12 +23,12 @@ from ragboard.judges.base import (
     ModelJudge,
     RequestMeter,
     RequestSize,
-    meter_of,
+    as_meter,
 )
 from ragboard.judges.panel import Panel
 from ragboard.metrics.base import AnswerTask
 from ragboard.problems import kind_of_problem
-from ragboard.tasks import Exchange, Failure, NotAsked, OnCall, Reply, Task, is_valid_reply, reply_or_failure, task_key
+from ragboard.tasks import Exchange, Failure, NotSent, OnCall, Reply, Task, is_valid_reply, reply_or_failure, task_key
 
 __all__ = ["Batcher", "Tally", "TaskRunner", "run_all", "wait_for"]
 
@@ -147,7 +147,7 @@ class _BatchMeter:
         await RequestMeter(task, self.meters[id(task)], size).admit()
 
     def unanswered(self, task: Task, *, may_be_billed: bool) -> None:
-        if meter := meter_of(self.meters[id(task)]):
+        if meter := as_meter(self.meters[id(task)]):
             meter.unanswered(task, may_be_billed=may_be_billed)
 
 
@@ -272,7 +272,7 @@ class TaskRunner:
             return await self._ask(key, route, task, sample_id)
         while not cache.claim(key):
             if not self.budget.allows():
-                return self.journal.get(key) or NotAsked(detail=self.budget.stopped)
+                return self.journal.get(key) or NotSent(detail=self.budget.stopped)
             await asyncio.sleep(CLAIM_POLL_SECONDS)
             reply = self._from_cache(key, route, task, sample_id)
             if reply is not None:
@@ -287,10 +287,10 @@ class TaskRunner:
         try:
             reply = await self._reply(route, task, meter)
         except LimitReachedError as error:
-            reply = NotAsked(detail=str(error))
+            reply = NotSent(detail=str(error))
         finally:
             meter.close(task)
-        if isinstance(reply, NotAsked):
+        if isinstance(reply, NotSent):
             self.journal.put_calls(key, sample_id, task, meter.exchanges)
             return self.journal.get(key) or reply
         self.journal.put(key, sample_id, task, reply, meter.exchanges)
@@ -305,7 +305,7 @@ class TaskRunner:
     async def _reply(self, route: _Route, task: Task, meter: TaskMeter) -> Reply | Failure:
         """Return the judge's reply. If the judge does not admit its requests, admit its first request here."""
         if not self.budget.allows():
-            return NotAsked(detail=self.budget.stopped)
+            return NotSent(detail=self.budget.stopped)
         request = route.sizes.request(task) if route.sizes else None
         if request is not None:
             size = RequestSize(prompt_bytes=len(request.text.encode(errors="replace")), reply_tokens=None)

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar, cast
 from ragboard.errors import SettingError
 from ragboard.readers.formats.ragchecker import FileVerdicts, UnusableError, read_file_verdicts
 from ragboard.records import Direction, MorePassages, Outcome, Sample, Score, Unscored
-from ragboard.tasks import DRAW_STEP, Failure, NotAsked, Reply, Task
+from ragboard.tasks import DRAW_STEP, Failure, NotSent, Reply, Task
 
 __all__ = [
     "CATEGORIES",
@@ -96,7 +96,7 @@ class Ask:
             self._asked[task] = asyncio.ensure_future(self.answer(task))
         reply = await self._asked[task]
         if isinstance(reply, Failure):
-            return Unscored(reason="skipped" if isinstance(reply, NotAsked) else "failed", detail=reply.detail)
+            return Unscored(reason="skipped" if isinstance(reply, NotSent) else "failed", detail=reply.detail)
         if not isinstance(reply, task.reply):
             raise TypeError(f"the judge answered {type(task).__name__} with {type(reply).__name__}")
         return cast("R", reply)

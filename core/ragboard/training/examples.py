@@ -12,7 +12,16 @@ from ragboard.errors import SettingError
 from ragboard.readers.ares import AresRow
 from ragboard.tasks import AresQuality
 
-__all__ = ["SPLITS", "Example", "Split", "documents_in", "examples_of", "labelled_examples", "split_rows", "unseen"]
+__all__ = [
+    "SPLITS",
+    "Split",
+    "TrainingExample",
+    "documents_in",
+    "examples_of",
+    "labelled_examples",
+    "split_rows",
+    "unseen",
+]
 
 Split: TypeAlias = Literal["train", "validation", "held out"]
 SPLITS: tuple[Split, ...] = get_args(Split)
@@ -28,7 +37,7 @@ Rows: TypeAlias = Sequence[AresRow]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Example:
+class TrainingExample:
     """A question, the texts that the judge of the quality reads, and whether the quality holds."""
 
     question: str
@@ -118,13 +127,13 @@ def _check_disjoint(splits: Mapping[Split, Rows]) -> None:
                 )
 
 
-def examples_of(rows: Rows, quality: AresQuality, dropped: Counter[str]) -> list[Example]:
+def examples_of(rows: Rows, quality: AresQuality, dropped: Counter[str]) -> list[TrainingExample]:
     """Return the examples of a quality, each once. Add the numbers of dropped rows, by reason, to `dropped`.
 
     As in ARES, rows with short documents and duplicate rows are dropped. For the two qualities of an answer, rows whose
     passage is not relevant are dropped too. If rows differ only in the label, all of them are dropped.
     """
-    by_texts: dict[tuple[str, str, str], set[Example]] = {}
+    by_texts: dict[tuple[str, str, str], set[TrainingExample]] = {}
     for row in rows:
         if getattr(row, quality) is None:
             continue
@@ -152,7 +161,7 @@ def _reason_to_drop(row: AresRow, quality: AresQuality) -> str:
     return "whose passage does not help" if row.context_relevance is False else ""
 
 
-def labelled_examples(rows: Rows, quality: AresQuality) -> list[Example]:
+def labelled_examples(rows: Rows, quality: AresQuality) -> list[TrainingExample]:
     """Return the examples with human labels. Examples of one document or question form a cluster."""
     return [
         _example(row, quality, cluster=row.document_id or row.question)
@@ -161,18 +170,18 @@ def labelled_examples(rows: Rows, quality: AresQuality) -> list[Example]:
     ]
 
 
-def unseen(examples: Sequence[Example], training: Sequence[Example]) -> list[Example]:
+def unseen(examples: Sequence[TrainingExample], training: Sequence[TrainingExample]) -> list[TrainingExample]:
     """Return the examples whose texts are not in the training examples."""
     training_texts = set(map(_texts, training))
     return [example for example in examples if _texts(example) not in training_texts]
 
 
-def _texts(example: Example) -> tuple[str, str, str]:
+def _texts(example: TrainingExample) -> tuple[str, str, str]:
     return example.question, example.document, example.answer
 
 
-def _example(row: AresRow, quality: AresQuality, *, cluster: str) -> Example:
-    return Example(
+def _example(row: AresRow, quality: AresQuality, *, cluster: str) -> TrainingExample:
+    return TrainingExample(
         question=row.question,
         document="" if quality == "answer_relevance" else row.document,
         answer="" if quality == "context_relevance" else row.answer,

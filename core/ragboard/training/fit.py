@@ -19,7 +19,7 @@ from ragboard.judges.trained.files import FILE, TrainedQuality
 from ragboard.readers.ares import AresRow
 from ragboard.stats import Platt, fit_platt
 from ragboard.tasks import AresQuality
-from ragboard.training.examples import Example, Split, examples_of, labelled_examples, unseen
+from ragboard.training.examples import Split, TrainingExample, examples_of, labelled_examples, unseen
 from ragboard.training.optimise import Epoch, Input, TrainConfig, optimise
 from ragboard.training.scores import HUMAN_LABELS, ScoreSet, baseline_thresholds, score
 
@@ -80,7 +80,7 @@ def fit(context: TrainContext, quality: AresQuality, out: Path, on_progress: OnP
     dropped = Counter(
         {"that connect documents of two splits": context.rows_across_splits} if context.rows_across_splits else ()
     )
-    examples: dict[Split, list[Example]] = {
+    examples: dict[Split, list[TrainingExample]] = {
         split: examples_of(rows, quality, dropped) for split, rows in context.splits.items()
     }
     with _seeded(context.config.seed):
@@ -168,7 +168,7 @@ def _save(classifier: Classifier, out: Path) -> None:
         raise StoreError(f"{out}: cannot be written: {error}; choose another folder with --out") from error
 
 
-def _inputs(classifier: Classifier, examples: Sequence[Example], dropped: Counter[str]) -> list[Input]:
+def _inputs(classifier: Classifier, examples: Sequence[TrainingExample], dropped: Counter[str]) -> list[Input]:
     """Return the examples as inputs of the model. If a document is long, only its first window is used."""
     inputs: list[Input] = []
     for example in examples:
@@ -182,7 +182,7 @@ def _inputs(classifier: Classifier, examples: Sequence[Example], dropped: Counte
 def _scores(
     context: TrainContext,
     quality: AresQuality,
-    examples: Mapping[Split, Sequence[Example]],
+    examples: Mapping[Split, Sequence[TrainingExample]],
     classifier: Classifier,
     trained: TrainedQuality,
 ) -> Iterator[ScoreSet]:
@@ -195,7 +195,7 @@ def _scores(
         HUMAN_LABELS: unseen(labelled_examples(context.labels, quality), [*examples["train"], *examples["validation"]]),
     }
     for name, candidates in sets.items():
-        scored: list[Example] = []
+        scored: list[TrainingExample] = []
         probabilities: list[float] = []
         for example in candidates:
             probability = _probability(classifier, example, trained.calibration)
@@ -207,7 +207,7 @@ def _scores(
             yield scores
 
 
-def _probability(classifier: Classifier, example: Example, calibration: Platt) -> float | None:
+def _probability(classifier: Classifier, example: TrainingExample, calibration: Platt) -> float | None:
     """Return the judge's probability that the quality holds; None if question and answer are too long."""
     try:
         texts = classifier.texts(example.question, [example.document], example.answer)

@@ -17,13 +17,13 @@ from ragboard.metrics.base import AnswerTask
 from ragboard.readers.corpus import CorpusPassage
 from ragboard.tasks import (
     AnswerKind,
-    Example,
     Failure,
     Questions,
     Similarities,
     Similarity,
     WriteAnswer,
     WriteQuestions,
+    WritingExample,
     WrittenText,
 )
 from ragboard.text.sentences import Language, language_of, term, words_in
@@ -79,7 +79,7 @@ async def write_questions(
     corpus: Sequence[CorpusPassage],
     indices: Sequence[int],
     n: int,
-    examples: tuple[Example, ...],
+    examples: tuple[WritingExample, ...],
     ask_for: AnswerTaskFor,
 ) -> tuple[tuple[Question, ...], tuple[str, ...]]:
     """Ask for up to `n` questions for each of the passages at `indices`.
@@ -153,7 +153,7 @@ async def write_answers(
     corpus: Sequence[CorpusPassage],
     questions: Sequence[Question],
     kinds: Sequence[AnswerKind],
-    examples: tuple[Example, ...],
+    examples: tuple[WritingExample, ...],
     ask_for: AnswerTaskFor,
 ) -> tuple[tuple[Question, ...], tuple[str, ...]]:
     """Ask for answers of these kinds. Return the questions with their answers, and the judge's errors."""

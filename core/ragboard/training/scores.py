@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ragboard.human.scorers import ScorerFigures, compare_scorers, trivial_scores
 from ragboard.stats import best_cut, roc
 from ragboard.tasks import AresQuality
-from ragboard.training.examples import Example
+from ragboard.training.examples import TrainingExample
 
 __all__ = ["HUMAN_LABELS", "ScoreSet", "baseline_scores", "baseline_thresholds", "score"]
 
@@ -32,7 +32,7 @@ class ScoreSet:
     """The figures of the judge (first) and of the baselines."""
 
 
-def baseline_scores(quality: AresQuality, example: Example) -> dict[str, float]:
+def baseline_scores(quality: AresQuality, example: TrainingExample) -> dict[str, float]:
     """Return the scores of word overlap and length for an example; higher suggests that the quality holds."""
     match quality:
         case "context_relevance":
@@ -43,7 +43,7 @@ def baseline_scores(quality: AresQuality, example: Example) -> dict[str, float]:
             return trivial_scores(example.question, example.answer, None)
 
 
-def baseline_thresholds(quality: AresQuality, examples: Sequence[Example]) -> dict[str, float]:
+def baseline_thresholds(quality: AresQuality, examples: Sequence[TrainingExample]) -> dict[str, float]:
     """Return, for each baseline, the threshold that separates these examples best."""
     values = [baseline_scores(quality, example) for example in examples]
     truth = [example.holds for example in examples]
@@ -54,7 +54,7 @@ def baseline_thresholds(quality: AresQuality, examples: Sequence[Example]) -> di
 def score(
     on: str,
     quality: AresQuality,
-    examples: Sequence[Example],
+    examples: Sequence[TrainingExample],
     probabilities: Sequence[float],
     baselines: Mapping[str, float],
     *,

@@ -26,7 +26,7 @@ from ragboard.judges.panel import Panel
 from ragboard.outputs import check_output, write_output
 from ragboard.readers.ares import ARES_QUALITIES, AresRow
 from ragboard.readers.corpus import CorpusPassage
-from ragboard.tasks import AnswerKind, Example, Similarity, WriteAnswer, WriteQuestions
+from ragboard.tasks import AnswerKind, Similarity, WriteAnswer, WriteQuestions, WritingExample
 from ragboard.training.examples import SPLITS
 from ragboard.training.questions import RoundTrip, planned_calls, round_trip, write_answers, write_questions
 from ragboard.training.rows import labelled_rows, wikieval_lines
@@ -53,7 +53,7 @@ class SynthConfig:
     min_words: int = 30
     """Minimum number of words of a passage to write questions for. Shorter passages stay in the corpus."""
     seed: int = 0
-    examples: tuple[Example, ...] = ()
+    examples: tuple[WritingExample, ...] = ()
     """The user's examples, which the prompts show to the judge."""
 
 

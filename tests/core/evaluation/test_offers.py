@@ -70,7 +70,7 @@ def test_a_metric_that_nothing_can_be_scored_by_says_what_it_needs() -> None:
     assert refused["retrieval.recall"] == "needs gold passages: the file has none"
     assert not {"ragas.faithfulness", "ares.answer_relevance", "overlap.context_overlap"} & refused.keys()
     with_chat_model = unscorable(METRICS.values(), contents_of([WHOLE]), chat())
-    assert with_chat_model == {"mtrag.overlap": "needs a local model for BERTScore, --embed bertscore"}
+    assert with_chat_model == {"mtrag.overlap": "needs a local model for BERTScore: --embed bertscore"}
 
 
 def test_gold_passages_by_id_need_ids_of_those_retrieved() -> None:

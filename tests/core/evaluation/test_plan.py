@@ -36,10 +36,10 @@ from ragboard.tasks import (
     Rate,
     RateAnswer,
     RateTurn,
+    ReplySizes,
     RewriteQuestion,
     SelectSentences,
     Similarity,
-    Sizes,
     Task,
     Verify,
     WeighNuggets,
@@ -309,7 +309,7 @@ def test_more_statements_make_more_tokens_and_the_same_calls(store: Store, serve
             run_id,
             SUITE,
             panel(server),
-            Assumptions(expected=Sizes(statements=count, reference_statements=count)),
+            Assumptions(expected=ReplySizes(statements=count, reference_statements=count)),
         ).total.expected
         for count in (1, 12)
     )
@@ -318,7 +318,7 @@ def test_more_statements_make_more_tokens_and_the_same_calls(store: Store, serve
 
 
 @pytest.mark.parametrize(
-    "given", [{"samples": 0}, {"characters_per_token": 0.0}, {"expected": Sizes(statements=0)}], ids=str
+    "given", [{"samples": 0}, {"characters_per_token": 0.0}, {"expected": ReplySizes(statements=0)}], ids=str
 )
 def test_assumptions_that_cannot_be_are_refused(given: dict[str, object]) -> None:
     with pytest.raises(SettingError):
@@ -333,7 +333,7 @@ def test_a_judge_of_unknown_kind_is_not_asked(store: Store) -> None:
 
 @pytest.mark.parametrize("sizes", [LIKELY, WORST], ids=["likely", "worst"])
 @pytest.mark.parametrize("task", EXAMPLES, ids=lambda task: type(task).__name__)
-def test_a_simulated_reply_fits_and_is_one_that_a_model_could_give(task: Task, sizes: Sizes) -> None:
+def test_a_simulated_reply_fits_and_is_one_that_a_model_could_give(task: Task, sizes: ReplySizes) -> None:
     reply, text = task.simulate(sizes)
     assert reply_or_failure(task, reply) is reply
     if task.prompts:

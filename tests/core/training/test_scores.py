@@ -7,13 +7,13 @@ import pytest
 from ragboard.human.agreement import Measure
 from ragboard.human.scorers import ScorerFigures
 from ragboard.stats import Interval, NoInterval
-from ragboard.training.examples import Example
+from ragboard.training.examples import TrainingExample
 from ragboard.training.scores import ScoreSet, baseline_scores, baseline_thresholds, score
 from ragboard.training.train import baseline_comparisons
 
 
-def example(number: int, *, holds: bool, answer: str = "red") -> Example:
-    return Example(
+def example(number: int, *, holds: bool, answer: str = "red") -> TrainingExample:
+    return TrainingExample(
         question="what is red",
         document="red blue",
         answer=answer,

@@ -274,6 +274,8 @@ def test_an_evaluation_is_judged_by_it_in_either_place(folder: Path, tmp_path: P
 def test_a_metric_with_an_unsuitable_judge_names_the_task_and_an_option(folder: Path, tmp_path: Path) -> None:
     done = evaluated(tmp_path, "--metrics", "faithfulness", "--judge", f"trained:{folder}")
     assert done.exit_code == 6
-    assert f"trained:{folder} does not answer ExtractStatements tasks; use" in done.output
+    assert "needs a judge that splits texts into statements: --extract embedded" in done.output
+    assert f"(trained:{folder} does not answer ExtractStatements tasks)" in done.output
     done = evaluated(tmp_path, "--metrics", "faithfulness", "--verify", f"trained:{folder}")
-    assert f"trained:{folder} does not answer Verify tasks; use" in done.output
+    assert "needs a judge that verifies statements: --verify embedded" in done.output
+    assert f"(trained:{folder} does not answer Verify tasks)" in done.output

@@ -14,7 +14,7 @@ from ragboard.judges.base import LimitReachedError, RequestEstimate, RequestMete
 from ragboard.judges.llm.dialogue import Dialogue, first_request
 from ragboard.judges.llm.judge import VERSION
 from ragboard.judges.llm.prompts import Prompts
-from ragboard.tasks import PROMPTED_TASKS, Exchange, Failure, NotAsked, OnCall, Reply, Task, ignore_call
+from ragboard.tasks import PROMPTED_TASKS, Exchange, Failure, NotSent, OnCall, Reply, Task, ignore_call
 
 __all__ = ["CallableJudge", "Texts", "judge_from"]
 
@@ -129,5 +129,5 @@ async def _admitted(dialogue: Dialogue, on_call: OnCall) -> bool:
         if dialogue.repairs:
             await RequestMeter(dialogue.task, on_call, size).admit()
     except LimitReachedError as error:
-        dialogue.result = NotAsked(detail=str(error))
+        dialogue.result = NotSent(detail=str(error))
     return dialogue.result is None

@@ -8,10 +8,10 @@ from functools import partial
 from typing import Any
 
 from ragboard.judges.base import LimitReachedError, RequestEstimate, RequestMeter, RequestSize
-from ragboard.judges.cosines import Vector, similarities, texts_of
+from ragboard.judges.cosines import Vector, similarities, texts_to_embed
 from ragboard.judges.llm.endpoint import Endpoint, Send
 from ragboard.judges.llm.responses import CallFailedError, MalformedResponseError, exchange
-from ragboard.tasks import Exchange, Failure, NotAsked, OnCall, Reply, Similarity, Task, ignore_call
+from ragboard.tasks import Exchange, Failure, NotSent, OnCall, Reply, Similarity, Task, ignore_call
 
 __all__ = ["OpenAiEmbedder"]
 
@@ -46,20 +46,20 @@ class OpenAiEmbedder:
 
     def request(self, task: Task) -> RequestEstimate | None:
         """Return the texts that would be sent."""
-        texts = texts_of([self.endpoint.redaction.task(task)])
+        texts = texts_to_embed([self.endpoint.redaction.task(task)])
         return RequestEstimate(text="\n".join(texts), calls=-(-len(texts) // BATCH)) if texts else None
 
     async def answer(self, tasks: Sequence[Task], on_call: OnCall = ignore_call) -> Sequence[Reply | Failure]:
         """Return one reply or failure per task, in order. Raises JudgeError if no call can succeed."""
         key = self.endpoint.request_key(tasks[0], self.identity) if tasks else ""
         tasks = [self.endpoint.redaction.task(task) for task in tasks]
-        texts = texts_of(tasks)
+        texts = texts_to_embed(tasks)
         vectors: dict[str, Vector | Failure] = {}
         for start in range(0, len(texts), BATCH):
             try:
                 vectors |= await self._embed(texts[start : start + BATCH], tasks[0], on_call, key)
             except LimitReachedError as error:
-                return [NotAsked(detail=str(error))] * len(tasks)
+                return [NotSent(detail=str(error))] * len(tasks)
         return [similarities(task, vectors) for task in tasks]
 
     async def _embed(self, texts: list[str], task: Task, on_call: OnCall, key: str) -> dict[str, Vector | Failure]:

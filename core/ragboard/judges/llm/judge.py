@@ -17,7 +17,7 @@ from ragboard.judges.llm.endpoint import Endpoint
 from ragboard.judges.llm.prompts import Prompts
 from ragboard.judges.llm.responses import CallFailedError, DeclinedError
 from ragboard.records import JsonValue
-from ragboard.tasks import PROMPTED_TASKS, Failure, NotAsked, OnCall, Reply, Task, ignore_call
+from ragboard.tasks import PROMPTED_TASKS, Failure, NotSent, OnCall, Reply, Task, ignore_call
 
 __all__ = ["VERSION", "LlmJudge"]
 
@@ -104,7 +104,7 @@ class LlmJudge:
             try:
                 exchange = await self._chat.complete(lines, schema, parameters, first=first, meter=meter, key=key)
             except LimitReachedError as error:
-                return NotAsked(detail=str(error))
+                return NotSent(detail=str(error))
             except CallFailedError as error:
                 if isinstance(error, DeclinedError):
                     on_call(task, error.exchange)

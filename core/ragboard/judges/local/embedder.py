@@ -8,7 +8,7 @@ from functools import cached_property
 from threading import Lock
 from typing import Any
 
-from ragboard.judges.cosines import Vector, similarities, texts_of
+from ragboard.judges.cosines import Vector, similarities, texts_to_embed
 from ragboard.judges.local.models import (
     ANY_HARDWARE,
     Hardware,
@@ -64,7 +64,7 @@ class StEmbedder:
 
     async def answer(self, tasks: Sequence[Task], _on_call: OnCall = ignore_call) -> Sequence[Reply | Failure]:
         """Return one reply or failure per task, in order; the model runs in a thread."""
-        texts = texts_of(tasks)
+        texts = texts_to_embed(tasks)
         embedded = await asyncio.to_thread(self._vectors, texts) if texts else []
         vectors: dict[str, Vector | Failure] = dict(zip(texts, embedded, strict=True))
         return [similarities(task, vectors) for task in tasks]

@@ -1,4 +1,4 @@
-"""The file `judge.json` of a trained judge: its qualities, data and calibration."""
+"""The file `judge.json` of a trained judge: its base model, its training data and its calibration."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["FILE", "FORMAT", "Part", "TrainedFile", "TrainedQuality", "read_trai
 
 FILE = "judge.json"
 FORMAT = 1
-"""Incremented when an older version of ragboard could misread the folder."""
+"""The format version, incremented when older versions of ragboard could misread the folder."""
 
 Part: TypeAlias = Literal["question", "document", "answer"]
 

@@ -1,4 +1,4 @@
-"""A judge that was trained on the user's corpus."""
+"""The judge that `ragboard train-judge` trains: one cross-encoder per ARES quality."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ VERSION = "1"
 
 
 class TrainedJudge:
-    """Answers Classify, with the models in a folder that `ragboard train-judge` wrote.
+    """Answers Classify tasks with the models in a folder that `ragboard train-judge` wrote.
 
-    Long contexts are read in windows, and the highest probability counts: a quality holds if it holds for any window.
-    Raises SettingError if there is no such folder, JudgeError if the folder is invalid or sentence-transformers is not
-    installed. The weights of a quality are loaded with its first task.
+    Long contexts are read in windows. The window with the highest probability decides. The weights of a quality are
+    loaded with its first task. Raises SettingError if there is no such folder, JudgeError if the folder is invalid or
+    sentence-transformers is not installed.
     """
 
     heuristic = False

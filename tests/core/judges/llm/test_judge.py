@@ -30,7 +30,6 @@ from ragboard.tasks import (
     Critique,
     CritiqueVerdict,
     Entities,
-    Example,
     Exchange,
     ExtractedStatement,
     ExtractEntities,
@@ -67,6 +66,7 @@ from ragboard.tasks import (
     WriteAnswer,
     WriteNuggets,
     WriteQuestions,
+    WritingExample,
     WrittenText,
     reply_or_failure,
 )
@@ -97,7 +97,7 @@ SINGLE = (
 QUALITY = Classify(quality="answer_relevance", question=QUESTION, contexts=(), answer="The tower is high.")
 RATE = Rate(quality="faithfulness", question=QUESTION, answer="one two three", contexts=PASSAGES)
 
-EXAMPLE = Example(passage="A cat sat.", question="Who sat?", answer="A cat.", contradictory="A dog.")
+EXAMPLE = WritingExample(passage="A cat sat.", question="Who sat?", answer="A cat.", contradictory="A dog.")
 WELL: tuple[tuple[Task, Reply], ...] = (
     (
         ExtractStatements(question=QUESTION, text="It is red. It is old. I am sorry."),

@@ -94,7 +94,7 @@ def test_local_alone_is_the_default_and_the_embedded_judge_answers_the_rest(
         "embedded",
     ]
     assert panel.name == f"local:{DEFAULT} + embedded"
-    assert panel.note.startswith(f"local:{DEFAULT} verifies statements; the embedded judge")
+    assert panel.fallback_note.startswith(f"local:{DEFAULT} verifies statements; the embedded judge")
     assert not panel_named(JudgeOptions(verify="local")).note
 
 
