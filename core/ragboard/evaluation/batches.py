@@ -62,7 +62,7 @@ def open_queues(panel: Panel, journal: Journal, path: Path, budget: Budget) -> G
     queues = tuple(BatchQueue(endpoint, record, budget.count_at_server) for endpoint in endpoints.values())
     with ExitStack() as stack:
         for queue in queues:
-            stack.enter_context(queue.endpoint.queued(queue))
+            stack.enter_context(queue.endpoint.use_queue(queue))
         yield queues
     if queues and not budget.stopped:
         try:

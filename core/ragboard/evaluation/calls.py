@@ -275,7 +275,7 @@ class _CallsBuilder:
         if reason or task is None or isinstance(self.prompts, str):
             return replies, reason
         replayed = _replay(self.redaction.task(task), self.prompts, entry.exchanges)
-        texts = [line.text for line in replayed.lines if line.role == "user"]
+        texts = [message.text for message in replayed.messages if message.role == "user"]
         if not texts:
             return replies, "No model call was needed: the result follows from the input."
         prompts = [Message(role="prompt", text=text) for text in texts]
@@ -332,7 +332,7 @@ def _replay(task: Task, prompts: Prompts, exchanges: Iterable[Exchange]) -> Dial
 
 def _is_trivial(task: Task, prompts: Prompts) -> bool:
     """Return whether the result follows from the input without a model call."""
-    return type(task) in PROMPTED_TASKS and not Dialogue(task, prompts).lines
+    return type(task) in PROMPTED_TASKS and not Dialogue(task, prompts).messages
 
 
 def _matching_name(identity: str, names: Iterable[str]) -> str:

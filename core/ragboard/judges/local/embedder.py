@@ -32,10 +32,9 @@ BATCH_SIZE = 64
 class StEmbedder:
     """Answers Similarity by cosines of a sentence-transformers model's embeddings.
 
-    All texts of a batch of tasks are embedded together, each text once. If a text is longer than the model's limit,
-    only its beginning is embedded. `model` is a folder or a name on Hugging Face. Raises JudgeError if the model cannot
-    be downloaded or is not a sentence encoder. The weights are loaded with the first task; `answer` raises JudgeError
-    if that fails.
+    If a text is longer than the model's limit, only its beginning is embedded. `model` is a folder or a name on Hugging
+    Face. Raises JudgeError if the model cannot be downloaded or is not a sentence encoder. The weights are loaded with
+    the first task; `answer` raises JudgeError if that fails.
     """
 
     heuristic = False
