@@ -18,7 +18,7 @@ from tests.core.judges.llm.conftest import Pauses, texts
 from ragboard.errors import JudgeError, SettingError
 from ragboard.judges.base import Judge
 from ragboard.judges.llm import Endpoint, LlmJudge
-from ragboard.judges.llm.responses import exchange
+from ragboard.judges.llm.responses import make_exchange
 from ragboard.records import Evidence, Nugget, Span, Verdict
 from ragboard.tasks import (
     TASKS,
@@ -707,5 +707,5 @@ def test_a_quality_is_rated_on_what_it_is_about_and_no_more(judge: LlmJudge, ser
     ids=["all", "no numbers", "negative", "none"],
 )
 def test_tokens_are_what_the_server_says_or_not_known(usage: object, expected: tuple[int | None, ...]) -> None:
-    heard = exchange("said", usage)
+    heard = make_exchange("said", usage)
     assert (heard.prompt_tokens, heard.completion_tokens, heard.cached_tokens) == expected

@@ -95,7 +95,7 @@ def test_local_alone_is_the_default_and_the_embedded_judge_answers_the_rest(
     ]
     assert panel.name == f"local:{DEFAULT} + embedded"
     assert panel.fallback_note.startswith(f"local:{DEFAULT} verifies statements; the embedded judge")
-    assert not panel_named(JudgeOptions(verify="local")).note
+    assert not panel_named(JudgeOptions(verify="local")).fallback_note
 
 
 def test_the_command_lists_judges_and_presets() -> None:
