@@ -29,7 +29,7 @@ from ragboard.evaluation.budget import Budget
 from ragboard.evaluation.defaults import default_metrics
 from ragboard.evaluation.engine import check_roles
 from ragboard.evaluation.options import EvaluationOptions
-from ragboard.evaluation.watch import MAX_BATCH, Turn, Watcher, WatchOptions, watch_lock
+from ragboard.evaluation.watch import MAX_BATCH, WatchedBatch, Watcher, WatchOptions, watch_lock
 from ragboard.judges import JudgeOptions, panel_named
 from ragboard.metrics import metrics_named, split_names
 from ragboard.metrics.plugins import metrics_with
@@ -201,7 +201,7 @@ def _watch(watcher: Watcher, every: float, stopped: threading.Event, *, once: bo
     while not stopped.is_set():
         busy = failing = False
         try:
-            for turn in watcher.turns():
+            for turn in watcher.evaluate_new():
                 failing = failing or bool(turn.stopped and not turn.evaluated and turn.failed)
                 busy = busy or bool(turn.waiting and turn.evaluated)
                 _log(_in_words(turn, priced=priced))
@@ -222,7 +222,7 @@ def _watch(watcher: Watcher, every: float, stopped: threading.Event, *, once: bo
             stopped.wait(pause)
 
 
-def _in_words(turn: Turn, *, priced: bool) -> str:
+def _in_words(turn: WatchedBatch, *, priced: bool) -> str:
     failed = f", {turn.failed} tasks failed (to retry: ragboard retry {turn.run})" if turn.failed else ""
     waiting = f", {turn.waiting:,} wait: the newest first" if turn.waiting else ""
     cost = f", ${turn.spent_today:.4f} today" if priced else ""

@@ -32,7 +32,7 @@ from ragboard.training import (
     train_judge,
 )
 from ragboard.training.questions import planned_calls
-from ragboard.training.train import baseline_comparisons
+from ragboard.training.train import comparison_sentences
 
 __all__ = ["synth", "train"]
 
@@ -254,7 +254,7 @@ def _print(result: TrainResult) -> None:
             f" {best.validation_loss:.3f}, {fit.seconds:,.0f} s"
         )
         for scores in fit.scores:
-            for sentence in baseline_comparisons(scores):
+            for sentence in comparison_sentences(scores):
                 click.echo(f"  {sentence.replace('**', '')}")
     for quality, why in result.left_out.items():
         click.echo(f"{quality}: not trained: {why}")

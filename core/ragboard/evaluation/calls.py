@@ -1,8 +1,8 @@
-"""The judge tasks of one sample: description, prompts, raw replies, outcome and cost.
+"""Rebuild the judge tasks of one sample, with prompts, raw replies, outcomes and cost.
 
-The journal has replies but no prompts. To find the tasks, the sample's metrics are resolved again with replies from the
-journal only. Each prompt is then rebuilt from its task. It is shown only if the installed prompts have the digest in
-the evaluation's identity.
+The journal has replies but no prompts. So the needs of the sample's metrics are resolved again with the journal's
+replies, which gives the tasks, and the prompts are rebuilt from the tasks. Prompts that have changed since the
+evaluation are not shown.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ragboard.judges.llm.prompts import Prompts
 from ragboard.judges.options import JudgeOptions
 from ragboard.judges.redact import Redaction, compile_redaction
 from ragboard.judges.registry import is_remote, no_prompt_text
-from ragboard.metrics import METRICS, Metric, metric_of
+from ragboard.metrics import METRICS, Metric, find_metric
 from ragboard.metrics.base import resolve_draws
 from ragboard.prices import Price
 from ragboard.records import Evaluation, Sample
@@ -42,8 +42,8 @@ from ragboard.tasks import (
 __all__ = ["Message", "ReplySource", "SampleCalls", "TaskCalls", "sample_calls"]
 
 ReplySource = Literal["asked", "shared", "elsewhere", "nobody"]
-"""asked: a model was called for this sample; shared: it was called for another sample with an equal task; elsewhere:
-the reply is from the cache, where another evaluation stored it; nobody: no model was needed."""
+"""Where a reply is from. `asked`: a model was called for this sample. `shared`: it was called for another sample with
+the same task. `elsewhere`: another evaluation stored it in the cache. `nobody`: no model was needed."""
 
 
 _SOURCES: dict[ReplySource, str] = {
@@ -202,7 +202,7 @@ class _CallsBuilder:
             prices=store.prices_used(evaluation.id),
             prompts=_read_prompts(judge_options or JudgeOptions()),
             redaction=compile_redaction(judge_options.redact if judge_options else ()),
-            known=tuple(metric for spec in evaluation.metrics if (metric := metric_of(spec, known)) is not None),
+            known=tuple(metric for spec in evaluation.metrics if (metric := find_metric(spec, known)) is not None),
             draws=max(store.draw_counts(evaluation.id).values(), default=1),
         )
 
@@ -211,7 +211,7 @@ class _CallsBuilder:
         return tuple(self._task_calls(entry, tasks.get(entry.key)) for entry in entries)
 
     def _tasks(self, entries: Sequence[JournalEntry]) -> dict[str, Task]:
-        """Resolve the sample's metrics with only these replies, and return the tasks by key."""
+        """Resolve the needs of the sample's metrics with these replies, and return the tasks by key."""
         replies = {entry.key: entry.answer for entry in entries}
         tasks: dict[str, Task] = {}
 
@@ -252,7 +252,7 @@ class _CallsBuilder:
         )
 
     def _describe(self, task: Task) -> str:
-        """Return the task's description. Draws, and replies within a draw, are numbered from the second on."""
+        """Return the task's description. From the second draw or reply on, it has their numbers."""
         description = task.describe(self.sample)
         draw_number, reply_number = divmod(task.draw, DRAW_STEP)
         numbers = [f"draw {draw_number + 1}"] * (draw_number > 0) + [f"reply {reply_number + 1}"] * (reply_number > 0)

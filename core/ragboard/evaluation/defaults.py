@@ -1,4 +1,4 @@
-"""Defaults: the metrics of an evaluation if none are chosen, and the assumed sizes of replies."""
+"""The default metrics of an evaluation, and the sizes of replies that estimates assume."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ WORST = ReplySizes(
 
 
 def default_metrics(panel: Panel, judged: Collection[str] = ()) -> tuple[Metric, ...]:
-    """Return faithfulness, answer relevance and context relevance, in the variants that suit these judges.
+    """Return faithfulness, answer relevance and context relevance, without those in `judged`.
 
-    A rule-based judge writes poor questions, so it rates answer relevance directly. Metrics in `judged` are left out:
-    the run file has verdicts for them.
+    A rule-based judge rates answer relevance directly, because it writes poor questions. `judged` has the metrics for
+    which the run file has verdicts.
     """
     rating = panel.find_judge(RateAnswer)
     defaults = DEFAULT_METRICS_BY_RULES if rating and rating.heuristic else DEFAULT_METRICS

@@ -18,7 +18,7 @@ from ragboard.cli import main
 from ragboard.errors import JudgeError, SettingError, StoreError
 from ragboard.judges import TrainedJudge, judge_named
 from ragboard.judges.local.models import digest
-from ragboard.judges.trained.classifier import PARTS_READ, Classifier, TextTooLongError
+from ragboard.judges.trained.classifier import MODEL_INPUTS, Classifier, TextTooLongError
 from ragboard.tasks import AresQuality, Classification, Classify, Failure, Similarity, Task
 from ragboard.training import TrainConfig, train_judge
 from ragboard.training.fit import load_for_training
@@ -185,9 +185,9 @@ def test_long_passages_are_read_in_windows_to_their_end(folder: Path) -> None:
 def test_only_beside_a_document_must_room_be_left(folder: Path) -> None:
     encoder = load_for_training(folder / QUALITY)
     answer = "word " * 70
-    assert Classifier(encoder, PARTS_READ["answer_relevance"], 96).texts("q", [], answer)
+    assert Classifier(encoder, MODEL_INPUTS["answer_relevance"], 96).texts("q", [], answer)
     with pytest.raises(TextTooLongError):
-        Classifier(encoder, PARTS_READ[QUALITY], 96).texts("q", ["amber"], answer)
+        Classifier(encoder, MODEL_INPUTS[QUALITY], 96).texts("q", ["amber"], answer)
 
 
 def test_files_that_changed_since_it_was_named_are_not_read(folder: Path, tmp_path: Path) -> None:

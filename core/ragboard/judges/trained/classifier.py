@@ -10,13 +10,13 @@ from typing import Any, cast
 from ragboard.errors import JudgeError
 from ragboard.judges.local.models import replace_surrogates
 from ragboard.judges.local.windows import span, tokens_at, windows
-from ragboard.judges.trained.files import Part
+from ragboard.judges.trained.judge_file import InputText
 from ragboard.tasks import AresQuality
 from ragboard.text.sentences import sentence_spans
 
-__all__ = ["PARTS_READ", "Classifier", "TextTooLongError"]
+__all__ = ["MODEL_INPUTS", "Classifier", "TextTooLongError"]
 
-PARTS_READ: Mapping[AresQuality, tuple[Part, ...]] = {
+MODEL_INPUTS: Mapping[AresQuality, tuple[InputText, ...]] = {
     "context_relevance": ("question", "document"),
     "answer_faithfulness": ("question", "document", "answer"),
     "answer_relevance": ("question", "answer"),
@@ -45,7 +45,7 @@ class TextTooLongError(Exception):
 class Classifier:
     """A cross-encoder with one output. It reads the texts named in `reads`, joined by ` | `. Not thread-safe."""
 
-    def __init__(self, encoder: Any, reads: tuple[Part, ...], max_length: int) -> None:
+    def __init__(self, encoder: Any, reads: tuple[InputText, ...], max_length: int) -> None:
         """Wrap a sentence-transformers CrossEncoder. Raises JudgeError if its tokenizer gives no offsets."""
         if not encoder.tokenizer.is_fast:
             raise JudgeError("the model's tokenizer gives no token offsets; expected a fast tokenizer")
