@@ -81,7 +81,7 @@ class Example:
 
 def examples(rows: Sequence[JudgedRow]) -> Iterator[Example]:
     for row in rows:
-        corpus = Corpus.of(row.passages, row.sample.question)
+        corpus = Corpus.from_passages(row.passages, row.sample.question)
         for text, label in zip(row.texts, row.labels, strict=True):
             if label is None:
                 continue
@@ -203,7 +203,7 @@ def balanced(positive: FloatArray, weights: FloatArray | None = None) -> FloatAr
 def written_from(folder: Path) -> Iterator[JudgedRow]:
     """Yield the sentences of MTRAG's passages, labelled 1 if they support a statement of the reference best."""
     for row in raw_rows(folder / SETS["mtrag"][0]):
-        corpus = Corpus.of(row["contexts"])
+        corpus = Corpus.from_passages(row["contexts"])
         statements = [corpus.claim(each.text) for each in extract(row["answer"]).statements]
         found = [
             match.comparison

@@ -132,7 +132,7 @@ def _default_form(spec: str) -> str:
 
 
 def _groups(positions: Sequence[int], clusters: SampleClusters | None) -> list[int]:
-    return list(positions) if clusters is None else clusters.of[list(positions)].tolist()
+    return list(positions) if clusters is None else clusters.ids[list(positions)].tolist()
 
 
 def _replies(kind: str, rows: Sequence[JudgedBothWays], clusters: SampleClusters | None) -> BundledReplies:

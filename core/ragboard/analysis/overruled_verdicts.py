@@ -116,7 +116,7 @@ def _recomputed_means(
         scored, values = _values(connection, ref, spec, changed)
         if np.isnan(values).all():
             continue
-        cluster_ids = clusters.of[scored] if clusters else None
+        cluster_ids = clusters.ids[scored] if clusters else None
         means[spec] = _with_values(run.metrics[spec], metrics.get(spec), values, cluster_ids)
     return means
 

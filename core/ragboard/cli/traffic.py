@@ -201,10 +201,10 @@ def _watch(watcher: Watcher, every: float, stopped: threading.Event, *, once: bo
     while not stopped.is_set():
         busy = failing = False
         try:
-            for turn in watcher.evaluate_new():
-                failing = failing or bool(turn.stopped and not turn.evaluated and turn.failed)
-                busy = busy or bool(turn.waiting and turn.evaluated)
-                _log(_in_words(turn, priced=priced))
+            for batch in watcher.evaluate_new():
+                failing = failing or bool(batch.stopped and not batch.evaluated and batch.failed)
+                busy = busy or bool(batch.waiting and batch.evaluated)
+                _log(_in_words(batch, priced=priced))
         except StoreBusyError as error:
             if once:
                 raise
@@ -222,12 +222,12 @@ def _watch(watcher: Watcher, every: float, stopped: threading.Event, *, once: bo
             stopped.wait(pause)
 
 
-def _in_words(turn: WatchedBatch, *, priced: bool) -> str:
-    failed = f", {turn.failed} tasks failed (to retry: ragboard retry {turn.run})" if turn.failed else ""
-    waiting = f", {turn.waiting:,} wait: the newest first" if turn.waiting else ""
-    cost = f", ${turn.spent_today:.4f} today" if priced else ""
-    stopped = f"; stopped: {turn.stopped}" if turn.stopped else ""
-    return f"{turn.run}: {_samples(turn.evaluated)} evaluated{waiting}{failed}{cost}{stopped}"
+def _in_words(batch: WatchedBatch, *, priced: bool) -> str:
+    failed = f", {batch.failed} tasks failed (to retry: ragboard retry {batch.run})" if batch.failed else ""
+    waiting = f", {batch.waiting:,} wait: the newest first" if batch.waiting else ""
+    cost = f", ${batch.spent_today:.4f} today" if priced else ""
+    stopped = f"; stopped: {batch.stopped}" if batch.stopped else ""
+    return f"{batch.run}: {_samples(batch.evaluated)} evaluated{waiting}{failed}{cost}{stopped}"
 
 
 def _log(text: str) -> None:

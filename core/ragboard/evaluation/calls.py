@@ -161,7 +161,7 @@ def _evaluation_calls(
         entries = read_entries(store.journal_path(evaluation.id), offsets)
     except StoreError as error:
         return SampleCalls(tasks=(), missing=f"the journal of this evaluation cannot be read: {error}")
-    return SampleCalls(tasks=_CallsBuilder.of(store, evaluation, sample, known).build(entries), missing="")
+    return SampleCalls(tasks=_CallsBuilder.for_sample(store, evaluation, sample, known).build(entries), missing="")
 
 
 def _why_missing(store: Store, evaluation: Evaluation, position: int) -> str:
@@ -193,7 +193,9 @@ class _CallsBuilder:
     """The largest number of draws of a metric."""
 
     @classmethod
-    def of(cls, store: Store, evaluation: Evaluation, sample: Sample, known: Mapping[str, Metric]) -> _CallsBuilder:
+    def for_sample(
+        cls, store: Store, evaluation: Evaluation, sample: Sample, known: Mapping[str, Metric]
+    ) -> _CallsBuilder:
         judge_options = store.judge_options(evaluation.id)
         return cls(
             sample=sample,

@@ -44,7 +44,7 @@ class Draws:
     panel: Panel
 
     @classmethod
-    def of(
+    def for_evaluation(
         cls,
         panel: Panel,
         named: Sequence[Metric],

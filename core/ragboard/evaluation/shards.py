@@ -199,7 +199,7 @@ def evaluate_shard(
         path = Path(local) / "shard.jsonl"
         path.write_bytes(b"".join(folder.lines()))
         upload = _Upload(folder, path, number=folder.line_files(), sent=path.stat().st_size)
-        budget = _ShardBudget.of(work, panel, limits)
+        budget = _ShardBudget.for_shard(work, panel, limits)
         with open_journal(path, {}) as journal:
             runner = TaskRunner(panel, journal, budget, retry=work.options.retry)
             results = ResultFiles(Path(local))
@@ -302,7 +302,7 @@ class _ShardBudget(Budget):
     """The number of each request in progress, by `id()` of its reservation."""
 
     @classmethod
-    def of(cls, work: ShardWork, panel: Panel, limits: ShardLimits) -> _ShardBudget:
+    def for_shard(cls, work: ShardWork, panel: Panel, limits: ShardLimits) -> _ShardBudget:
         unlimited = replace(work.options, max_calls=None, max_cost=None, max_minutes=None)
         models = Budget.for_panel(unlimited, panel).models
         return cls(unlimited, models, limits=limits if work.limited else None)

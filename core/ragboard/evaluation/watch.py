@@ -241,8 +241,9 @@ class Watcher:
 
 @contextmanager
 def watch_lock(store: Store) -> Generator[None]:
-    """Context in which no other process can watch the store. Raises StoreBusyError if one does, StoreError without
-    permission.
+    """Context in which no other process can watch the store.
+
+    Raises StoreBusyError if another process watches it, StoreError without permission.
     """
     store.require_writable()
     path = store.folder / "watch.lock"

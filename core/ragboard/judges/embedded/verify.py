@@ -123,7 +123,7 @@ def _join(words: Sequence[str], last: str) -> str:
 
 def verify(task: Verify) -> Verification:
     """Return all verdicts of the task. The verdicts on a statement do not depend on the other statements."""
-    corpus = Corpus.of(task.passages, task.question)
+    corpus = Corpus.from_passages(task.passages, task.question)
     joint: list[Verdict] = []
     single: list[tuple[Verdict, ...]] = []
     for lookup in lookups(corpus, [corpus.claim(statement) for statement in task.statements]):

@@ -525,7 +525,7 @@ def _samples(read: ReadResult) -> list[Sample]:
 def _metrics_of_verdicts(read: ReadResult) -> frozenset[str]:
     """Return the metrics that can be computed from the verdicts in the file, in all of its runs."""
     return frozenset.intersection(
-        *(frozenset(run.scores.recounted.values() if run.scores else ()) for run in read.runs)
+        *(frozenset(run.scores.equivalent_metrics.values() if run.scores else ()) for run in read.runs)
     )
 
 
