@@ -77,8 +77,8 @@ def test_cells_of_one_side_against_the_passages_are_asked_in_one_task() -> None:
     made, asked = found(SAMPLE, *BOTH)
     assert asked_ways(asked) == [TOGETHER]
     assert len(asked) == 2
-    assert [verdict.label for verdict in made.of(JointVerdicts()).verdicts] == ["supported", "unsupported"]
-    assert made.of(SeparateVerdicts()).supported == ((True, True), (False, False))
+    assert [verdict.label for verdict in made.value(JointVerdicts()).verdicts] == ["supported", "unsupported"]
+    assert made.value(SeparateVerdicts()).supported == ((True, True), (False, False))
 
 
 def test_only_the_cells_that_are_wanted_are_asked() -> None:
@@ -125,7 +125,7 @@ def test_statements_are_held_against_the_other_text(
         single=False,
         against="answer" if need.target == "response" else "reference",
     )
-    cells = made.of(need)
+    cells = made.value(need)
     assert cells.targets == (Target(kind=need.target if need.target != "passages" else "joint"),)
     assert [said.side for said in cells.statements] == [need.side] * len(statements)
 
@@ -155,7 +155,7 @@ def test_an_empty_text_says_nothing_and_is_not_asked_about(
     need: SeparateVerdicts, changes: dict[str, Any], reason: str | None, tasks: int
 ) -> None:
     made, asked = found(replace(SAMPLE, **changes), need)
-    cells = made.of(need)
+    cells = made.value(need)
     assert len(asked) == tasks
     assert {verdict.label for row in cells.rows for verdict in row} <= {"unsupported"}
     assert {verdict.reason for row in cells.rows for verdict in row} == ({reason} if reason else set())
@@ -187,8 +187,8 @@ def test_what_the_file_brings_is_taken_and_only_the_rest_asked() -> None:
     sample = replace(SAMPLE, metadata=CHECKED)
     needs = (*BOTH, SeparateVerdicts("response", "reference"), SeparateVerdicts("reference", "response"))
     made, asked = found(sample, *needs)
-    assert made.of(SeparateVerdicts()).supported == ((False, True), (False, False))
-    assert made.of(SeparateVerdicts("response", "reference")).supported == ((True,), (False,))
+    assert made.value(SeparateVerdicts()).supported == ((False, True), (False, False))
+    assert made.value(SeparateVerdicts("response", "reference")).supported == ((True,), (False,))
     assert sorted(type(task).__name__ for task in asked) == ["ExtractStatements", "Verify", "Verify"]
     joint = next(task for task in asked if isinstance(task, Verify) and "It was made" in task.statements)
     assert (joint.joint, joint.single) == (True, False)
@@ -196,7 +196,7 @@ def test_what_the_file_brings_is_taken_and_only_the_rest_asked() -> None:
 
 def test_a_claim_of_the_file_has_its_place_where_the_answer_says_it_so() -> None:
     made, _ = found(replace(SAMPLE, metadata=CHECKED), SeparateVerdicts())
-    first, second = made.of(SeparateVerdicts()).statements
+    first, second = made.value(SeparateVerdicts()).statements
     assert first.span is not None
     assert (SAMPLE.answer or "")[first.span.start : first.span.end] == "It is red"
     assert second.span is None
@@ -329,7 +329,7 @@ def test_every_metric_names_the_column_it_misses(spec: str) -> None:
 
 def test_findings_of_both_kinds_have_the_same_statements() -> None:
     made, _ = found(SAMPLE, *BOTH)
-    joint, cells = made.of(JointVerdicts()), made.of(SeparateVerdicts())
+    joint, cells = made.value(JointVerdicts()), made.value(SeparateVerdicts())
     assert isinstance(joint, JudgedStatements)
     assert isinstance(cells, VerdictTable)
     assert joint.statements == cells.statements
