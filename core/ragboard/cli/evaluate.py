@@ -355,7 +355,7 @@ def _with_plan(
         Assumptions(samples=PLAN_SAMPLES),
         known=options.known,
         prices=options.prices,
-        afresh=True,
+        ignore_stored=True,
         sample=options.planned_samples,
         draws=options.draws,
     )

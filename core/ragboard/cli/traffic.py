@@ -128,7 +128,7 @@ def watch(
         _watch(watcher, every, stopped, once=once, priced=max_cost_per_day is not None)
         if stopped.is_set():
             _log("stopped; the same command goes on")
-    if once and watcher.used_up:
+    if once and watcher.budget_used_up:
         click.get_current_context().exit(ExitCode.STOPPED)
 
 
@@ -212,9 +212,9 @@ def _watch(watcher: Watcher, every: float, stopped: threading.Event, *, once: bo
         if watcher.run_names != watched:
             watched = watcher.run_names
             _log(f"runs: {', '.join(watched) or 'none'}")
-        if watcher.used_up and not told:
+        if watcher.budget_used_up and not told:
             _log(f"{watcher.waiting:,} samples wait; evaluating goes on after midnight UTC, the newest first")
-        told = watcher.used_up
+        told = watcher.budget_used_up
         if once and not busy:
             return
         pause = min(2 * pause, MAX_PAUSE) if failing else every

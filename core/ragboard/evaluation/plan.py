@@ -145,14 +145,14 @@ def plan_run(
     known: Mapping[str, Metric] = METRICS,
     prices: Prices | None = None,
     cache: bool = True,
-    afresh: bool = False,
+    ignore_stored: bool = False,
     sample: int | None = None,
     draws: int | None = None,
 ) -> Plan:
     """Estimate the calls and cost of evaluating a run in the store. Nothing is sent.
 
     Tasks with a reply or failure in the evaluation's journal cost nothing. With `cache`, this includes replies in the
-    store's cache. With `afresh`, stored replies are ignored. `sample`, `draws` and `known` are as in
+    store's cache. With `ignore_stored`, they are planned again. `sample`, `draws` and `known` are as in
     `EvaluationOptions`. Raises JudgeError if no judge can answer a task.
     """
     assumed = assumptions or Assumptions()
@@ -161,11 +161,11 @@ def plan_run(
     everything = with_earlier_metrics(store, evaluation, metrics, known)
     check_roles(panel, everything)
     draws_to_plan = Draws.for_evaluation(
-        panel, metrics, everything, draws, {} if afresh else store.draw_counts(evaluation.id)
+        panel, metrics, everything, draws, {} if ignore_stored else store.draw_counts(evaluation.id)
     )
     with ExitStack() as stack:
-        journal = None if afresh else stack.enter_context(open_reader(store.journal_path(evaluation.id)))
-        shared = stack.enter_context(read_cache(store.cache_path)) if cache and not afresh else None
+        journal = None if ignore_stored else stack.enter_context(open_reader(store.journal_path(evaluation.id)))
+        shared = stack.enter_context(read_cache(store.cache_path)) if cache and not ignore_stored else None
         answers = StoredReplies(journal, shared)
         count = store.sample_count(run_id)
         subset = _random_subset((sample_of_run for _, sample_of_run in store.samples(run_id)), count, assumed)

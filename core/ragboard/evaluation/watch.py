@@ -108,7 +108,7 @@ class Watcher:
         self._runs: dict[str, _WatchedRun] = {}
         self._seen = ""
         """The version of the store when new samples were last selected."""
-        self._used_up: date | None = None
+        self._budget_used_up: date | None = None
         """The day whose budget is used up."""
         self._unanswered: dict[date, float] = {}
         """US dollars that requests without a reply may cost, by day."""
@@ -121,9 +121,9 @@ class Watcher:
         return sum(len(run.waiting) for run in self._runs.values())
 
     @property
-    def used_up(self) -> bool:
+    def budget_used_up(self) -> bool:
         """Whether today's budget is used up."""
-        return self._used_up == self._now().date()
+        return self._budget_used_up == self._now().date()
 
     @property
     def run_names(self) -> tuple[str, ...]:
@@ -146,7 +146,7 @@ class Watcher:
         for run in list(self._runs.values()):
             if self._stopping:
                 return
-            if run.waiting and not self.used_up:
+            if run.waiting and not self.budget_used_up:
                 yield self._evaluate(run)
 
     def _select_new(self) -> None:
@@ -176,7 +176,7 @@ class Watcher:
         if options.max_cost_per_day is not None:
             left = options.max_cost_per_day - spent
             if left <= 0:
-                self._used_up = today
+                self._budget_used_up = today
                 return self._result(run, 0, None, today, f"the limit of ${options.max_cost_per_day:g} a day is reached")
         before = loaded_state(self._store, run.evaluation_id)
         failed_before = before.failed if before else 0
@@ -196,7 +196,7 @@ class Watcher:
         run.waiting = [position for position in run.waiting if position not in finished]
         self._unanswered[today] = self._unanswered.get(today, 0.0) + done.unanswered_cost
         if left is not None and done.stopped.startswith("the limit of $"):
-            self._used_up = today
+            self._budget_used_up = today
         evaluated = sum(position in covered for position in batch)
         return self._result(run, evaluated, done, today, done.stopped, failed_before)
 

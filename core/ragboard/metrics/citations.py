@@ -379,15 +379,17 @@ GRADED_CITATION = "support by {}, asked alone"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GradedSentence:
-    """The citations of a sentence that count, each with its grade; None if the judge gave no usable reply."""
+    """The citations of a sentence that count, with their grades."""
 
     names: tuple[str, ...]
+    """The cited names."""
     grades: tuple[Support | None, ...]
+    """The grade of each citation; None if the judge gave no usable reply."""
 
 
 @dataclass(frozen=True)
 class SupportGrades(Need[tuple[GradedSentence, ...]]):
-    """How far each cited passage supports its sentence. Each citation is graded in a separate call, as in TREC RAG."""
+    """How much of its sentence each cited passage supports. Each citation is graded in its own call, as in TREC RAG."""
 
     citations: Literal["first", "all"] = "first"
     by: By = "auto"

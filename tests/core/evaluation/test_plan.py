@@ -151,7 +151,7 @@ def test_tokens_planned_are_near_those_sent(store: Store, server: ChatServer) ->
     planned = plan_run(store, run_id, SUITE, panel(server)).models[0]
     evaluate_run(store, run_id, SUITE, panel(server))
     assert planned.model == "m"
-    prompts = plan_run(store, run_id, SUITE, panel(server), afresh=True).total.expected.prompt_tokens
+    prompts = plan_run(store, run_id, SUITE, panel(server), ignore_stored=True).total.expected.prompt_tokens
     assert prompts == pytest.approx(sent_tokens(server), rel=0.05)
 
 
@@ -191,8 +191,8 @@ def test_what_is_answered_is_not_planned_again(store: Store, server: ChatServer)
     server.asked.clear()
     evaluate_run(store, run_id, SUITE, panel(server))
     assert (more.expected.chat_calls, more.expected.embedding_calls) == calls(server)
-    afresh = plan_run(store, run_id, SUITE, panel(server), afresh=True).total
-    assert afresh.expected.chat_calls > more.expected.chat_calls
+    without_stored = plan_run(store, run_id, SUITE, panel(server), ignore_stored=True).total
+    assert without_stored.expected.chat_calls > more.expected.chat_calls
 
 
 def test_a_failed_task_is_not_asked_again_and_not_planned_again(store: Store, server: ChatServer) -> None:

@@ -155,7 +155,7 @@ def test_the_budget_is_for_a_day_and_survives_a_restart(store: Store) -> None:
     limit = 4.5 * each
     watching = watcher(store, judge, clock, max_cost_per_day=limit, batch=2)
     turns: list[WatchedBatch] = []
-    while not watching.used_up:
+    while not watching.budget_used_up:
         turns += watching.evaluate_new()
     assert turns[-1].stopped
     assert turns[-1].spent_today <= limit
@@ -163,12 +163,12 @@ def test_the_budget_is_for_a_day_and_survives_a_restart(store: Store) -> None:
     assert 4 <= done <= 5
     again = watcher(store, judge, clock, max_cost_per_day=limit, batch=2)
     list(again.evaluate_new())
-    assert again.used_up
+    assert again.budget_used_up
     assert len(covered(store)) == done
     assert list(again.evaluate_new()) == []
     clock.now += timedelta(days=1)
-    assert not again.used_up
-    while again.waiting and not again.used_up:
+    assert not again.budget_used_up
+    while again.waiting and not again.budget_used_up:
         list(again.evaluate_new())
     assert len(covered(store)) > done + 3
     assert len(extracted(judge)) == len(set(extracted(judge)))
