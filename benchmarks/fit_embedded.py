@@ -40,7 +40,7 @@ from scipy.optimize import minimize
 from sources import SETS, JudgedRow, raw_rows, read_set
 
 from ragboard.human.scorers import word_overlap
-from ragboard.judges.embedded.changes import changed, names_in
+from ragboard.judges.embedded.changes import changed_sentences, names_in
 from ragboard.judges.embedded.index import Corpus, lookups
 from ragboard.judges.embedded.matching import FEATURES, Comparison, Model, best_match, compare, judge_comparison
 from ragboard.judges.embedded.select import FEATURES as HELP
@@ -50,7 +50,7 @@ from ragboard.records import Passage, Sample
 from ragboard.stats import NoInterval, auroc
 from ragboard.stats.auroc_intervals import auroc_difference
 
-FITTED = ("factcheck_gpt", "begin", "mtrag", "sample", "changed")
+FITTED = ("factcheck_gpt", "begin", "mtrag", "sample", "changed_sentences")
 HELD_OUT = ("wice", "factcheck_gpt", "begin", "mtrag", "sample")
 FOR = {"sentence", "pair", "words", *HELP}
 """Features that increase the score of a claim or sentence; all others decrease it."""
@@ -81,7 +81,7 @@ class Example:
 
 def examples(rows: Sequence[JudgedRow]) -> Iterator[Example]:
     for row in rows:
-        corpus = Corpus.of(row.passages, row.sample.question)
+        corpus = Corpus.from_passages(row.passages, row.sample.question)
         for text, label in zip(row.texts, row.labels, strict=True):
             if label is None:
                 continue
@@ -93,7 +93,7 @@ def examples(rows: Sequence[JudgedRow]) -> Iterator[Example]:
 
 
 def source(name: str, folder: Path, *, fitting: bool) -> list[Example]:
-    if name == "changed":
+    if name == "changed_sentences":
         return list(examples(list(changed_rows(folder))))
     rows = read_set(name, folder)
     if name == "factcheck_gpt" and fitting:
@@ -137,7 +137,7 @@ def changed_rows(folder: Path, count: int = 250) -> Iterator[JudgedRow]:
         sentence = rng.choice(sentences)
         other = rng.choice(rng.choice(rows).texts).split()
         half = " ".join([*sentence.split()[: 2 * len(sentence.split()) // 3], *other[len(other) // 2 :]])
-        spoilt = [text for *_, text in changed([(sentence, row.passages)], names, seed=rng.randrange(10**6))]
+        spoilt = [text for *_, text in changed_sentences([(sentence, row.passages)], names, seed=rng.randrange(10**6))]
         spoilt += [rng.choice(REMARKS).format(sentence), half]
         yield made(sentence, row.passages, supported=True, cluster=row.cluster, question=row.sample.question)
         for text in spoilt:
@@ -203,7 +203,7 @@ def balanced(positive: FloatArray, weights: FloatArray | None = None) -> FloatAr
 def written_from(folder: Path) -> Iterator[JudgedRow]:
     """Yield the sentences of MTRAG's passages, labelled 1 if they support a statement of the reference best."""
     for row in raw_rows(folder / SETS["mtrag"][0]):
-        corpus = Corpus.of(row["contexts"])
+        corpus = Corpus.from_passages(row["contexts"])
         statements = [corpus.claim(each.text) for each in extract(row["answer"]).statements]
         found = [
             match.comparison

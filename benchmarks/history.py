@@ -12,7 +12,7 @@ import statistics
 import sys
 from collections.abc import Callable, Mapping
 
-from ragboard.judges.embedded.judge import questions_of, rate_answer, similarities
+from ragboard.judges.embedded.judge import generate_questions, rate_answer, similarities
 from ragboard.readers.labels import read_labels
 from ragboard.records import Sample
 from ragboard.stats import Interval, estimate_text
@@ -24,7 +24,7 @@ QUESTIONS = 3
 
 def near(question: str, answer: str) -> float:
     """Return the mean similarity of the question to questions generated from the answer."""
-    found = similarities(question, questions_of(answer, QUESTIONS))
+    found = similarities(question, generate_questions(answer, QUESTIONS))
     return statistics.fmean(found) if found else 0.0
 
 

@@ -37,7 +37,7 @@ def faithfulness(dropped: set[str]) -> Side:
     model = without(support_model(), tuple(FEATURES), dropped)
 
     def score(row: Row, answer: str) -> float:
-        corpus = Corpus.of(row["contexts"], row["question"])
+        corpus = Corpus.from_passages(row["contexts"], row["question"])
         claims = [corpus.claim(each.text) for each in extract(answer).statements]
         seen = [best_match(each, None).comparison for each in lookups(corpus, claims)]
         scores = [model(each.values) if each else 0.0 for each in seen]

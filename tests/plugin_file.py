@@ -33,7 +33,7 @@ class Brevity(Metric):
         return (Statements(),)
 
     def score(self, sample, findings):
-        count = len(findings.of(Statements()).statements)
+        count = len(findings.value(Statements()).statements)
         if not count:
             return Unscored(reason="undefined", detail="the answer makes no statement")
         return Score(value=min(1.0, self.most / count), counted=f"{count} statements")

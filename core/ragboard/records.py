@@ -228,9 +228,8 @@ class FileScores:
     recorded: tuple[RecordedSample, ...] = ()
     """The verdicts and other judgements of the tool's judge for each sample, in order; empty if the file has only
     scores."""
-    recounted: Mapping[str, str] = field(default_factory=dict[str, str])
-    """For each metric of the tool whose scores follow from the recorded verdicts: ragboard's metric with the same
-    scores."""
+    equivalent_metrics: Mapping[str, str] = field(default_factory=dict[str, str])
+    """ragboard's metric with the same scores, for each of the tool's metrics whose scores follow from its verdicts."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -11,7 +11,7 @@ from ragboard.errors import RagboardError
 from ragboard.evaluation.background import forwards_key, start_evaluation
 from ragboard.evaluation.progress import LiveEvaluation, LiveState, live_evaluations, stop_evaluation
 from ragboard.judges import JudgeOptions
-from ragboard.judges.registry import asks_models
+from ragboard.judges.registry import uses_server
 from ragboard.store import RunRef
 from ragboard_dashboard.data import evaluates, get_runs, launch_context, store
 from ragboard_dashboard.links import open_run
@@ -88,7 +88,7 @@ def secret_fields(judge_options: JudgeOptions, where: str) -> Secrets:
 
     They must be in a form that is cleared on submit.
     """
-    if not asks_models(judge_options):
+    if not uses_server(judge_options):
         return Secrets()
     placeholder = (
         "Default: the key in the server's environment"

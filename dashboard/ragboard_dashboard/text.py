@@ -19,7 +19,7 @@ from ragboard.analysis import (
     dataset_label,
     headline,
 )
-from ragboard.metrics import metric_of
+from ragboard.metrics import find_metric
 from ragboard.readers.labels import HumanGrades
 from ragboard.records import Outcome, Score, Turn
 from ragboard.spans import strip_bidi_controls
@@ -135,7 +135,7 @@ def column_title(column: str) -> str:
     metrics = get_metrics()
     if column in metrics:
         return metrics[column].label
-    if metric := metric_of(column):
+    if metric := find_metric(column):
         return metric.label
     name = column.removeprefix("metadata.")
     return column if any(metric.label == name for metric in metrics.values()) else name

@@ -142,7 +142,7 @@ def task(kind: str, /, *, history: Sequence[tuple[str, str]] = (), examples: Seq
     if history:
         given["history"] = tuple(Turn(role=role, text=text) for role, text in history)  # type: ignore[arg-type]
     if examples:
-        given["examples"] = tuple(tasks.Example(**one) for one in examples)
+        given["examples"] = tuple(tasks.WritingExample(**one) for one in examples)
     return KINDS[kind](**given)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ragboard.analysis.metrics import in_order, read_descriptions
-from ragboard.metrics import Metric, metric_of
+from ragboard.metrics import Metric, find_metric
 from ragboard.records import MetricDescription
 from ragboard.stats import Interval, NoInterval, cohen_kappa, estimate_text, mean_interval, moments
 from ragboard.store import RunRef, Store
@@ -122,7 +122,7 @@ def bundling(store: Store, run: RunRef) -> Bundling | None:
 
 def _default_form(spec: str) -> str:
     """Return the full name of a metric without `compat=True`; empty if `compat` is not set."""
-    metric = metric_of(spec)
+    metric = find_metric(spec)
     if metric is None or not getattr(metric, "compat", False):
         return ""
     given: Any = metric
@@ -132,7 +132,7 @@ def _default_form(spec: str) -> str:
 
 
 def _groups(positions: Sequence[int], clusters: SampleClusters | None) -> list[int]:
-    return list(positions) if clusters is None else clusters.of[list(positions)].tolist()
+    return list(positions) if clusters is None else clusters.ids[list(positions)].tolist()
 
 
 def _replies(kind: str, rows: Sequence[JudgedBothWays], clusters: SampleClusters | None) -> BundledReplies:
@@ -170,7 +170,7 @@ def _scores(
     if not both:
         return None
     first, second = (np.array([values[position] for position in both]) for values in (default, compat))
-    metric = metric_of(pair[0])
+    metric = find_metric(pair[0])
     span = metric.bounds[1] - metric.bounds[0] if metric else None
     return BundledScores(
         metric=pair[0],

@@ -24,7 +24,7 @@ from ragboard.analysis.paired import (
 from ragboard.analysis.pairs import ChangeKind, PairReport, change_of, pair_report
 from ragboard.analysis.reference_answers import compares_with_reference, runs_of_references
 from ragboard.analysis.samples import SampleReport
-from ragboard.metrics import metric_of
+from ragboard.metrics import find_metric
 from ragboard.records import Direction, MetricDescription
 from ragboard.stats.checks import FloatArray
 from ragboard.store import RunRef, Store
@@ -201,7 +201,7 @@ def _states_a_skipped_sentence(refusing: SampleReport, other: SampleReport) -> b
 
 
 def _is_relevance(spec: str) -> bool:
-    metric = metric_of(spec)
+    metric = find_metric(spec)
     return metric is not None and metric.category == "relevance"
 
 

@@ -362,7 +362,7 @@ def compare_runs(
         passages_a=passages[0],
         passages_b=passages[1],
         clustered=str(clusters or ""),
-        units=int(np.unique(clusters.of).size) if clusters else paired.a.size,
+        units=int(np.unique(clusters.ids).size) if clusters else paired.a.size,
         grades=grades,
         policy=unscored,
         sentence=_sentence(first.name, second.name, paired.a.size, metrics, clusters) + _counting(unscored),
@@ -772,7 +772,7 @@ def _refusals(
     n, first, second = in_a.size, int(in_a.sum()), int(in_b.sum())
     if not n:
         return None
-    cluster_ids = clusters.of[known].tolist() if clusters else None
+    cluster_ids = clusters.ids[known].tolist() if clusters else None
     test = paired_difference(in_a, in_b, bounds=(-1.0, 1.0), clusters=cluster_ids).sign
     warning = ""
     if abs(second - first) / n >= LARGE_REFUSAL_GAP and test.p < ALPHA:

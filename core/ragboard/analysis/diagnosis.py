@@ -553,7 +553,7 @@ def diagnose(store: Store, run: RunRef) -> Diagnosis:
         judges = judged_by(connection, run.evaluations)
     columns = {name: values[positions] for name, values in columns.items()}
     by_column = {name: values[positions] for name, values in by_column.items()}
-    clusters = clusters and replace(clusters, of=clusters.of[positions])
+    clusters = clusters and replace(clusters, ids=clusters.ids[positions])
     rule_based = {evaluation for evaluation, judged in judges.items() if judged.heuristic}
     worse, comparisons = weak_groups(columns, _different_columns(by_column), clusters)
     measured: dict[str, Interval | NoInterval | NotEvaluated] = {}
@@ -684,7 +684,7 @@ def measure(quantity: Quantity, columns: Columns, clusters: SampleClusters | Non
     values = quantity.compute(*(columns[name] for name in quantity.inputs))
     rows = values if quantity.compares_groups else [values]
     valid = [row[~np.isnan(row)] for row in rows]
-    cluster_ids = [clusters.of[~np.isnan(row)].tolist() if clusters else None for row in rows]
+    cluster_ids = [clusters.ids[~np.isnan(row)].tolist() if clusters else None for row in rows]
     if quantity.compares_groups:
         first, second = valid
         if not first.size or not second.size:
@@ -910,7 +910,7 @@ def _group_comparisons(
     for name in sorted(set(values[has_both])):
         inside, outside = has_both & (values == name), has_both & (values != name)
         if min(inside.sum(), outside.sum()) >= MIN_GROUP_SIZE:
-            ids, other_ids = (clusters.of[side].tolist() if clusters else None for side in (inside, outside))
+            ids, other_ids = (clusters.ids[side].tolist() if clusters else None for side in (inside, outside))
             comparison = group_difference(
                 scores[inside], scores[outside], bounds=SHARE_BOUNDS, clusters=ids, other_clusters=other_ids
             )

@@ -15,7 +15,7 @@ from ragboard.analysis.reference_answers import ANSWERS_ARE_REFERENCES
 from ragboard.errors import SettingError
 from ragboard.judges import JudgeOptions
 from ragboard.judges.options import command_options, options_to_json
-from ragboard.judges.registry import asks_models
+from ragboard.judges.registry import uses_server
 from ragboard.stats import Interval
 
 __all__ = ["check_command", "compare_command", "gate_workflow", "shell_quote"]
@@ -69,7 +69,7 @@ def gate_workflow(compared: Comparison, judge_options: JudgeOptions | None, *, a
         "requirement": "./ragboard",
     }
     comment = "" if judge_options else _EXAMPLE_COMMENT
-    key = _KEY if asks_models(judges) else ""
+    key = _KEY if uses_server(judges) else ""
     return _HEAD + comment + _STEP + key + "        with:\n" + "".join(_input(*one) for one in inputs.items() if one[1])
 
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 from ragboard.analysis.metrics import in_order, read_descriptions
 from ragboard.analysis.thresholds import Threshold, ThresholdStatus, read_thresholds
-from ragboard.metrics import metric_of
+from ragboard.metrics import find_metric
 from ragboard.metrics.critique import AspectCritique
 from ragboard.records import MetricDescription, Outcome, Score, Unscored
 from ragboard.stats import GateVerdict, Interval, NoInterval, ci_text, gate, mean_interval, outer_interval
@@ -261,13 +261,13 @@ def ragas_score(metrics: Mapping[str, MetricSummary]) -> Outcome:
         return Unscored(reason="undefined", detail=f"no mean, or a mean below 0: {', '.join(unusable)}")
     positive_means = [mean for mean in means.values() if mean is not None]
     value = len(positive_means) / sum(1 / mean for mean in positive_means) if all(positive_means) else 0.0
-    labels = (metric.label if (metric := metric_of(spec)) else spec for spec in means)
+    labels = (metric.label if (metric := find_metric(spec)) else spec for spec in means)
     return Score(value=value, counted=f"harmonic mean of {', '.join(labels)}")
 
 
 def _ragas_score_name(spec: str) -> str:
     """Return the metric's name without settings; empty if it does not count in the ragas score."""
-    metric = metric_of(spec)
+    metric = find_metric(spec)
     if metric is None or metric.source != "ragas" or isinstance(metric, AspectCritique) or metric.direction != "higher":
         return ""
     return f"{metric.source}.{metric.name}"

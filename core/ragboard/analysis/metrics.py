@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from ragboard.judges.embedded import EmbeddedJudge
-from ragboard.metrics import DEFAULT_METRICS, DEFAULT_METRICS_BY_RULES, METRICS, Metric, describe, metric_of
+from ragboard.metrics import DEFAULT_METRICS, DEFAULT_METRICS_BY_RULES, METRICS, Metric, describe, find_metric
 from ragboard.metrics.base import CATEGORIES, tasks_for
 from ragboard.records import MetricDescription
 from ragboard.store import Store
@@ -96,26 +96,26 @@ def metric_groups(
 
 
 def _category_title(metric: MetricDescription, known: Mapping[str, Metric]) -> str:
-    if definition := metric_of(metric.spec, known):
+    if definition := find_metric(metric.spec, known):
         return CATEGORIES[definition.category]
     return FILE_SCORES if metric.source.endswith("-file") else CATEGORIES["other"]
 
 
 def metric_source_label(metric: MetricDescription, known: Mapping[str, Metric] = METRICS) -> str:
     """Return the metric's source in two or three words (`RAGAS paper`), or its citation if there is no short form."""
-    definition = metric_of(metric.spec, known)
+    definition = find_metric(metric.spec, known)
     return (definition.credit if definition else "") or metric.paper
 
 
 def metric_summary(metric: MetricDescription, known: Mapping[str, Metric] = METRICS) -> str:
     """Describe the metric in one sentence."""
-    definition = metric_of(metric.spec, known)
+    definition = find_metric(metric.spec, known)
     return (definition.summary if definition else "") or " ".join(metric.text.partition("\n\n")[0].split())
 
 
 def metric_needs(metric: MetricDescription, known: Mapping[str, Metric] = METRICS) -> str:
     """Return the columns that a sample must have besides the question: `answer, passages, gold passages`."""
-    definition = metric_of(metric.spec, known)
+    definition = find_metric(metric.spec, known)
     needed = [NEEDED.get(column, column) for column in metric.requires]
     return (
         ", ".join([*needed, *(["gold passages"] if definition and definition.needs_gold else [])])
@@ -125,7 +125,7 @@ def metric_needs(metric: MetricDescription, known: Mapping[str, Metric] = METRIC
 
 def metric_judge(metric: MetricDescription, known: Mapping[str, Metric] = METRICS) -> str:
     """Return which judge a metric needs: `a chat model`, `any judge` or `no judge`; empty if it is not installed."""
-    definition = metric_of(metric.spec, known)
+    definition = find_metric(metric.spec, known)
     if definition is None:
         return ""
     tasks = tasks_for(definition.needs())

@@ -131,5 +131,5 @@ def _difference(
     """Return the difference over the samples that both evaluations scored; None if there are none."""
     positions, first, second = doubly_scored(connection, shown, other, spec)
     clusters = sample_clusters(connection, run_id)
-    labels = clusters.of[positions].tolist() if clusters else None
+    labels = clusters.ids[positions].tolist() if clusters else None
     return paired_difference(first, second, bounds=bounds, clusters=labels) if first.size else None

@@ -15,7 +15,7 @@ import numpy as np
 from ragboard.analysis.means import MetricSummary, fill_of, mean_of
 from ragboard.analysis.metrics import read_descriptions
 from ragboard.analysis.runs import RunSummary
-from ragboard.metrics import METRICS, Metric, compute_outcome, metric_of
+from ragboard.metrics import METRICS, Metric, compute_outcome, find_metric
 from ragboard.metrics.needs import ExtractedStatements, JointVerdicts, JudgedStatements, Need, NeedResults, Statements
 from ragboard.records import Label, MetricDescription, Outcome, Sample, Score, Verdict
 from ragboard.stats import moments
@@ -116,7 +116,7 @@ def _recomputed_means(
         scored, values = _values(connection, ref, spec, changed)
         if np.isnan(values).all():
             continue
-        cluster_ids = clusters.of[scored] if clusters else None
+        cluster_ids = clusters.ids[scored] if clusters else None
         means[spec] = _with_values(run.metrics[spec], metrics.get(spec), values, cluster_ids)
     return means
 
@@ -175,7 +175,7 @@ def is_verdict_based(spec: str) -> bool:
 
 def _verdict_based(specs: Sequence[str]) -> tuple[Metric, ...]:
     """Return the metrics among `specs` that are computed only from joint verdicts on the answer's statements."""
-    metrics = (metric_of(spec, METRICS) for spec in specs)
+    metrics = (find_metric(spec, METRICS) for spec in specs)
     allowed: set[Need[Any]] = {JointVerdicts(), Statements()}
     return tuple(
         metric for metric in metrics if metric and JointVerdicts() in metric.needs() and allowed >= {*metric.needs()}

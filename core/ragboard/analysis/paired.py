@@ -233,10 +233,10 @@ def pair_clusters(connection: Connection, a: RunRef, b: RunRef, paired: PairedRu
     """
     sides = ((sample_clusters(connection, run.run_id), positions) for run, positions in ((a, paired.a), (b, paired.b)))
     clustered = [(clusters, positions) for clusters, positions in sides if clusters]
-    connected = _connected_clusters([clusters.of[positions] for clusters, positions in clustered], paired.a.size)
+    connected = _connected_clusters([clusters.ids[positions] for clusters, positions in clustered], paired.a.size)
     if np.unique(connected).size == connected.size:
         return None
-    return SampleClusters(of=connected, conversations=any(clusters.conversations for clusters, _ in clustered))
+    return SampleClusters(ids=connected, conversations=any(clusters.conversations for clusters, _ in clustered))
 
 
 def _connected_clusters(partitions: Sequence[Positions], pairs: int) -> Positions:
@@ -270,7 +270,7 @@ def difference_of(
     bounds = None if metric_range is None else (metric_range[0] - metric_range[1], metric_range[1] - metric_range[0])
 
     def over_pairs(first: FloatArray, second: FloatArray, counted: Flags) -> PairedDifference | None:
-        cluster_ids = clusters.of[counted].tolist() if clusters else None
+        cluster_ids = clusters.ids[counted].tolist() if clusters else None
         return paired_difference(first, second, bounds=bounds, clusters=cluster_ids) if first.size else None
 
     scored = over_pairs(column.a[column.both], column.b[column.both], column.both)

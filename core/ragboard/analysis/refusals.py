@@ -167,7 +167,7 @@ def refusal_report(store: Store, run: RunRef, *, source: Source | None = None, c
     answerable = np.array([answerability[row.position] in ANSWERABLE for row in covered])
     unanswerable = np.array([answerability[row.position] == "unanswerable" for row in covered])
     refused = np.array([behaviours[row.position] == "refused" for row in covered])
-    cluster_ids = None if clusters is None else clusters.of[[row.position for row in covered]]
+    cluster_ids = None if clusters is None else clusters.ids[[row.position for row in covered]]
     counted = answerable | unanswerable
 
     def rate(name: str, of: str, event: np.ndarray, among: np.ndarray) -> RefusalRate:

@@ -12,7 +12,7 @@ from ragboard.analysis.means import MetricSummary, UnscoredPolicy, metric_summar
 from ragboard.analysis.metrics import in_order, read_descriptions
 from ragboard.analysis.reference_answers import compares_with_reference, runs_of_references, self_compared
 from ragboard.errors import NotFoundError
-from ragboard.metrics.partition import ClaimClass
+from ragboard.metrics.claim_classes import ClaimClass
 from ragboard.problems import kind_of_problem
 from ragboard.records import JsonValue, Label, ModelUsage
 from ragboard.sample_files import SAMPLE_TAG

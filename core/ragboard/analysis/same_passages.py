@@ -104,5 +104,5 @@ def _difference(store: Store, run: RunRef, other: RunRef, samples: int) -> Paire
     if compared.sum() < MIN_SHARE * samples:
         return None
     return paired_difference(
-        a[compared], b[compared], bounds=(-1.0, 1.0), clusters=clusters.of[compared].tolist() if clusters else None
+        a[compared], b[compared], bounds=(-1.0, 1.0), clusters=clusters.ids[compared].tolist() if clusters else None
     )

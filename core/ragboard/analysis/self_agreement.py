@@ -115,7 +115,7 @@ def self_agreement(store: Store, run: RunRef) -> SelfAgreement | None:
 
 
 def _agreement(compared: ComparedReplies, clusters: SampleClusters | None) -> ReplyAgreement:
-    groups = compared.positions if clusters is None else clusters.of[compared.positions]
+    groups = compared.positions if clusters is None else clusters.ids[compared.positions]
     _, group = np.unique(groups, return_inverse=True)
     items, agreement = (np.bincount(group, sums).astype(np.float64) for sums in (compared.items, compared.agreement))
     moments = cluster_moments(items, agreement)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-from ragboard.metrics.partition import CORRECT, FROM_PASSAGES
+from ragboard.metrics.claim_classes import CORRECT, FROM_PASSAGES
 from ragboard.records import Evidence, Label, Verdict
 from ragboard.store.queries.citations import SampleCitation
 from ragboard.store.queries.labels import HumanVerdict

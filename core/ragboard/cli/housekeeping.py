@@ -22,7 +22,7 @@ from ragboard.cli.options import as_json, plugin_option, store_option
 from ragboard.cli.output import plain, print_json, print_table
 from ragboard.cli.settings_file import SettingsFile
 from ragboard.errors import ExitCode, RagboardError, SettingError, StoreError
-from ragboard.evaluation.cache import CachedFrom, cache_contents, prune_cache
+from ragboard.evaluation.cache import CachedReplies, cache_contents, prune_cache
 from ragboard.metrics import describe, metrics_named
 from ragboard.metrics.plugins import metrics_with
 from ragboard.records import MetricDescription
@@ -67,7 +67,7 @@ def cache(prune: bool, older_than: float | None, judge: str | None, store: Store
         print_table(["judge", "task", "replies", "size", "oldest", "newest"], [_row(one) for one in found])
 
 
-def _row(one: CachedFrom) -> list[str]:
+def _row(one: CachedReplies) -> list[str]:
     return [one.judge, one.task, f"{one.answers:,}", _size(one.bytes), _day(one.oldest), _day(one.newest)]
 
 

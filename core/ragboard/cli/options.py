@@ -15,7 +15,7 @@ from ragboard.analysis import UnscoredPolicy
 from ragboard.errors import SettingError
 from ragboard.judges import JudgeOptions
 from ragboard.judges.llm.endpoint import read_headers
-from ragboard.judges.redact import redaction_of
+from ragboard.judges.redact import compile_redaction
 from ragboard.prices import Prices, read_prices
 from ragboard.records import JsonValue
 from ragboard.settings import read_config_file, read_pairs, split_pair
@@ -261,7 +261,7 @@ _JUDGE_OPTIONS = (
     click.option(
         "--timeout",
         "--deadline",  # the older name
-        "deadline",
+        "timeout",
         type=click.FloatRange(0, min_open=True),
         default=120.0,
         show_default=True,
@@ -319,7 +319,7 @@ def _patterns(given: tuple[str, ...]) -> tuple[str, ...]:
             found += [line for line in Path(one[1:]).read_text("utf-8").splitlines() if line.strip()]
         except (OSError, UnicodeDecodeError) as error:
             raise SettingError(f"--redact {one}: cannot be read: {error}") from error
-    redaction_of(found)
+    compile_redaction(found)
     return tuple(found)
 
 

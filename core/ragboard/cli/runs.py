@@ -54,7 +54,7 @@ from ragboard.cli.output import (
 from ragboard.errors import SettingError
 from ragboard.evaluation.calls import TaskCalls, sample_calls
 from ragboard.metrics import Metric
-from ragboard.metrics.partition import CLAIM_CLASSES
+from ragboard.metrics.claim_classes import CLAIM_CLASSES
 from ragboard.metrics.plugins import metrics_with
 from ragboard.readers import ImportReport
 from ragboard.records import Score

@@ -29,7 +29,7 @@ from ragboard.evaluation.budget import Budget
 from ragboard.evaluation.defaults import default_metrics
 from ragboard.evaluation.engine import check_roles
 from ragboard.evaluation.options import EvaluationOptions
-from ragboard.evaluation.watch import MAX_BATCH, Turn, Watcher, WatchOptions, watch_lock
+from ragboard.evaluation.watch import MAX_BATCH, WatchedBatch, Watcher, WatchOptions, watch_lock
 from ragboard.judges import JudgeOptions, panel_named
 from ragboard.metrics import metrics_named, split_names
 from ragboard.metrics.plugins import metrics_with
@@ -128,7 +128,7 @@ def watch(
         _watch(watcher, every, stopped, once=once, priced=max_cost_per_day is not None)
         if stopped.is_set():
             _log("stopped; the same command goes on")
-    if once and watcher.used_up:
+    if once and watcher.budget_used_up:
         click.get_current_context().exit(ExitCode.STOPPED)
 
 
@@ -201,10 +201,10 @@ def _watch(watcher: Watcher, every: float, stopped: threading.Event, *, once: bo
     while not stopped.is_set():
         busy = failing = False
         try:
-            for turn in watcher.turns():
-                failing = failing or bool(turn.stopped and not turn.evaluated and turn.failed)
-                busy = busy or bool(turn.waiting and turn.evaluated)
-                _log(_in_words(turn, priced=priced))
+            for batch in watcher.evaluate_new():
+                failing = failing or bool(batch.stopped and not batch.evaluated and batch.failed)
+                busy = busy or bool(batch.waiting and batch.evaluated)
+                _log(_in_words(batch, priced=priced))
         except StoreBusyError as error:
             if once:
                 raise
@@ -212,9 +212,9 @@ def _watch(watcher: Watcher, every: float, stopped: threading.Event, *, once: bo
         if watcher.run_names != watched:
             watched = watcher.run_names
             _log(f"runs: {', '.join(watched) or 'none'}")
-        if watcher.used_up and not told:
+        if watcher.budget_used_up and not told:
             _log(f"{watcher.waiting:,} samples wait; evaluating goes on after midnight UTC, the newest first")
-        told = watcher.used_up
+        told = watcher.budget_used_up
         if once and not busy:
             return
         pause = min(2 * pause, MAX_PAUSE) if failing else every
@@ -222,12 +222,12 @@ def _watch(watcher: Watcher, every: float, stopped: threading.Event, *, once: bo
             stopped.wait(pause)
 
 
-def _in_words(turn: Turn, *, priced: bool) -> str:
-    failed = f", {turn.failed} tasks failed (to retry: ragboard retry {turn.run})" if turn.failed else ""
-    waiting = f", {turn.waiting:,} wait: the newest first" if turn.waiting else ""
-    cost = f", ${turn.spent_today:.4f} today" if priced else ""
-    stopped = f"; stopped: {turn.stopped}" if turn.stopped else ""
-    return f"{turn.run}: {_samples(turn.evaluated)} evaluated{waiting}{failed}{cost}{stopped}"
+def _in_words(batch: WatchedBatch, *, priced: bool) -> str:
+    failed = f", {batch.failed} tasks failed (to retry: ragboard retry {batch.run})" if batch.failed else ""
+    waiting = f", {batch.waiting:,} wait: the newest first" if batch.waiting else ""
+    cost = f", ${batch.spent_today:.4f} today" if priced else ""
+    stopped = f"; stopped: {batch.stopped}" if batch.stopped else ""
+    return f"{batch.run}: {_samples(batch.evaluated)} evaluated{waiting}{failed}{cost}{stopped}"
 
 
 def _log(text: str) -> None:

@@ -15,7 +15,7 @@ from ragboard.problems import kind_of_problem
 from ragboard.store import Store
 from ragboard.store.queries.nuggets import DatasetQuestion, history_json
 from ragboard.store.queries.rewritten import rewritten_questions, save_rewritten
-from ragboard.tasks import Failure, NotAsked, RewriteQuestion, WrittenText
+from ragboard.tasks import Failure, NotSent, RewriteQuestion, WrittenText
 
 __all__ = ["RewrittenQuestions", "rewrite_questions"]
 
@@ -60,7 +60,7 @@ def rewrite_questions(
             with store.database.write() as connection:
                 save_rewritten(connection, question.question, history_json(question.history), reply.text, panel.name)
             counts["questions"] += 1
-        elif isinstance(reply, Failure) and not isinstance(reply, NotAsked):
+        elif isinstance(reply, Failure) and not isinstance(reply, NotSent):
             failed[kind_of_problem(reply.detail)] += 1
 
     budget = ask_about_all(store, "rewritten", panel, options or EvaluationOptions(), work, rewrite)

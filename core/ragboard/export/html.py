@@ -36,7 +36,7 @@ from ragboard.analysis.verdict_style import (
     statement_style,
     support_sentence,
 )
-from ragboard.metrics.partition import CLAIM_CLASSES
+from ragboard.metrics.claim_classes import CLAIM_CLASSES
 from ragboard.records import Passage, Sample, Score
 from ragboard.spans import Offsets, covered_pieces, strip_bidi_controls
 from ragboard.stats import Interval, ci_text, range_text

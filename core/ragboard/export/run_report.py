@@ -19,7 +19,7 @@ from ragboard.analysis import (
 from ragboard.analysis.runs import judge_identity
 from ragboard.analysis.verdict_style import VERDICT_STYLES
 from ragboard.export.html import render
-from ragboard.metrics.partition import CLAIM_CLASSES, CORRECT, FROM_PASSAGES, ClaimClass
+from ragboard.metrics.claim_classes import CLAIM_CLASSES, CORRECT, FROM_PASSAGES, ClaimClass
 from ragboard.store import RunRef, Store
 
 __all__ = ["SAMPLES", "run_report"]

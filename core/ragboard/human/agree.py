@@ -41,7 +41,7 @@ from ragboard.tasks import (
     ExtractStatements,
     Failure,
     GradePassages,
-    NotAsked,
+    NotSent,
     PassageGrades,
     Prefer,
     Quality,
@@ -217,7 +217,7 @@ def _agreement(labelled: LabelFile, panel: Panel, selection: ScorerSelection, se
         form=labelled.form,
         source=labelled.source,
         judge=panel.name,
-        heuristic=panel.rule_based({kind.__name__ for kind in _task_types(labelled, selection)}),
+        heuristic=panel.is_rule_based({kind.__name__ for kind in _task_types(labelled, selection)}),
         seed=seed,
         scorers=selection.scorers,
         notes=(*labelled.notes, *selection.notes),
@@ -406,7 +406,7 @@ def _outcomes_of(counted: str, score: float | None, *, yes: bool) -> TextOutcome
 
 def _unscored_outcome(reply: object) -> Outcome:
     detail = reply.detail if isinstance(reply, Failure) else "the judge's reply has the wrong type"
-    return Unscored(reason="skipped" if isinstance(reply, NotAsked) else "failed", detail=detail)
+    return Unscored(reason="skipped" if isinstance(reply, NotSent) else "failed", detail=detail)
 
 
 def _results_without_judge(labelled: LabelFile, seed: int) -> Iterator[ScorerResult]:

@@ -25,9 +25,9 @@ __all__ = [
     "RunEstimate",
     "estimate_runs",
     "estimated_metrics",
+    "find_metric",
     "judged_by",
     "judged_scores",
-    "metric_of",
     "needed_for",
     "not_random",
 ]
@@ -74,7 +74,7 @@ def estimate_runs(
     or that the runs have with different settings.
     """
     summaries = {run: run_summary(store, run) for run in runs}
-    described_metric = metric_of(store, tuple(summaries.values()), metric)
+    described_metric = find_metric(store, tuple(summaries.values()), metric)
     sources = tuple(_source(store, run, summary, described_metric.spec, measured) for run, summary in summaries.items())
     return Estimates(
         metric=described_metric.spec,
@@ -93,7 +93,7 @@ def estimated_metrics(store: Store, run: RunRef) -> tuple[MetricDescription, ...
     return tuple(descriptions[spec] for spec in specs if spec in descriptions and _on_label_scale(descriptions[spec]))
 
 
-def metric_of(store: Store, runs: Sequence[RunSummary], metric: str) -> MetricDescription:
+def find_metric(store: Store, runs: Sequence[RunSummary], metric: str) -> MetricDescription:
     """Return the description of the metric that a name refers to in all these runs.
 
     Raises SettingError if it has different settings in the runs, if it is not in [0, 1], or if higher is not better.

@@ -9,7 +9,7 @@ from statistics import fmean
 from ragboard.analysis.gates import resolve_spec
 from ragboard.analysis.runs import run_summary
 from ragboard.errors import SettingError
-from ragboard.human.estimates import estimated_metrics, judged_by, judged_scores, metric_of, not_random
+from ragboard.human.estimates import estimated_metrics, find_metric, judged_by, judged_scores, not_random
 from ragboard.human.label_files import LabelledOutcome
 from ragboard.human.systems import KnownOrder, System, SystemsReport, against_order, pooled_report, systems_report
 from ragboard.readers.labels import SamplingDesign
@@ -99,7 +99,7 @@ def rank_runs(
     labelled = tuple(dict.fromkeys(name for answer in answers for name in answer.outcomes))
     tables: list[RankedRuns] = []
     for metric, measured in _metrics(store, runs, metrics, labelled):
-        described = metric_of(store, summaries, metric)
+        described = find_metric(store, summaries, metric)
         systems = _with_refusals([_system(store, run, described.spec, measured, matched.by_run[run]) for run in runs])
         report = pooled_report(systems, level=level) if pool else systems_report(systems, level=level)
         ranked = RankedRuns(

@@ -141,8 +141,8 @@ def _metrics_by_dimension(
 ) -> dict[str, tuple[tuple[str, Metric], ...]]:
     if not metrics:  # use the default metrics of an evaluation by these judges
         defaults = {**{metric.name: metric for metric in default_metrics(panel)}, **METRIC_OF_DIMENSION}
-        metric_of = {name: defaults.get(SAME_AS.get(name, name)) for name in dimensions}
-        return {name: ((metric.source, metric),) if metric else () for name, metric in metric_of.items()}
+        find_metric = {name: defaults.get(SAME_AS.get(name, name)) for name in dimensions}
+        return {name: ((metric.source, metric),) if metric else () for name, metric in find_metric.items()}
     names = [(metric.source, metric.name) for metric in metrics if metric.name in dimensions]
     return {
         name: tuple(

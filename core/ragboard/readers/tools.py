@@ -25,7 +25,9 @@ def tool_scores(file: ToolFile, file_format: str, samples: Sequence[ToolSample])
     judged = any(sample.statements or sample.judgements for sample in recorded)
     if not names and not judged:
         return None
-    recounted = {name: ours for name, ours in file.same_as.items() if name in names and _agrees(name, ours, samples)}
+    equivalent_metrics = {
+        name: ours for name, ours in file.same_as.items() if name in names and _agrees(name, ours, samples)
+    }
     slug = re.sub(r"\W+", "-", file.tool.lower())
     specs = {name: f"{slug}-file.{_metric_name(name)}" for name in names}
     directions: dict[str, Direction] = {_metric_name(name): direction for name, direction in file.directions.items()}
@@ -35,11 +37,12 @@ def tool_scores(file: ToolFile, file_format: str, samples: Sequence[ToolSample])
         columns={spec: name for name, spec in specs.items()},
         metrics=tuple(describe_file_metric(file.tool, spec, name, directions) for name, spec in specs.items()),
         outcomes=tuple(
-            {spec: _outcome(sample, name, recounted.get(name)) for name, spec in specs.items()} for sample in samples
+            {spec: _outcome(sample, name, equivalent_metrics.get(name)) for name, spec in specs.items()}
+            for sample in samples
         ),
         judge=file.judge,
         recorded=recorded if judged else (),
-        recounted={specs[name]: ours for name, ours in recounted.items()},
+        equivalent_metrics={specs[name]: ours for name, ours in equivalent_metrics.items()},
     )
 
 

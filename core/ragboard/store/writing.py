@@ -521,7 +521,7 @@ def _insert_scores(connection: duckdb.DuckDBPyConnection, run_id: str, scores: F
     source: dict[str, JsonValue] = {"tool": scores.tool, "format": scores.format, "columns": dict(scores.columns)}
     judge_identity = f"file/{scores.format.rpartition(' (')[0]}/{scores.judge}"
     has_verdicts = bool(scores.recorded)
-    metrics = [_recounted(scores, metric) for metric in scores.metrics]
+    metrics = [_under_own_name(scores, metric) for metric in scores.metrics]
     evaluation = Evaluation(
         id=blake2b(as_json([run_id, source]).encode(), digest_size=6).hexdigest(),
         run_id=run_id,
@@ -531,10 +531,10 @@ def _insert_scores(connection: duckdb.DuckDBPyConnection, run_id: str, scores: F
         metrics=tuple(metric.spec for metric in metrics),
         imported=not has_verdicts,
     )
-    tasks = dict.fromkeys(scores.recounted.values(), STATEMENT_TASKS)
+    tasks = dict.fromkeys(scores.equivalent_metrics.values(), STATEMENT_TASKS)
     put_evaluation(connection, evaluation, metrics, tasks=tasks)
     rows = (
-        (evaluation.id, *score_row(position, scores.recounted.get(metric, metric), outcome))
+        (evaluation.id, *score_row(position, scores.equivalent_metrics.get(metric, metric), outcome))
         for position, outcomes in enumerate(scores.outcomes)
         for metric, outcome in outcomes.items()
     )
@@ -554,9 +554,9 @@ STATEMENT_TASKS = ("ExtractStatements", "Verify")
 """Names of the tasks that produce statements and their verdicts."""
 
 
-def _recounted(scores: FileScores, metric: MetricDescription) -> MetricDescription:
+def _under_own_name(scores: FileScores, metric: MetricDescription) -> MetricDescription:
     """Return the description of a metric in a file, under ragboard's name if ragboard's formula gives its scores."""
-    spec = scores.recounted.get(metric.spec, metric.spec)
+    spec = scores.equivalent_metrics.get(metric.spec, metric.spec)
     if spec == metric.spec:
         return metric
     label = metric.label.removesuffix(f" ({scores.tool} file)")

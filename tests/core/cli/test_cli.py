@@ -298,7 +298,7 @@ def test_a_judge_without_its_key_or_embedder_is_one_line_and_stores_nothing_judg
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     done = ragboard(folder, "evaluate", file, "--judge", "openai:m")
     assert done.exit_code == 6
-    assert "use --embed" in done.stderr
+    assert "needs an embedder: --embed embedded" in done.stderr
 
 
 def test_a_plan_is_printed_and_nothing_is_sent(

@@ -160,8 +160,8 @@ def test_a_role_without_a_judge_is_an_error_before_anything_is_sent() -> None:
     with chat_server() as server:
         done = ragboard("evaluate", "answers.jsonl", "--judge", "openai:m", "--base-url", server.url)
         assert (done.exit_code, server.asked) == (6, [])
-        assert "openai:m does not answer Similarity tasks; use" in done.stderr
-        assert "--embed embedded, or an embedding model, --embed openai:MODEL\n" in done.stderr
+        assert "needs an embedder: --embed embedded or --embed openai:MODEL" in done.stderr
+        assert "(openai:m does not answer Similarity tasks)\n" in done.stderr
 
 
 @pytest.mark.parametrize("name", ["extract", "verify", "embed"])

@@ -27,7 +27,7 @@ from ragboard.evaluation.background import (
     start_evaluation,
     start_retry,
 )
-from ragboard.evaluation.identity import Choice, evaluation_of
+from ragboard.evaluation.identity import Choice, choose_evaluation
 from ragboard.evaluation.progress import LiveEvaluation, live_evaluation, live_evaluations
 from ragboard.judges import panel_named
 from ragboard.metrics import metrics_named
@@ -96,7 +96,7 @@ def test_it_takes_every_option_and_no_key_on_its_command_line(
         assert all(asked["reasoning_effort"] == "low" and "seed" not in asked for asked in server.asked)
         assert server.keys[0] == f"Bearer {SECRET}"
         known = metrics_with(around.plugins)
-        expected = evaluation_of(store, ref.run_id, panel_named(judge_options), metrics_named(SPECS, known), known)
+        expected = choose_evaluation(store, ref.run_id, panel_named(judge_options), metrics_named(SPECS, known), known)
     (live,) = live_evaluations(store)
     assert live.choice == replace(choice, limits={"sample": 2, "seed": 0, "max_minutes": 5.0})
     assert store.evaluation_metrics(expected.id) == SPECS

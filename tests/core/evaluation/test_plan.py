@@ -36,10 +36,10 @@ from ragboard.tasks import (
     Rate,
     RateAnswer,
     RateTurn,
+    ReplySizes,
     RewriteQuestion,
     SelectSentences,
     Similarity,
-    Sizes,
     Task,
     Verify,
     WeighNuggets,
@@ -151,7 +151,7 @@ def test_tokens_planned_are_near_those_sent(store: Store, server: ChatServer) ->
     planned = plan_run(store, run_id, SUITE, panel(server)).models[0]
     evaluate_run(store, run_id, SUITE, panel(server))
     assert planned.model == "m"
-    prompts = plan_run(store, run_id, SUITE, panel(server), afresh=True).total.expected.prompt_tokens
+    prompts = plan_run(store, run_id, SUITE, panel(server), ignore_stored=True).total.expected.prompt_tokens
     assert prompts == pytest.approx(sent_tokens(server), rel=0.05)
 
 
@@ -191,8 +191,8 @@ def test_what_is_answered_is_not_planned_again(store: Store, server: ChatServer)
     server.asked.clear()
     evaluate_run(store, run_id, SUITE, panel(server))
     assert (more.expected.chat_calls, more.expected.embedding_calls) == calls(server)
-    afresh = plan_run(store, run_id, SUITE, panel(server), afresh=True).total
-    assert afresh.expected.chat_calls > more.expected.chat_calls
+    without_stored = plan_run(store, run_id, SUITE, panel(server), ignore_stored=True).total
+    assert without_stored.expected.chat_calls > more.expected.chat_calls
 
 
 def test_a_failed_task_is_not_asked_again_and_not_planned_again(store: Store, server: ChatServer) -> None:
@@ -309,7 +309,7 @@ def test_more_statements_make_more_tokens_and_the_same_calls(store: Store, serve
             run_id,
             SUITE,
             panel(server),
-            Assumptions(expected=Sizes(statements=count, reference_statements=count)),
+            Assumptions(expected=ReplySizes(statements=count, reference_statements=count)),
         ).total.expected
         for count in (1, 12)
     )
@@ -318,7 +318,7 @@ def test_more_statements_make_more_tokens_and_the_same_calls(store: Store, serve
 
 
 @pytest.mark.parametrize(
-    "given", [{"samples": 0}, {"characters_per_token": 0.0}, {"expected": Sizes(statements=0)}], ids=str
+    "given", [{"samples": 0}, {"characters_per_token": 0.0}, {"expected": ReplySizes(statements=0)}], ids=str
 )
 def test_assumptions_that_cannot_be_are_rejected(given: dict[str, object]) -> None:
     with pytest.raises(SettingError):
@@ -333,7 +333,7 @@ def test_a_judge_of_unknown_kind_is_not_asked(store: Store) -> None:
 
 @pytest.mark.parametrize("sizes", [LIKELY, WORST], ids=["likely", "worst"])
 @pytest.mark.parametrize("task", EXAMPLES, ids=lambda task: type(task).__name__)
-def test_a_simulated_reply_fits_and_is_one_that_a_model_could_give(task: Task, sizes: Sizes) -> None:
+def test_a_simulated_reply_fits_and_is_one_that_a_model_could_give(task: Task, sizes: ReplySizes) -> None:
     reply, text = task.simulate(sizes)
     assert reply_or_failure(task, reply) is reply
     if task.prompts:

@@ -85,7 +85,7 @@ def test_a_panel_has_its_embedder_apart() -> None:
     assert isinstance(panel.for_task(Similarity), OpenAiEmbedder)
     assert isinstance(panel.for_task(Verify), LlmJudge)
     assert panel.name == "openai:gpt-x + openai:embedding-x"
-    with pytest.raises(JudgeError, match="does not answer Similarity tasks; use --embed"):
+    with pytest.raises(JudgeError, match="does not answer Similarity tasks; use an embedder: --embed"):
         panel_named(JudgeOptions(judge="openai:gpt-x")).for_task(Similarity)
 
 

@@ -89,7 +89,7 @@ def test_an_empty_list_of_claims_in_the_file_does_not_say_whether_the_answer_is_
 
 
 def test_the_embedded_judge_refuses_in_one_line() -> None:
-    with pytest.raises(JudgeError, match=r"^crag.truthfulness: [^\n]*--judge openai:MODEL[^\n]*$"):
+    with pytest.raises(JudgeError, match=r"^crag.truthfulness needs [^\n]*--judge openai:MODEL[^\n]*$"):
         evaluate([SAMPLE], metrics="crag", judge=EmbeddedJudge())
 
 

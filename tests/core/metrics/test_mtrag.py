@@ -225,7 +225,7 @@ def test_the_rating_sees_the_conversation_the_passages_and_the_reference() -> No
 
 
 def test_the_embedded_judge_refuses_in_one_line() -> None:
-    with pytest.raises(JudgeError, match=r"^mtrag.rating: [^\n]*--judge openai:MODEL[^\n]*$"):
+    with pytest.raises(JudgeError, match=r"^mtrag.rating needs [^\n]*--judge openai:MODEL[^\n]*$"):
         evaluate([SAMPLE], metrics="mtrag.rating", judge=EmbeddedJudge())
 
 
@@ -373,7 +373,7 @@ def test_rouge_l_of_the_source_is_that_of_rouge_score() -> None:
 def test_judges_that_do_not_compute_bertscore_refuse_in_one_line() -> None:
     sample = replace(SAMPLE, metadata={"answerable": True})
     for other in (EmbeddedJudge(), judge_from(lambda prompts: prompts, version="1")):
-        with pytest.raises(JudgeError, match=r"^mtrag.overlap: [^\n]* BertScore tasks; [^\n]*--embed bertscore$"):
+        with pytest.raises(JudgeError, match=r"^mtrag.overlap needs [^\n]*--embed bertscore [^\n]*BertScore tasks\)$"):
             evaluate([sample], metrics="mtrag.overlap", judge=other)
 
 

@@ -7,13 +7,13 @@ import pytest
 from ragboard.human.agreement import Measure
 from ragboard.human.scorers import ScorerFigures
 from ragboard.stats import Interval, NoInterval
-from ragboard.training.examples import Example
+from ragboard.training.examples import TrainingExample
 from ragboard.training.scores import ScoreSet, baseline_scores, baseline_thresholds, score
-from ragboard.training.train import baseline_comparisons
+from ragboard.training.train import comparison_sentences
 
 
-def example(number: int, *, holds: bool, answer: str = "red") -> Example:
-    return Example(
+def example(number: int, *, holds: bool, answer: str = "red") -> TrainingExample:
+    return TrainingExample(
         question="what is red",
         document="red blue",
         answer=answer,
@@ -69,7 +69,7 @@ def interval(low: float, high: float) -> Measure:
 def against(auroc: Measure, difference: Measure) -> list[str]:
     judge = ScorerFigures(name="judge", auroc=auroc, balanced_accuracy=auroc, judge_better_by=None)
     other = ScorerFigures(name="word overlap", auroc=auroc, balanced_accuracy=auroc, judge_better_by=difference)
-    return [*baseline_comparisons(ScoreSet(on="labels", n=9, positive=4, clusters=9, scorers=(judge, other)))]
+    return [*comparison_sentences(ScoreSet(name="labels", n=9, positive=4, clusters=9, scorers=(judge, other)))]
 
 
 def test_where_it_does_not_beat_word_overlap_or_a_coin_is_reported() -> None:

@@ -18,7 +18,7 @@ from ragboard.cli import main
 from ragboard.errors import JudgeError, SettingError, StoreError
 from ragboard.judges import TrainedJudge, judge_named
 from ragboard.judges.local.models import digest
-from ragboard.judges.trained.classifier import PARTS_READ, Classifier, TextTooLongError
+from ragboard.judges.trained.classifier import MODEL_INPUTS, Classifier, TextTooLongError
 from ragboard.tasks import AresQuality, Classification, Classify, Failure, Similarity, Task
 from ragboard.training import TrainConfig, train_judge
 from ragboard.training.fit import load_for_training
@@ -185,9 +185,9 @@ def test_long_passages_are_read_in_windows_to_their_end(folder: Path) -> None:
 def test_only_qualities_with_a_document_need_room_for_it(folder: Path) -> None:
     encoder = load_for_training(folder / QUALITY)
     answer = "word " * 70
-    assert Classifier(encoder, PARTS_READ["answer_relevance"], 96).texts("q", [], answer)
+    assert Classifier(encoder, MODEL_INPUTS["answer_relevance"], 96).texts("q", [], answer)
     with pytest.raises(TextTooLongError):
-        Classifier(encoder, PARTS_READ[QUALITY], 96).texts("q", ["amber"], answer)
+        Classifier(encoder, MODEL_INPUTS[QUALITY], 96).texts("q", ["amber"], answer)
 
 
 def test_files_that_changed_since_it_was_named_are_not_read(folder: Path, tmp_path: Path) -> None:
@@ -274,6 +274,8 @@ def test_an_evaluation_is_judged_by_it_in_either_place(folder: Path, tmp_path: P
 def test_a_metric_with_an_unsuitable_judge_names_the_task_and_an_option(folder: Path, tmp_path: Path) -> None:
     done = evaluated(tmp_path, "--metrics", "faithfulness", "--judge", f"trained:{folder}")
     assert done.exit_code == 6
-    assert f"trained:{folder} does not answer ExtractStatements tasks; use" in done.output
+    assert "needs a judge that splits texts into statements: --extract embedded" in done.output
+    assert f"(trained:{folder} does not answer ExtractStatements tasks)" in done.output
     done = evaluated(tmp_path, "--metrics", "faithfulness", "--verify", f"trained:{folder}")
-    assert f"trained:{folder} does not answer Verify tasks; use" in done.output
+    assert "needs a judge that verifies statements: --verify embedded" in done.output
+    assert f"(trained:{folder} does not answer Verify tasks)" in done.output

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ragboard.metrics.citations import ASKED_ALONE
+from ragboard.metrics.citations import GRADED_CITATION
 from ragboard.metrics.nuggets import NUGGETS_PER_CALL
-from ragboard.metrics.umbrela import GRADED_ALONE
+from ragboard.metrics.umbrela import SEPARATE_PASSAGE_GRADE
 from ragboard.records import PASSAGE_GRADE
 from ragboard.store.nouns import RunRef
 from ragboard.store.queries.query import Connection
@@ -38,9 +38,9 @@ def judged_both_ways(connection: Connection, run: RunRef) -> Sequence[JudgedBoth
         "evaluations": list(run.evaluations),
         "at_once": NUGGETS_PER_CALL,
         "grade": PASSAGE_GRADE,
-        "graded_alone": GRADED_ALONE,
-        "start": ASKED_ALONE.partition("{")[0] + "[",
-        "end": "]" + ASKED_ALONE.partition("}")[2],
+        "graded_alone": SEPARATE_PASSAGE_GRADE,
+        "start": GRADED_CITATION.partition("{")[0] + "[",
+        "end": "]" + GRADED_CITATION.partition("}")[2],
     }
     rows = connection.execute(
         """\

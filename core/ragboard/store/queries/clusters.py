@@ -31,14 +31,14 @@ class Clusters(NamedTuple):
 class SampleClusters:
     """The cluster of each sample or pair of samples."""
 
-    of: Positions
-    """For each sample, the number of its cluster."""
+    ids: Positions
+    """The id of each sample's cluster."""
     conversations: bool
     """Whether clusters are conversations (True) or the answers to one question (False)."""
 
     def __str__(self) -> str:
         """Return number and kind: `12 conversations`."""
-        return str(Clusters(np.unique(self.of).size, self.conversations))
+        return str(Clusters(np.unique(self.ids).size, self.conversations))
 
 
 def run_clusters(connection: Connection, whole: Sequence[str], parts: Sequence[tuple[str, str]]) -> dict[str, Clusters]:
@@ -80,4 +80,4 @@ def sample_clusters(connection: Connection, run_id: str) -> SampleClusters | Non
     positions, clusters = (np.asarray(found[name], dtype=np.int64) for name in ("position", "first"))
     of = np.full(positions[-1] + 1, clusters[0])
     of[positions] = clusters
-    return SampleClusters(of=of, conversations=bool(np.any(found["turn"])))
+    return SampleClusters(ids=of, conversations=bool(np.any(found["turn"])))

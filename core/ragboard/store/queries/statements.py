@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from ragboard.metrics.partition import CLAIM_CLASSES, ClaimClass
+from ragboard.metrics.claim_classes import CLAIM_CLASSES, ClaimClass
 from ragboard.records import Evidence, Label, Side, Span, Statement, Verdict
 from ragboard.store.nouns import RunRef
 from ragboard.store.queries.draws import label_draws

@@ -32,7 +32,7 @@ from ragboard.analysis.verdict_style import (
 from ragboard.records import Outcome, Passage, Score
 from ragboard.spans import strip_bidi_controls
 from ragboard.stats import Interval, ci_text
-from ragboard.tasks.base import count_of
+from ragboard.tasks.base import count_in_words
 from ragboard_dashboard.components import COMPONENTS, widget
 from ragboard_dashboard.components.pairs import changed_words, passage_group
 from ragboard_dashboard.links import address
@@ -315,17 +315,17 @@ def _score(outcome: Outcome, statements: int) -> dict[str, str]:
 def pair_data(found: PairReport) -> dict[str, Any]:
     """Return one pair side by side, as data for JSON."""
     moved = (
-        (f"Lost: {count_of(found.lost, 'passage')} only in A", "A", found.lost),
-        (f"Gained: {count_of(found.gained, 'passage')} only in B", "B", found.gained),
+        (f"Lost: {count_in_words(found.lost, 'passage')} only in A", "A", found.lost),
+        (f"Gained: {count_in_words(found.gained, 'passage')} only in B", "B", found.gained),
     )
     rechunked = (
         (
-            f"Re-chunked: {count_of(found.rechunked_a, 'passage')} of A, split differently in B",
+            f"Re-chunked: {count_in_words(found.rechunked_a, 'passage')} of A, split differently in B",
             "A",
             found.rechunked_a,
         ),
         (
-            f"Re-chunked: {count_of(found.rechunked_b, 'passage')} of B, split differently in A",
+            f"Re-chunked: {count_in_words(found.rechunked_b, 'passage')} of B, split differently in A",
             "B",
             found.rechunked_b,
         ),

@@ -15,9 +15,9 @@ from ragboard.evaluation.identity import Choice
 from ragboard.evaluation.offers import (
     duration_in_words,
     expected_seconds,
-    refusal_in_words,
     scorable_defaults,
     unscorable,
+    unscorable_message,
 )
 from ragboard.evaluation.plan import Plan, PlannedTasks, plan_in_words, plan_notes
 from ragboard.judges import JudgeOptions
@@ -82,7 +82,7 @@ def _draw_form(run: RunRef) -> None:
         )
         pick_metrics(run.run_id, chosen, default_metrics, unscorable_metrics)
     with start:
-        obstacle = refusal_in_words(chosen, unscorable_metrics) or ("" if chosen else "Choose at least one metric.")
+        obstacle = unscorable_message(chosen, unscorable_metrics) or ("" if chosen else "Choose at least one metric.")
         if obstacle or judge_options is None or not ready:
             plain(obstacle or "Choose a judge to continue.")
             st.button("Start", icon=":material/play_arrow:", type="primary", disabled=True)

@@ -11,7 +11,7 @@ import numpy as np
 import streamlit as st
 
 from ragboard.analysis import Distribution, Group, Scatter
-from ragboard.metrics.partition import CLAIM_CLASSES, CORRECT, FROM_PASSAGES, ClaimClass
+from ragboard.metrics.claim_classes import CLAIM_CLASSES, CORRECT, FROM_PASSAGES, ClaimClass
 from ragboard.spans import strip_bidi_controls
 from ragboard.stats import Interval, NoInterval, ci_text, range_text
 from ragboard_dashboard.components import widget

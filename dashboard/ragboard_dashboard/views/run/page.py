@@ -23,7 +23,7 @@ from ragboard.analysis import (
 from ragboard.errors import NotFoundError, RagboardError, SettingError
 from ragboard.evaluation.background import start_retry
 from ragboard.export.run_report import run_report
-from ragboard.metrics.partition import CORRECT, ClaimClass
+from ragboard.metrics.claim_classes import CORRECT, ClaimClass
 from ragboard.records import Score
 from ragboard.spans import strip_bidi_controls
 from ragboard.stats import estimate_text

@@ -16,7 +16,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 from ragboard.errors import RagboardError, RunFileError, SettingError, StoreError
 from ragboard.evaluation.background import destination, forwards_key, planning_panel, start_evaluation
 from ragboard.evaluation.identity import Choice
-from ragboard.evaluation.offers import Offer, contents_of, make_offer, unscorable
+from ragboard.evaluation.offers import Offer, count_contents, make_offer, unscorable
 from ragboard.evaluation.progress import LiveEvaluation, live_evaluation
 from ragboard.judges import JudgeOptions
 from ragboard.prices import read_prices
@@ -515,7 +515,7 @@ def scores_in_file(read: ReadResult) -> str:
 
 def _contents_of(read: ReadResult) -> str:
     runs = f" in {len(read.runs):,} runs" if len(read.runs) > 1 else ""
-    return f"{contents_of(_samples(read))}{runs}"
+    return f"{count_contents(_samples(read))}{runs}"
 
 
 def _samples(read: ReadResult) -> list[Sample]:
@@ -525,7 +525,7 @@ def _samples(read: ReadResult) -> list[Sample]:
 def _metrics_of_verdicts(read: ReadResult) -> frozenset[str]:
     """Return the metrics that can be computed from the verdicts in the file, in all of its runs."""
     return frozenset.intersection(
-        *(frozenset(run.scores.recounted.values() if run.scores else ()) for run in read.runs)
+        *(frozenset(run.scores.equivalent_metrics.values() if run.scores else ()) for run in read.runs)
     )
 
 
@@ -605,7 +605,7 @@ def _draw_offer(judge_options: JudgeOptions, offer: Offer | None) -> None:
 def _draw_chat_model_offer(read: ReadResult, offer: Offer) -> None:
     """Draw which metrics a chat model can score, and what that costs. Nothing is sent."""
     judge_options = _chat_model(EXAMPLE_MODEL)
-    contents, metrics = contents_of(_samples(read)), known_metrics()
+    contents, metrics = count_contents(_samples(read)), known_metrics()
     not_by_embedded = unscorable(metrics.values(), contents, planning_panel(EMBEDDED))
     not_by_model = unscorable(metrics.values(), contents, planning_panel(judge_options))
     also = [metric.title for spec, metric in metrics.items() if spec in not_by_embedded and spec not in not_by_model]

@@ -289,7 +289,7 @@ def test_the_lowest_group_comes_first_where_p_values_tie_or_none_can_be_computed
     answerable = np.array(["no" if one < 3 else "yes" for one in conversation], dtype=np.object_)
     turn = np.array([str(place // 12) for place in range(120)], dtype=np.object_)
     scores = np.where(answerable == "no", 0.0, np.where(turn == "8", 0.5, 0.75))
-    clusters = SampleClusters(of=conversation, conversations=True)
+    clusters = SampleClusters(ids=conversation, conversations=True)
     by_column = {"metadata.turn": turn, "metadata.answerable": answerable}
     worse, compared = weak_groups({FAITHFULNESS: scores}, by_column, clusters)
     assert worse == ()

@@ -18,7 +18,7 @@ from tests.core.judges.llm.conftest import Pauses, texts
 from ragboard.errors import JudgeError, SettingError
 from ragboard.judges.base import Judge
 from ragboard.judges.llm import Endpoint, LlmJudge
-from ragboard.judges.llm.responses import exchange
+from ragboard.judges.llm.responses import make_exchange
 from ragboard.records import Evidence, Nugget, Span, Verdict
 from ragboard.tasks import (
     TASKS,
@@ -30,7 +30,6 @@ from ragboard.tasks import (
     Critique,
     CritiqueVerdict,
     Entities,
-    Example,
     Exchange,
     ExtractedStatement,
     ExtractEntities,
@@ -67,6 +66,7 @@ from ragboard.tasks import (
     WriteAnswer,
     WriteNuggets,
     WriteQuestions,
+    WritingExample,
     WrittenText,
     reply_or_failure,
 )
@@ -97,7 +97,7 @@ SINGLE = (
 QUALITY = Classify(quality="answer_relevance", question=QUESTION, contexts=(), answer="The tower is high.")
 RATE = Rate(quality="faithfulness", question=QUESTION, answer="one two three", contexts=PASSAGES)
 
-EXAMPLE = Example(passage="A cat sat.", question="Who sat?", answer="A cat.", contradictory="A dog.")
+EXAMPLE = WritingExample(passage="A cat sat.", question="Who sat?", answer="A cat.", contradictory="A dog.")
 WELL: tuple[tuple[Task, Reply], ...] = (
     (
         ExtractStatements(question=QUESTION, text="It is red. It is old. I am sorry."),
@@ -707,5 +707,5 @@ def test_a_quality_is_rated_on_what_it_is_about_and_no_more(judge: LlmJudge, ser
     ids=["all", "no numbers", "negative", "none"],
 )
 def test_tokens_are_what_the_server_says_or_not_known(usage: object, expected: tuple[int | None, ...]) -> None:
-    heard = exchange("said", usage)
+    heard = make_exchange("said", usage)
     assert (heard.prompt_tokens, heard.completion_tokens, heard.cached_tokens) == expected

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from ragboard.judges.llm.dialogue import first_fitting, read_reply
+from ragboard.judges.llm.dialogue import parse_first_json, read_reply
 from ragboard.tasks import (
     Extraction,
     ExtractStatements,
@@ -54,7 +54,7 @@ def question(text: str) -> str:
         assert isinstance(reply, Questions)
         return reply.questions[0]
 
-    return first_fitting(text, read, "question")
+    return parse_first_json(text, read, "question")
 
 
 def verdict(text: str) -> str:
@@ -77,7 +77,7 @@ def statements(answer: str, text: str) -> Extraction:
         assert isinstance(reply, Extraction)
         return reply
 
-    return first_fitting(text, read, None)
+    return parse_first_json(text, read, None)
 
 
 def chosen(context: str, text: str) -> tuple[int, ...]:
@@ -91,7 +91,7 @@ def chosen(context: str, text: str) -> tuple[int, ...]:
         assert isinstance(reply, Selection)
         return reply.chosen
 
-    return first_fitting(text, read, None)
+    return parse_first_json(text, read, None)
 
 
 def test_every_plain_question_reply_is_read(recorded: Path) -> None:

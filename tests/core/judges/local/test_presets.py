@@ -94,8 +94,8 @@ def test_local_without_a_name_is_the_default_preset(
         "embedded",
     ]
     assert panel.name == f"local:{DEFAULT} + embedded"
-    assert panel.note.startswith(f"local:{DEFAULT} verifies statements; the embedded judge")
-    assert not panel_named(JudgeOptions(verify="local")).note
+    assert panel.fallback_note.startswith(f"local:{DEFAULT} verifies statements; the embedded judge")
+    assert not panel_named(JudgeOptions(verify="local")).fallback_note
 
 
 def test_the_command_lists_judges_and_presets() -> None:

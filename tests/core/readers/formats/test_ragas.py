@@ -136,7 +136,9 @@ def test_scores_that_our_formula_gives_for_the_verdicts_count_as_ours(write: Wri
 
 def test_scores_that_the_verdicts_do_not_explain_stay_those_of_the_tool(write: Write) -> None:
     path = write("traces.json", json.dumps(run_tree([ROW], {**SCORES, "faithfulness": 0.25})))
-    assert scores_of(read_runs(path).runs[0]).recounted == {"ragas-file.context_recall": "ragas.context_recall"}
+    assert scores_of(read_runs(path).runs[0]).equivalent_metrics == {
+        "ragas-file.context_recall": "ragas.context_recall"
+    }
 
 
 @pytest.mark.parametrize("shape", ["object by id", "under evaluation_run"])
@@ -154,7 +156,7 @@ def test_samples_and_traces_in_one_file(write: Write) -> None:
     }
     path = write("kept.json", json.dumps([{"sample": ROW, "scores": SCORES, "traces": kept}]))
     (read,) = read_runs(path).runs
-    assert scores_of(read).recounted == {
+    assert scores_of(read).equivalent_metrics == {
         "ragas-file.faithfulness": "ragas.faithfulness",
         "ragas-file.context_recall": "ragas.context_recall",
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragboard.metrics.partition import CLAIM_CLASSES
+from ragboard.metrics.claim_classes import CLAIM_CLASSES
 from ragboard_dashboard.theme import palette
 from ragboard_dashboard.views.run.charts import origins_bar
 

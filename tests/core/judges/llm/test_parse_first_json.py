@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragboard.judges.llm.dialogue import first_fitting
+from ragboard.judges.llm.dialogue import parse_first_json
 from ragboard.tasks import ReplyFormatError
 from ragboard.text.quotes import locate
 
@@ -23,7 +23,7 @@ PLAIN = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="{")
 
 
 def found(text: str, key: str | None = "a", prompt: str = "") -> Any:
-    return first_fitting(text, lambda value: value, key, prompt=prompt)
+    return parse_first_json(text, lambda value: value, key, prompt=prompt)
 
 
 @given(before=PLAIN, value=JSON, after=st.text())
