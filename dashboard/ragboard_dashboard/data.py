@@ -73,15 +73,15 @@ from ragboard.evaluation.offers import run_contents
 from ragboard.human.agreement import (
     AgreementData,
     ItemDetail,
-    agreement_named,
-    agreements,
-    answers_of_runs,
+    count_answers_by_run,
+    find_agreement,
     item_detail,
+    list_agreements,
     load_agreement,
-    questions_of,
+    load_item_texts,
     sample_of_item,
 )
-from ragboard.human.annotation import annotation_queue, annotator_agreement, batch_of, draw_of
+from ragboard.human.annotation import annotation_queue, annotator_agreement, find_draw, plan_batch
 from ragboard.human.baselines import BaselineComparison, baseline_comparisons
 from ragboard.human.estimates import estimate_runs, estimated_metrics
 from ragboard.human.grades import GradeReport, GradeVerdict, grade_report, grade_verdicts
@@ -94,7 +94,7 @@ from ragboard.human.judge_validation import (
 )
 from ragboard.human.passages import PassageAgreement, passage_agreement
 from ragboard.human.preferences import PairVerdict, PreferenceReport, pair_verdicts, preference_report
-from ragboard.human.questions import label_of_question
+from ragboard.human.questions import find_question_label
 from ragboard.human.run_grades import graded_runs
 from ragboard.judges import JudgeOptions
 from ragboard.metrics import Metric
@@ -197,14 +197,14 @@ get_contents = cached()(run_contents)
 get_failures = cached()(failures)
 get_failed_evaluations = cached()(failed_evaluations)
 get_diagnosis = cached()(diagnose)
-get_batch = cached(64)(batch_of)
-get_draw = cached(64)(draw_of)
+get_batch = cached(64)(plan_batch)
+get_draw = cached(64)(find_draw)
 get_queue = cached()(annotation_queue)
 get_annotator_agreement = cached()(annotator_agreement)
 get_columns = cached(32)(columns)
 get_self_agreement = cached(32)(self_agreement)
 get_bundling = cached(32)(bundling)
-get_question_label = cached(64)(label_of_question)
+get_question_label = cached(64)(find_question_label)
 get_refusals = cached(32)(refusal_report)
 get_truthfulness = cached(32)(truthfulness_shares)
 get_distribution = cached(64)(distribution)
@@ -320,26 +320,28 @@ def get_nugget_table(dataset: Dataset, question: DatasetQuestion) -> NuggetTable
 @cached(4)
 def get_agreements(store: Store) -> tuple[StoredAgreement, ...]:
     """Return every agreement, newest first: agreements with label files, and agreements with labels of the runs."""
-    return tuple(sorted((*run_label_agreements(store), *agreements(store)), key=lambda one: one.made, reverse=True))
+    return tuple(
+        sorted((*run_label_agreements(store), *list_agreements(store)), key=lambda one: one.made, reverse=True)
+    )
 
 
 @cached(4)
 def get_label_files(store: Store) -> tuple[StoredAgreement, ...]:
     """Return the agreements with label files, newest first."""
-    return agreements(store)
+    return list_agreements(store)
 
 
 @cached(4)
 def get_items_per_run(store: Store) -> dict[tuple[str, str], int]:
     """Return, by agreement and run, how many of the agreement's items are about an answer of the run."""
-    return answers_of_runs(store)
+    return count_answers_by_run(store)
 
 
 @shared()
 def _agreement_data(store: Store, agreement_id: str) -> AgreementData:
     if agreement_id.startswith(RUN_LABELS):
         return load_run_label_agreement(store, agreement_id)
-    return load_agreement(store, agreement_named(store, agreement_id))
+    return load_agreement(store, find_agreement(store, agreement_id))
 
 
 def get_agreement(agreement_id: str) -> StoredAgreement:
@@ -396,17 +398,17 @@ def get_texts(agreement_id: str, positions: Sequence[int]) -> Mapping[int, tuple
     """Return question and answer (or statement) of items, by position."""
     if agreement_id.startswith(RUN_LABELS):
         return run_label_texts(store(), agreement_id, positions)
-    return questions_of(store(), get_agreement(agreement_id), positions)
+    return load_item_texts(store(), get_agreement(agreement_id), positions)
 
 
 @cached(32)
 def get_item_sample(store: Store, agreement_id: str, item_id: str) -> tuple[str, str] | None:
     """Return the evaluated run and the sample with an item's answer; None if no run has the answer."""
-    stored = agreement_named(store, agreement_id)
+    stored = find_agreement(store, agreement_id)
     return sample_of_item(store, stored, item_detail(store, stored, item_id))
 
 
 @cached(32)
 def get_item(store: Store, agreement_id: str, item_id: str) -> ItemDetail:
     """Return one item with its texts. Raises NotFoundError."""
-    return item_detail(store, agreement_named(store, agreement_id), item_id)
+    return item_detail(store, find_agreement(store, agreement_id), item_id)

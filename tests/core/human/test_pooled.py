@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ragboard.human.systems import CAUTION, System, against_order, pooled_report, systems_report
+from ragboard.human.systems import CAUTION, System, compare_with_order, pooled_report, systems_report
 from ragboard.stats import NoInterval, PoweredMean, mean_interval, moments
 
 
@@ -55,13 +55,13 @@ def test_the_order_and_the_differences_are_the_judges_own() -> None:
 
 
 def test_labels_that_must_not_be_used_are_not_pooled() -> None:
-    refused = replace(counted("c", 50, 100, false=20, right=20), refusal="not random")
+    refused = replace(counted("c", 50, 100, false=20, right=20), unusable_reason="not random")
     (_, c) = pooled_report([A, refused]).systems
     assert isinstance(c.best, PoweredMean)
-    assert (c.best.labels, c.refusal) == (40, "")
+    assert (c.best.labels, c.unusable_reason) == (40, "")
     assert "its own labels do not count: not random" in c.notes
     (alone,) = pooled_report([refused]).systems
-    assert (alone.means, alone.refusal) == (None, "not random")
+    assert (alone.means, alone.unusable_reason) == (None, "not random")
 
 
 def test_too_few_labels_in_all_give_no_estimate_and_say_so() -> None:
@@ -84,7 +84,7 @@ def test_a_run_without_a_score_is_refused_and_the_others_are_not() -> None:
     report = pooled_report([A, System(name="c", scores={}, labels={})])
     a, c = report.systems
     assert isinstance(a.best, PoweredMean)
-    assert (c.means, c.refusal) == (None, "no sample of this run has a score")
+    assert (c.means, c.unusable_reason) == (None, "no sample of this run has a score")
     assert [one.name for one in report.ranking] == ["a"]
 
 
@@ -95,5 +95,5 @@ def test_a_run_of_few_scores_leaves_the_judges_order_untold() -> None:
     assert isinstance(c.best, PoweredMean)
     assert c.means is not None
     assert isinstance(c.means.judge_only, NoInterval)
-    found = against_order(report, ["c", "a"])
+    found = compare_with_order(report, ["c", "a"])
     assert (found.names, found.tau, found.judge) == (("c", "a"), pytest.approx(1.0), None)

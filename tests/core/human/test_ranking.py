@@ -88,7 +88,7 @@ def test_labels_of_one_run_do_not_put_the_judge_right_on_another_unless_pooled(s
     a, b = ranked(store, tmp_path, *rows(store, "a")).tables[0].report.systems
     assert isinstance(a.best, PoweredMean)
     assert b.means is None
-    assert b.refusal.endswith("; labels of a do not show the judge's errors on this run")
+    assert b.unusable_reason.endswith("; labels of a do not show the judge's errors on this run")
     pooled = ranked(store, tmp_path, *rows(store, "a"), pool=True)
     assert "assumes that the judge's mean error is the same" in pooled.tables[0].report.caution
     assert ppi(pooled, 1) - ppi(pooled, 0) == pytest.approx(0.2)
@@ -100,7 +100,7 @@ def test_labels_of_one_run_do_not_put_the_judge_right_on_another_unless_pooled(s
 def test_labels_that_nobody_declared_random_are_refused(store: Store, tmp_path: Path, design: str, why: str) -> None:
     found = ranked(store, tmp_path, *rows(store, "a", design=design), runs=("a",))
     (one,) = found.tables[0].report.systems
-    assert (one.means, why in one.refusal) == (None, True)
+    assert (one.means, why in one.unusable_reason) == (None, True)
 
 
 def test_rows_that_are_random_count_beside_others_that_are_not(store: Store, tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ def test_labels_on_statements_count_where_the_judge_found_none(store: Store, tmp
     said = [{"text": "It is so.", "verdict": "supported"}]
     given = [row | {"statements": said} for row in rows(store, "whole", grades={})]
     (one,) = ranked(store, tmp_path, *given, runs=("whole",)).tables[0].report.systems
-    assert (one.items, one.labels, one.refusal) == (SAMPLES, 40, "")
+    assert (one.items, one.labels, one.unusable_reason) == (SAMPLES, 40, "")
 
 
 def test_labelled_samples_of_which_none_has_a_score_are_the_reason(store: Store, tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_labelled_samples_of_which_none_has_a_score_are_the_reason(store: Store,
     run = store.add_runs([Run(name="mute", samples=samples)])[0]
     evaluate_run(store, run.id, [METRICS["ragas.faithfulness"]], Panel(judge=PlainJudge(before=silent)))
     (one,) = ranked(store, tmp_path, *rows(store, "mute"), runs=("mute",)).tables[0].report.systems
-    assert one.refusal == "none of its 40 labelled samples has a score"
+    assert one.unusable_reason == "none of its 40 labelled samples has a score"
 
 
 def test_a_row_that_names_its_run_counts_there_alone(store: Store, tmp_path: Path) -> None:
@@ -187,8 +187,8 @@ def test_rows_of_two_qualities_on_one_sample_count_in_both(store: Store, tmp_pat
         store, tmp_path, *rows(store, "a"), *other, runs=("a",), metrics=("faithfulness", "context_relevance=tone")
     )
     faithful, tone = (table.report.systems[0] for table in found.tables)
-    assert (faithful.labels, faithful.refusal) == (40, "")
-    assert "not drawn at random" in tone.refusal
+    assert (faithful.labels, faithful.unusable_reason) == (40, "")
+    assert "not drawn at random" in tone.unusable_reason
 
 
 def test_a_metric_is_held_against_the_labels_it_is_named_with(store: Store, tmp_path: Path) -> None:

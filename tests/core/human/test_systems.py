@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ragboard.human.systems import System, against_order, estimate_system, systems_report
+from ragboard.human.systems import System, compare_with_order, estimate_system, systems_report
 from ragboard.stats import Interval, NoInterval, PoweredMean, powered_difference, powered_means, wilson_interval
 
 
@@ -37,9 +37,9 @@ def test_one_system_is_estimated_as_the_statistics_say() -> None:
 
 def test_labels_that_must_not_be_used_give_no_estimate_and_say_why() -> None:
     given = system("a", 0.7, seed=1)
-    refused = System(name="a", scores=given.scores, labels=given.labels, refusal="not random")
+    refused = System(name="a", scores=given.scores, labels=given.labels, unusable_reason="not random")
     found = estimate_system(refused)
-    assert (found.means, found.best, found.refusal) == (None, None, "not random")
+    assert (found.means, found.best, found.unusable_reason) == (None, None, "not random")
     assert systems_report([refused]).ranking == ()
 
 
@@ -100,10 +100,10 @@ def test_a_known_order_is_held_against_ours_and_against_the_judges() -> None:
     a, b, c = (system(name, rate, seed=seed) for seed, (name, rate) in enumerate([("a", 0.9), ("b", 0.6), ("c", 0.3)]))
     lenient = {key: 1.0 if int(key[1:]) % 30 else score for key, score in c.scores.items()}
     report = systems_report([a, b, replace(c, scores=lenient)])
-    found = against_order(report, ["a", "b", "c"])
+    found = compare_with_order(report, ["a", "b", "c"])
     assert (found.names, found.tau) == (("a", "b", "c"), pytest.approx(1.0))
     assert found.judge == pytest.approx((1 - 2) / 3)
-    nothing = against_order(report, ["b"])
+    nothing = compare_with_order(report, ["b"])
     assert (nothing.names, nothing.tau, nothing.judge) == (("b",), None, None)
 
 

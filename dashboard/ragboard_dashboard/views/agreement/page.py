@@ -13,7 +13,7 @@ from ragboard.errors import NotFoundError, SettingError
 from ragboard.human.baselines import BaselineComparison
 from ragboard.human.grades import GradeLine, GradeReport
 from ragboard.human.judge_validation import RUN_LABELS, label_location
-from ragboard.human.run_grades import grades_of_runs
+from ragboard.human.run_grades import load_run_grades
 from ragboard.sample_files import sample_folder
 from ragboard.spans import strip_bidi_controls
 from ragboard.stats.pairwise import Ties
@@ -162,7 +162,7 @@ def answers_html(judge: str, found: Sequence[BaselineComparison]) -> str:
     """Return the HTML of all comparisons: for each, the answer, a sentence, and the figures with their CI."""
     dimensions = {one.dimension for one in found}
     rows = "".join(
-        f"<div>{_dimension_heading(one, len(dimensions))}<b>{html_escaped(one.answer)}</b>"
+        f"<div>{_dimension_heading(one, len(dimensions))}<b>{html_escaped(one.conclusion)}</b>"
         f"<p>{html_escaped(one.sentence)}</p><small>{html_escaped(one.details)}</small></div>"
         for one in found
     )
@@ -197,7 +197,7 @@ def _draw_pairs(every: Sequence[StoredAgreement], stored: StoredAgreement) -> No
         with against:
             _select("Compared with", "against", names, format_func=_titles(stored).__getitem__)
         _method(stored, pairs_method(found))
-        if any(cell.votes for line in found.lines for cell in line.cells.values()):
+        if any(cell.votes for line in found.lines for cell in line.by_dimension.values()):
             kind = _select("Correlation with votes", "correlation", CORRELATIONS, format_func=str.capitalize)
             scorer_table(votes_data(found, kind) or {}, key="votes")
     st.subheader("Disagreements", anchor=False)
@@ -331,7 +331,7 @@ def _offer_grades() -> None:
         names = ", ".join(markdown_escaped(shortened(run.name)) for run in runs[:2])
         more = f" and {len(runs) - 2} more" if len(runs) > 2 else ""
         if st.button(f"Use the human grades of {names}{more}", icon=":material/grading:", key=f"grades-{key}"):
-            labels = grades_of_runs(store(), [resolve(run.name) for run in runs])
+            labels = load_run_grades(store(), [resolve(run.name) for run in runs])
             agreement = measure(labels) if labels else None
             if agreement:
                 _open(agreement)

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from ragboard.human.agreement import Correlations, Measure
-from ragboard.human.grades import GradeAnnotators, GradeLine, GradeReport, Ratings
-from ragboard.human.preferences import PairAnnotators, PairCell, PreferenceReport
+from ragboard.human.grades import GradeAgreement, GradeAnnotators, GradeLine, GradeReport
+from ragboard.human.preferences import PairAgreement, PairAnnotators, PreferenceReport
 from ragboard.spans import strip_bidi_controls
 from ragboard.stats import Interval, NoInterval, ci_text, interval_text
 from ragboard.store.queries.agreements import Agreement, Scorer
@@ -38,7 +38,7 @@ _KIND_NOTES = {
 }
 _ANNOTATORS = "annotators, each vs the others"
 
-MEASURES: dict[str, Callable[[Ratings], Measure]] = {
+MEASURES: dict[str, Callable[[GradeAgreement], Measure]] = {
     "AUROC": lambda ratings: ratings.auroc,
     "Spearman": lambda ratings: ratings.correlations.spearman,
     "Pearson": lambda ratings: ratings.correlations.pearson,
@@ -69,7 +69,7 @@ def pairs_data(found: PreferenceReport) -> dict[str, Any]:
             "name": _scorer_name(line.scorer, found.stored.agreement),
             "kind": line.scorer.kind,
             "note": _KIND_NOTES[line.scorer.kind],
-            "cells": [_pair_cell(line.cells.get(name), against) for name in dimensions],
+            "cells": [_pair_cell(line.by_dimension.get(name), against) for name in dimensions],
         }
         for line in found.lines
         if line.scorer.name != "coin"  # one random result says little; the dashed line shows the expected value
@@ -130,14 +130,14 @@ def _scorer_name(scorer: Scorer, agreement: Agreement) -> str:
 
 
 def _compared_with(found: PreferenceReport) -> str:
-    return next((line.scorer.title() for line in found.lines if line.scorer.name == found.against), found.against)
+    return next((line.scorer.title() for line in found.lines if line.scorer.name == found.reference), found.reference)
 
 
 def _annotators_accuracy(people: PairAnnotators) -> float | None:
     return people.accuracy.accuracy if people.accuracy else None
 
 
-def _pair_cell(cell: PairCell | None, against: str) -> dict[str, Any] | None:
+def _pair_cell(cell: PairAgreement | None, against: str) -> dict[str, Any] | None:
     if cell is None:
         return None
     found = cell.accuracy
@@ -179,7 +179,7 @@ def votes_data(found: PreferenceReport, kind: str) -> dict[str, Any] | None:
     dimensions = found.stored.dimensions
     rows: list[dict[str, Any]] = []
     for line in found.lines:
-        votes = [cell.votes if (cell := line.cells.get(name)) else None for name in dimensions]
+        votes = [cell.votes if (cell := line.by_dimension.get(name)) else None for name in dimensions]
         if any(votes):
             cells = [_correlation_cell(one, kind) for one in votes]
             who = line.scorer
@@ -233,13 +233,13 @@ def _measure_cell(found: Measure, notes: Sequence[str]) -> dict[str, Any]:
 
 def grades_data(found: GradeReport) -> dict[str, Any]:
     """Return the figures of each scorer compared with the mean grade, as data for JSON."""
-    people = found.annotators.ratings
+    people = found.annotators.agreement
     rows = [
         {
             "name": _scorer_name(line.scorer, found.stored.agreement),
             "kind": line.scorer.kind,
             "note": ", ".join(filter(None, (_KIND_NOTES[line.scorer.kind], _unscored_note(line)))),
-            "cells": [_measure_cell(of(line.ratings), []) for of in MEASURES.values()],
+            "cells": [_measure_cell(of(line.agreement), []) for of in MEASURES.values()],
         }
         for line in found.lines
     ]
@@ -301,15 +301,15 @@ def _rates(agreement: Any) -> tuple[float, float]:
 
 
 def _roc_plot(line: GradeLine, annotators: GradeAnnotators) -> dict[str, Any]:
-    area = line.ratings.auroc.value
+    area = line.agreement.auroc.value
     texts = [] if area is None else [f"AUROC {area:.2f}."]
     marks: list[dict[str, Any]] = []
     if line.cut:
         x, y = _rates(line.cut.agreement)
         marks.append(_mark(x, y))
         texts.append(f"Dot: good from score {line.cut.threshold:.3g}.")
-    if annotators.ratings and annotators.ratings.agreement:
-        x, y = _rates(annotators.ratings.agreement)
+    if annotators.agreement and annotators.agreement.confusion:
+        x, y = _rates(annotators.agreement.confusion)
         marks.append(_mark(x, y, kind="person"))
         texts.append("Ring: one annotator vs the others.")
     return {
@@ -346,7 +346,7 @@ def _mark(x: float, y: float, *, kind: str = "dot", low: float | None = None, hi
 
 
 def _counts(line: GradeLine) -> dict[str, Any] | None:
-    found = line.ratings.agreement
+    found = line.agreement.confusion
     if found is None or line.cut is None:
         return None
     fitted = "" if line.chosen else ", fitted to these items: the scorer looks better than it is"

@@ -337,8 +337,8 @@ def _doubts(b: RunRef, compared: Comparison) -> Iterator[str]:
     """Yield a caution for each result by a judge that does not agree with labels better than a baseline."""
     for one in compared.metrics:
         trust = get_judge_validation(b, one.metric) if one.change in ("better", "worse") else None
-        if trust and trust.doubt:
-            yield f"{one.label}: {trust.doubt}."
+        if trust and trust.caveat:
+            yield f"{one.label}: {trust.caveat}."
 
 
 def _offer_better_run(runs: tuple[ListedRun, ...], compared: Comparison) -> None:

@@ -11,8 +11,8 @@ import streamlit as st
 from ragboard.analysis import ListedRun
 from ragboard.errors import NotFoundError, SettingError
 from ragboard.human.annotation import LabelledQuantity
-from ragboard.human.estimates import Estimates, RunEstimate, needed_for
-from ragboard.human.systems import SystemDifference, SystemEstimate, SystemsReport, against_order
+from ragboard.human.estimates import EstimateInputs, Estimates, predict_labels_needed
+from ragboard.human.systems import SystemDifference, SystemEstimate, SystemsReport, compare_with_order
 from ragboard.stats import Interval, NoInterval, PoweredMean, Ranked, estimate_text, range_text
 from ragboard.store import RunRef
 from ragboard_dashboard.controls import evaluations_help, offer_upload, run_choices, trust_line
@@ -118,11 +118,11 @@ def _estimate(refs: tuple[RunRef, ...], metric: str, measured: LabelledQuantity,
 
 
 def _cautions(found: Estimates) -> None:
-    refused = [system for system in found.report.systems if system.refusal]
+    refused = [system for system in found.report.systems if system.unusable_reason]
     if refused:
         st.info("No estimate yet:", icon=":material/block:")
         for one in refused:
-            plain(f"{one.name}: {one.refusal}.")
+            plain(f"{one.name}: {one.unusable_reason}.")
         if writable():
             link_to("annotate", "Label a random sample", {"run": refused[0].name}, icon=":material/rate_review:")
         if files := get_label_files():
@@ -140,19 +140,19 @@ def _cautions(found: Estimates) -> None:
 
 
 def _draw_needed_labels(found: Estimates) -> None:
-    sources = [source for source in found.sources if not source.system.refusal]
-    if not sources:
+    usable = [run_inputs for run_inputs in found.inputs if not run_inputs.system.unusable_reason]
+    if not usable:
         return
     st.subheader("Labels still needed", anchor=False)
     width = st.number_input(
         "Target width of the 95% CI", 0.01, 1.0, 0.1, 0.01, key="width", bind="query-params", width=220
     )
-    for source in sources:
-        plain(f"{source.run}: {_needed_labels(source, width)}.")
+    for run_inputs in usable:
+        plain(f"{run_inputs.run}: {_needed_labels(run_inputs, width)}.")
 
 
-def _needed_labels(source: RunEstimate, width: float) -> str:
-    needed = needed_for(source, width)
+def _needed_labels(run_inputs: EstimateInputs, width: float) -> str:
+    needed = predict_labels_needed(run_inputs, width)
     if needed is None:
         return "there are too few labels to compute this"
     if needed.more is None:
@@ -173,7 +173,7 @@ def _draw_ranking(found: Estimates) -> None:
     names = [one.name for one in report.ranking]
     order = st.multiselect("Known order, best first", names, key="order", bind="query-params")
     if len(order) > 1:
-        known = against_order(report, order)
+        known = compare_with_order(report, order)
         plain(f"Kendall's tau with the known order: {_tau(known.tau)}; of the judge alone: {_tau(known.judge)}.")
 
 
