@@ -13,7 +13,7 @@ from ragboard.analysis.means import UnscoredPolicy, fill_of, mean_of
 from ragboard.analysis.metrics import in_order, read_descriptions
 from ragboard.analysis.thresholds import ShareMeetingThreshold, Threshold, read_thresholds
 from ragboard.records import MetricDescription
-from ragboard.stats import ClusterMoments, Interval, NoInterval, mean_interval, outer_interval, wilson_interval
+from ragboard.stats import ClusterMoments, Interval, NoInterval, mean_interval, wilson_interval, worst_case_interval
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.query import Connection, Query
 from ragboard.store.queries.scores import AnyMoments, metric_names
@@ -233,7 +233,7 @@ def _share(connection: Connection, variants: Sequence[Query], threshold: Thresho
     low, high = (_share_interval(moments) for moments in (extremes[0], extremes[-1]))
     counted = good[1] if len(good) > 1 and good[1] == good[2] else good[0]
     share, n = (counted.mean, counted.n) if counted else (extremes[0].mean, 0)
-    interval = low if low == high else outer_interval(low, high, estimate=share)
+    interval = low if low == high else worst_case_interval(low, high, estimate=share)
     return ShareMeetingThreshold(threshold=threshold, good=round(share * n), n=n, interval=interval)
 
 

@@ -12,7 +12,7 @@ from ragboard.analysis.thresholds import Threshold, ThresholdStatus, read_thresh
 from ragboard.metrics import metric_of
 from ragboard.metrics.critique import AspectCritique
 from ragboard.records import MetricDescription, Outcome, Score, Unscored
-from ragboard.stats import GateVerdict, Interval, NoInterval, ci_text, gate, mean_interval, outer_interval
+from ragboard.stats import GateVerdict, Interval, NoInterval, ci_text, gate, mean_interval, worst_case_interval
 from ragboard.store.queries.evaluations import JudgedBy
 from ragboard.store.queries.query import Connection
 from ragboard.store.queries.scores import AnyMoments, metric_moments, unscored_by_metric
@@ -220,7 +220,7 @@ def _mean_with_bounds(
     middle = (low.mean + high.mean) / 2 if plain.mean is None else plain.mean
     return Mean(
         mean=plain.mean,
-        interval=outer_interval(_interval(metric, low), _interval(metric, high), estimate=middle),
+        interval=worst_case_interval(_interval(metric, low), _interval(metric, high), estimate=middle),
         bounds=(low.mean, high.mean),
         note=f"{missing:,} unscored from worst to best value",
     )

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ragboard.analysis.means import UnscoredPolicy, fill_of, range_of
 from ragboard.records import MetricDescription
-from ragboard.stats import COMPARED_DECIMALS, PairedDifference, outer_difference, paired_difference
+from ragboard.stats import COMPARED_DECIMALS, PairedDifference, paired_difference, worst_case_difference
 from ragboard.stats.checks import FloatArray
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.clusters import SampleClusters, sample_clusters
@@ -289,7 +289,7 @@ def difference_of(
     if scored is None or lower is None or upper is None:
         return Difference(pairs=None, note=note)
     return Difference(
-        pairs=outer_difference(scored, lower, upper), bounds=(lower.difference, upper.difference), note=note
+        pairs=worst_case_difference(scored, lower, upper), bounds=(lower.difference, upper.difference), note=note
     )
 
 

@@ -20,8 +20,8 @@ from ragboard.human.systems import KnownOrder, SystemEstimate
 from ragboard.readers.labels import SamplingDesign
 from ragboard.stats import (
     Interval,
+    MeanEstimate,
     NoInterval,
-    PoweredMean,
     Ranked,
     RankingSimulation,
     ci_text,
@@ -168,12 +168,12 @@ def _print_systems(estimates: Estimates, *, raw: bool) -> None:
     click.echo(f"{estimates.metric_label}, estimated from {estimates.measured}")
     print_table(["run", "labelled", *METHODS.values(), "effective labels", "judge accuracy"], rows)
     for one in estimates.report.systems:
-        warning = one.best.warning if isinstance(one.best, PoweredMean) else ""
+        warning = one.best.warning if isinstance(one.best, MeanEstimate) else ""
         for note in filter(None, (one.unusable_reason, warning, *one.notes)):
             click.echo(one_line(f"{one.name}: {note}"))
 
 
-def _powered(found: PoweredMean | NoInterval | None, *, raw: bool = False) -> str:
+def _powered(found: MeanEstimate | NoInterval | None, *, raw: bool = False) -> str:
     if found is None:
         return "none"
     if isinstance(found, NoInterval):
@@ -185,8 +185,8 @@ def _interval(found: Interval) -> str:
     return estimate_text(found.estimate, found)
 
 
-def _effective_labels(best: PoweredMean | NoInterval | None) -> str:
-    if not isinstance(best, PoweredMean) or best.effective_labels is None:
+def _effective_labels(best: MeanEstimate | NoInterval | None) -> str:
+    if not isinstance(best, MeanEstimate) or best.effective_labels is None:
         return ""
     return f"{best.effective_labels:,.0f}"
 
@@ -280,7 +280,7 @@ def _notes(table: RankedRuns) -> Iterator[str]:
     if table.report.caution:
         yield f"caution: {table.report.caution}"
     for one in table.report.systems:
-        warning = one.best.warning if isinstance(one.best, PoweredMean) else ""
+        warning = one.best.warning if isinstance(one.best, MeanEstimate) else ""
         notes = (one.unusable_reason, _why_no_ppi(one), warning, *one.notes)
         yield from (f"{one.name}: {note}" for note in notes if note)
     if table.report.tau is not None:

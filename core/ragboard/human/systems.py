@@ -14,18 +14,18 @@ import numpy as np
 
 from ragboard.stats import (
     Interval,
+    MeanEstimate,
+    MeanEstimates,
     NoInterval,
-    PoweredMean,
-    PoweredMeans,
     Ranked,
     correlation_interval,
+    difference_of_estimates,
+    estimate_means,
     estimate_text,
     group_difference,
     kendall,
     mean_interval,
     moments,
-    powered_difference,
-    powered_means,
     rank_systems,
     wilson_interval,
 )
@@ -85,11 +85,11 @@ class System:
         labels, judged = [self.labels[key] for key in both], [self.scores[key] for key in both]
         return np.array(labels, dtype=float), np.array(judged, dtype=float), np.array(rest, dtype=float)
 
-    def means(self, level: float) -> PoweredMeans | None:
+    def means(self, level: float) -> MeanEstimates | None:
         """Return the four estimates of the mean; None if there are no usable labels."""
         if not self.labels or self.unusable_reason:
             return None
-        return powered_means(*self.arrays(), bounds=self.bounds, level=level)
+        return estimate_means(*self.arrays(), bounds=self.bounds, level=level)
 
     def __sub__(self, other: System) -> System:
         """Return the differences from another system item by item, over the items that both have."""
@@ -110,7 +110,7 @@ class SystemEstimate:
     """Number of scored items."""
     labels: int
     """Number of labelled items with a score."""
-    means: PoweredMeans | None
+    means: MeanEstimates | None
     """None if there are no usable labels."""
     unusable_reason: str
     """Why the labels cannot be used; empty if they can."""
@@ -121,16 +121,16 @@ class SystemEstimate:
     notes: tuple[str, ...]
 
     @property
-    def best(self) -> PoweredMean | NoInterval | None:
+    def best(self) -> MeanEstimate | NoInterval | None:
         """The first available estimate of PPI++, PPI and labels alone. Without any, why there is no PPI estimate."""
         return _best_estimate(self.means)
 
 
-def _best_estimate(means: PoweredMeans | None) -> PoweredMean | NoInterval | None:
+def _best_estimate(means: MeanEstimates | None) -> MeanEstimate | NoInterval | None:
     if means is None:
         return None
     candidates = (means.tuned, means.ppi, means.classical)
-    return next((candidate for candidate in candidates if isinstance(candidate, PoweredMean)), means.ppi)
+    return next((candidate for candidate in candidates if isinstance(candidate, MeanEstimate)), means.ppi)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -246,13 +246,13 @@ def _difference(a: System, b: System, level: float) -> SystemDifference:
     difference = b - a
     paired = _best_estimate(difference.means(level))
     shared = len(difference.labels) >= MIN_SHARED * min(len(a.labels), len(b.labels))
-    if isinstance(paired, PoweredMean) and shared:
+    if isinstance(paired, MeanEstimate) and shared:
         return SystemDifference(a=a.name, b=b.name, paired=True, labels=paired.labels, interval=paired.clipped)
     mean_a, mean_b = (_best_estimate(system.means(level)) for system in (a, b))
-    if not isinstance(mean_a, PoweredMean) or not isinstance(mean_b, PoweredMean):
+    if not isinstance(mean_a, MeanEstimate) or not isinstance(mean_b, MeanEstimate):
         missing = NoInterval(reason="one of the two has no estimate", n=0)
         return SystemDifference(a=a.name, b=b.name, paired=False, labels=0, interval=missing)
-    interval = powered_difference(mean_a, mean_b, bounds=difference.bounds)
+    interval = difference_of_estimates(mean_a, mean_b, bounds=difference.bounds)
     return SystemDifference(a=a.name, b=b.name, paired=False, labels=mean_a.labels + mean_b.labels, interval=interval)
 
 
@@ -271,9 +271,9 @@ def compare_with_order(report: SystemsReport, order: Sequence[str]) -> KnownOrde
     )
 
 
-def _estimates(named: Iterable[tuple[str, PoweredMean | NoInterval | None]]) -> dict[str, float]:
+def _estimates(named: Iterable[tuple[str, MeanEstimate | NoInterval | None]]) -> dict[str, float]:
     """Return the estimates by name; systems without an estimate are left out."""
-    return {name: estimate.interval.estimate for name, estimate in named if isinstance(estimate, PoweredMean)}
+    return {name: estimate.interval.estimate for name, estimate in named if isinstance(estimate, MeanEstimate)}
 
 
 def _kendall(x: Sequence[float], y: Sequence[float]) -> float | None:
@@ -303,7 +303,7 @@ def _pooled_estimate(system: System, labels: FloatArray, judged: FloatArray, lev
         (f"its own labels do not count: {system.unusable_reason}",) if system.labels and system.unusable_reason else ()
     )
     scores = list(system.scores.values())
-    estimated = powered_means(labels, judged, scores, bounds=system.bounds, design="separate", level=level)
+    estimated = estimate_means(labels, judged, scores, bounds=system.bounds, design="separate", level=level)
     means = replace(
         estimated,
         classical=NoInterval(reason=_NO_LABELS_ONLY, n=labels.size),

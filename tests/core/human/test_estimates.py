@@ -17,7 +17,7 @@ from ragboard.human.annotation import draw_samples
 from ragboard.human.estimates import Estimates, estimate_runs, estimated_metrics, predict_labels_needed
 from ragboard.human.labels import LabelledAnswer, NewLabel, add_labels
 from ragboard.metrics import metrics_named
-from ragboard.stats import PoweredMean, powered_means
+from ragboard.stats import MeanEstimate, estimate_means
 from ragboard.store import RunRef
 from ragboard.store.queries.labels import LabelSource
 from ragboard.store.rows import answer_key
@@ -97,11 +97,11 @@ def test_an_estimate_is_made_of_the_drawn_labels_and_all_scores(store: Store, ru
     (one,) = found.report.systems
     judged = [ANSWERS[n % 4].count("red") / ANSWERS[n % 4].count(".") for n in range(SAMPLES)]
     rest = [judged[n] for n in range(SAMPLES) if n not in outcomes]
-    expected = powered_means([outcomes[n] for n in draw.positions], [judged[n] for n in draw.positions], rest)
+    expected = estimate_means([outcomes[n] for n in draw.positions], [judged[n] for n in draw.positions], rest)
     assert one.means is not None
     for way in ("classical", "judge_only", "ppi", "tuned"):
         ours, theirs = getattr(one.means, way), getattr(expected, way)
-        assert isinstance(ours, PoweredMean)
+        assert isinstance(ours, MeanEstimate)
         assert ours.interval.estimate == pytest.approx(theirs.interval.estimate)
         assert (ours.interval.low, ours.interval.high) == pytest.approx((theirs.interval.low, theirs.interval.high))
     assert (one.items, one.labels, one.unusable_reason) == (SAMPLES, 60, "")
@@ -206,7 +206,7 @@ def test_the_command_prints_what_the_report_says(store: Store, run: RunRef) -> N
     printed = CliRunner().invoke(main, ["estimate", "run", "--json", "--store", str(store.folder)])
     (one,) = json.loads(printed.output)["report"]["systems"]
     best = estimate(store, run).report.systems[0].best
-    assert isinstance(best, PoweredMean)
+    assert isinstance(best, MeanEstimate)
     assert one["means"]["tuned"]["interval"]["estimate"] == pytest.approx(best.interval.estimate)
 
 

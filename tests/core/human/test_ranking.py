@@ -12,7 +12,7 @@ from tests.core.conftest import PlainJudge, make_sample
 from ragboard import DEFAULT_METRICS, METRICS, Panel, Run, SettingError, Store, evaluate_run
 from ragboard.human.label_files import labelled_outcomes
 from ragboard.human.ranking import Ranking, rank_runs
-from ragboard.stats import PoweredMean
+from ragboard.stats import MeanEstimate
 from ragboard.tasks import ExtractStatements, Failure, Task
 
 ANSWERS = ("It is red.", "It is old.")
@@ -67,7 +67,7 @@ def silent(task: Task) -> Failure | None:
 def ppi(found: Ranking, place: int = 0) -> float:
     means = found.tables[0].report.systems[place].means
     assert means is not None
-    assert isinstance(means.ppi, PoweredMean)
+    assert isinstance(means.ppi, MeanEstimate)
     return means.ppi.interval.estimate
 
 
@@ -86,7 +86,7 @@ def test_each_run_is_put_right_by_its_own_labels(store: Store, tmp_path: Path) -
 
 def test_labels_of_one_run_do_not_put_the_judge_right_on_another_unless_pooled(store: Store, tmp_path: Path) -> None:
     a, b = ranked(store, tmp_path, *rows(store, "a")).tables[0].report.systems
-    assert isinstance(a.best, PoweredMean)
+    assert isinstance(a.best, MeanEstimate)
     assert b.means is None
     assert b.unusable_reason.endswith("; labels of a do not show the judge's errors on this run")
     pooled = ranked(store, tmp_path, *rows(store, "a"), pool=True)
@@ -176,7 +176,7 @@ def test_rows_on_one_sample_count_once_with_their_mean_in_any_order(store: Store
     for given in ([*good, *bad], [*bad, *good]):
         (one,) = ranked(store, tmp_path, *given, runs=("a",)).tables[0].report.systems
         assert one.means is not None
-        assert isinstance(one.means.classical, PoweredMean)
+        assert isinstance(one.means.classical, MeanEstimate)
         assert (one.labels, one.means.classical.interval.estimate) == (40, pytest.approx(0.5))
 
 

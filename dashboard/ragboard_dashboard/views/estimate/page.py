@@ -13,7 +13,7 @@ from ragboard.errors import NotFoundError, SettingError
 from ragboard.human.annotation import LabelledQuantity
 from ragboard.human.estimates import EstimateInputs, Estimates, predict_labels_needed
 from ragboard.human.systems import SystemDifference, SystemEstimate, SystemsReport, compare_with_order
-from ragboard.stats import Interval, NoInterval, PoweredMean, Ranked, estimate_text, range_text
+from ragboard.stats import Interval, MeanEstimate, NoInterval, Ranked, estimate_text, range_text
 from ragboard.store import RunRef
 from ragboard_dashboard.controls import evaluations_help, offer_upload, run_choices, trust_line
 from ragboard_dashboard.data import get_estimated_metrics, get_estimates, get_label_files, get_runs, resolve, writable
@@ -102,7 +102,7 @@ def _estimate(refs: tuple[RunRef, ...], metric: str, measured: LabelledQuantity,
         plain(str(error))
         return
     for one in found.report.systems:
-        if isinstance(one.best, PoweredMean):
+        if isinstance(one.best, MeanEstimate):
             best = one.best.clipped
             plain(
                 f"{one.name}: estimated mean {estimate_text(best.estimate, best, '.2f')},"
@@ -134,7 +134,7 @@ def _cautions(found: Estimates) -> None:
             )
             link_to("agreement", "See agreement", {"agreement": files[0].agreement.id}, icon=":material/handshake:")
     for one in found.report.systems:
-        warning = one.best.warning if isinstance(one.best, PoweredMean) else ""
+        warning = one.best.warning if isinstance(one.best, MeanEstimate) else ""
         for note in filter(None, (warning, *one.notes)):
             plain(f"{one.name}: {note}.", "note")
 
@@ -232,7 +232,7 @@ def _accuracy_note(one: SystemEstimate) -> str:
 
 
 def _method_row(
-    found: PoweredMean | NoInterval, title: str, note: str, low: float, high: float, *, best: bool, raw: bool
+    found: MeanEstimate | NoInterval, title: str, note: str, low: float, high: float, *, best: bool, raw: bool
 ) -> str:
     css = " ".join(filter(None, ["rb-best" if best else "", "rb-judge" if title == "Judge alone" else ""]))
     name = f'<th scope="row" title="{html_escaped(note)}">{title}</th>'
@@ -266,11 +266,11 @@ def _sign(found: Interval) -> str:
     return "▲ above 0" if found.low > 0 else "▼ below 0"
 
 
-def _means(one: SystemEstimate) -> Iterable[PoweredMean | NoInterval]:
+def _means(one: SystemEstimate) -> Iterable[MeanEstimate | NoInterval]:
     return (getattr(one.means, name) for name, _, _ in METHODS)
 
 
-def _interval(found: PoweredMean | NoInterval, *, raw: bool) -> Interval | None:
+def _interval(found: MeanEstimate | NoInterval, *, raw: bool) -> Interval | None:
     if isinstance(found, NoInterval):
         return None
     return found.interval if raw else found.clipped
