@@ -22,9 +22,9 @@ from ragboard.analysis import (
     UnscoredPolicy,
     UnsupportedStatement,
     breakdown,
-    bundling,
+    choose_evaluations,
     columns,
-    comparable_refs,
+    compare_bundling,
     compare_runs,
     dataset_trend,
     diagnose,
@@ -184,7 +184,7 @@ get_leaderboard = cached(4, spinner="Reading the runs")(leaderboard)
 get_runs = cached(4)(list_runs)
 get_run = cached()(run_summary)
 get_evaluations = cached(4)(evaluations_by_run)
-get_comparable = cached(64)(comparable_refs)
+get_comparable = cached(64)(choose_evaluations)
 get_sample_rows = cached(64)(sample_rows)
 get_hallucinations = cached(64)(hallucinations)
 get_hallucination_groups = cached(64)(hallucination_groups)
@@ -203,7 +203,7 @@ get_queue = cached()(annotation_queue)
 get_annotator_agreement = cached()(annotator_agreement)
 get_columns = cached(32)(columns)
 get_self_agreement = cached(32)(self_agreement)
-get_bundling = cached(32)(bundling)
+get_bundling = cached(32)(compare_bundling)
 get_question_label = cached(64)(find_question_label)
 get_refusals = cached(32)(refusal_report)
 get_truthfulness = cached(32)(truthfulness_shares)

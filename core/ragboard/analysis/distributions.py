@@ -1,7 +1,7 @@
 """Distributions, scatter plots and breakdowns of a run's values.
 
-A column is a metric, given by its name, or a numeric metadata column, given as `metadata.NAME`. The database bins and
-subsamples the values, so a large run takes hardly longer than a small one.
+A column is the name of a metric, or `metadata.NAME` for a numeric metadata column. The database bins and subsamples the
+values, so that large runs are fast, too.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ __all__ = [
 BINS = 20
 QUANTILES = 200
 MAX_POINTS = 4000
-"""Maximum number of points of a scatter plot. Of more samples, a fixed random subset is plotted."""
+"""Maximum number of points of a scatter plot. Larger runs plot a random subset that is always the same."""
 MAX_CATEGORIES = 30
 """Maximum number of values of a metadata column to group by."""
 
@@ -82,14 +82,14 @@ class Distribution:
     column: str
     bins: tuple[Bin, ...]
     quantiles: tuple[float, ...]
-    """The 201 quantiles at probabilities 0, 0.005, ..., 1 (inverse ECDF); empty without values."""
+    """201 quantiles, at probabilities 0, 0.005, ..., 1 (inverse ECDF); empty without values."""
     scored: int
     total: int
     unscored: Mapping[str, int]
     mean: float | None
     interval: Interval | NoInterval
     note: str = ""
-    """How unscored samples count in the mean; empty if there are none or the policy is `excluded`."""
+    """How unscored samples count in the mean; empty if there are none or they are excluded."""
     share: ShareMeetingThreshold | None = None
     """How many samples meet the metric's threshold; None without a threshold or without values."""
 
@@ -192,7 +192,7 @@ def scatter(store: Store, run: RunRef, x: str, y: str) -> Scatter:
 def breakdown(
     store: Store, run: RunRef, column: str, by: str, *, unscored: UnscoredPolicy = "excluded"
 ) -> tuple[Group, ...]:
-    """Compute a column's mean for each value of `by`: largest group first; if `by` is `turn`, in order of turns."""
+    """Compute a column's mean for each value of `by`, largest group first; for `turn`, in order of turns."""
     with store.database.read() as connection:
         metric = read_descriptions(connection).get(column)
         fill = None if column.startswith(META) else fill_of(metric, unscored)
@@ -212,7 +212,9 @@ def breakdown(
 
 
 def _bounds(metric: MetricDescription | None, least: float | None, most: float | None) -> tuple[float, float]:
-    """Return the range of the histogram: that of the metric (from 0 if no value is negative), else of the values."""
+    """Return the range of the histogram: of the metric (from 0 if no value is negative) or, without one, of the
+    values.
+    """
     if metric and metric.low is not None and metric.high is not None:
         low, high = metric.low, metric.high
         return (max(low, 0.0) if least is None or least >= 0 else low, high)
@@ -221,10 +223,10 @@ def _bounds(metric: MetricDescription | None, least: float | None, most: float |
 
 
 def _share(connection: Connection, variants: Sequence[Query], threshold: Threshold) -> ShareMeetingThreshold | None:
-    """Return the share of samples that meet a threshold, among scored samples or, if unscored samples count, all.
+    """Return the share of samples that meet a threshold.
 
-    `variants`: the values; if unscored samples count, then also the values with all unscored samples at the metric's
-    lowest value, and at its highest. The interval covers every share that the unscored samples allow.
+    `variants` are the values and, if unscored samples count, the values with all unscored samples at the metric's
+    lowest value and at its highest. The interval then covers every share that unscored samples allow.
     """
     good = [value_moments(connection, values, fail=threshold.fail, threshold=threshold.value) for values in variants]
     extremes = sorted((moments for moments in good[1:] or good if moments), key=lambda moments: moments.mean)

@@ -8,7 +8,7 @@ from math import ceil
 from typing import Literal
 
 from ragboard.analysis.alignment import Aligned, align, content_similarity
-from ragboard.analysis.comparability import comparable_refs, different_judges
+from ragboard.analysis.comparability import choose_evaluations, different_judges
 from ragboard.analysis.metrics import read_descriptions
 from ragboard.analysis.samples import SampleReport, sample_report
 from ragboard.analysis.word_diff import Change, word_diff
@@ -154,7 +154,7 @@ def pair_rows(store: Store, a: RunRef, b: RunRef, paired: PairedRuns, query: Pai
     If the query selects only gains, the largest gains are first. For a metric without a better direction, the largest
     changes are first. Raises NotFoundError if the two evaluations do not share the metric.
     """
-    a, b = comparable_refs(store, a, b)
+    a, b = choose_evaluations(store, a, b)
     with store.database.read() as connection:
         direction = _direction(connection, a, b, query.metric)
         create_pairs(connection, a, b, paired, query.metric, direction)
@@ -182,7 +182,7 @@ def pair_rows(store: Store, a: RunRef, b: RunRef, paired: PairedRuns, query: Pai
 
 def pairs_sql(store: Store, a: RunRef, b: RunRef, query: PairQuery) -> str:
     """Return the SQL query that selects a page of pairs. Raises NotFoundError if A and B do not share the metric."""
-    a, b = comparable_refs(store, a, b)
+    a, b = choose_evaluations(store, a, b)
     with store.database.read() as connection:
         return str(pairs_query(a, b, query, _direction(connection, a, b, query.metric)))
 
@@ -195,7 +195,7 @@ def pair_position(
     For a sample that the query filters out, the position is 0 and the next sample is the first. Raises NotFoundError if
     the two evaluations do not share the metric.
     """
-    a, b = comparable_refs(store, a, b)
+    a, b = choose_evaluations(store, a, b)
     with store.database.read() as connection:
         create_pairs(connection, a, b, paired, query.metric, _direction(connection, a, b, query.metric))
         order = pair_order(connection, query)
@@ -226,7 +226,7 @@ def pair_report(store: Store, a: RunRef, b: RunRef, paired: PairedRuns, sample_i
 
     Raises NotFoundError if A has no such sample or the sample has no counterpart in B.
     """
-    a, b = comparable_refs(store, a, b)
+    a, b = choose_evaluations(store, a, b)
     in_a = sample_report(store, a, sample_id)
     counterpart = paired.b[paired.a == in_a.position].tolist()
     if not counterpart:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ragboard.analysis.comparability import comparable_refs, different_judges
+from ragboard.analysis.comparability import choose_evaluations, different_judges
 from ragboard.analysis.paired import pair_clusters
 from ragboard.analysis.runs import RunSummary, list_runs
 from ragboard.stats import Interval, PairedDifference, ci_text, holm, paired_difference
@@ -78,7 +78,7 @@ def more_faithful_run(store: Store, run: RunRef, summary: RunSummary) -> MoreFai
 
 def _difference(store: Store, run: RunRef, other: RunRef, samples: int) -> PairedDifference | None:
     """Compare the faithfulness of two runs over samples with the same passages; None if these are too few."""
-    first, second = comparable_refs(store, run, other)
+    first, second = choose_evaluations(store, run, other)
     if first.evaluation_of(FAITHFULNESS) != run.evaluation_of(FAITHFULNESS):
         return None
     with store.database.read() as connection:

@@ -10,7 +10,7 @@ from ragboard.analysis import (
     PairQuery,
     PairReport,
     UnscoredPolicy,
-    comparable_refs,
+    choose_evaluations,
     compare_runs,
     metric_descriptions,
     pair_report,
@@ -44,7 +44,7 @@ def comparison_report(
     count in the differences. The file is self-contained: no scripts and no external resources. Raises NotFoundError if
     a run was deleted or the runs do not share the metric.
     """
-    a, b = comparable_refs(store, a, b)
+    a, b = choose_evaluations(store, a, b)
     pairing = pair_runs(store, a, b)
     compared = compare_runs(store, a, b, pairing, unscored=unscored)
     sorted_by = metric or _default_metric(compared)

@@ -111,7 +111,7 @@ def test_the_newest_label_counts_and_can_be_taken_back(store: Store) -> None:
         assert connection.execute("SELECT count(*) FROM question_labels").fetchone() == (2,)
     label_question(store, "Is it red?", (), None, annotator="Ben")
     assert find_question_label(store, "Is it red?", ()) is None
-    with pytest.raises(SettingError, match="give your name"):
+    with pytest.raises(SettingError, match="annotator's name is missing"):
         label_question(store, "Is it red?", (), "partial", annotator=" ")
 
 

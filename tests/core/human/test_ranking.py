@@ -160,7 +160,7 @@ def test_labels_on_answers_that_nobody_gave_are_counted_out(store: Store, tmp_pa
     found = ranked(store, tmp_path, *given, runs=("a",))
     assert found.tables[0].report.systems[0].labels == 39
     (note,) = found.notes
-    assert note.startswith("1 labelled answers are in no run with these passages")
+    assert note.startswith("1 labelled answers match no sample with these passages")
 
 
 def test_a_document_that_is_one_of_the_passages_is_enough(store: Store, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import streamlit as st
 
 from ragboard.analysis import (
     ANSWERS_ARE_REFERENCES,
-    POINTS,
+    DEFAULT_DIFFERENCE,
     POLICIES,
     Comparison,
     JudgeNoise,
@@ -344,12 +344,12 @@ def _doubts(b: RunRef, compared: Comparison) -> Iterator[str]:
 def _offer_better_run(runs: tuple[ListedRun, ...], compared: Comparison) -> None:
     """Draw a link to a run with the same questions whose mean of the first metric is better than in A and B."""
     first = next((one for one in compared.metrics if one.metric in shown_metrics(compared)), None)
-    if first is None or first.better == "neutral" or compared.a.dataset_key != compared.b.dataset_key:
+    if first is None or first.better_direction == "neutral" or compared.a.dataset_key != compared.b.dataset_key:
         return
     pair = (compared.a.run_id, compared.b.run_id)
     comparable = (run for run in runs if run.evaluated and run.dataset_key == compared.a.dataset_key)
     others = [run for run in comparable if run.run_id not in pair]
-    sign = 1 if first.better == "higher" else -1
+    sign = 1 if first.better_direction == "higher" else -1
     means: dict[str, float] = {}
     for summary in (compared.a, compared.b, *(get_run(resolve(run.name)) for run in others[:MAX_OTHER_RUNS])):
         metric = summary.metrics.get(first.metric)
@@ -502,7 +502,7 @@ def _draw_gate(compared: Comparison, judge_options: JudgeOptions | None) -> None
         "Allowed loss against A",
         min_value=0.0,
         max_value=1.0,
-        value=POINTS,
+        value=DEFAULT_DIFFERENCE,
         step=0.01,
         help="B fails if it is worse than A by more than this on a metric from 0 to 1.",
     )
@@ -538,7 +538,7 @@ def _pair_query(compared: Comparison) -> PairQuery | None:
 
 
 def _titles(metric: MetricComparison) -> Mapping[Which, str]:
-    return WHICH_WITHOUT_DIRECTION if metric.better == "neutral" else WHICH
+    return WHICH_WITHOUT_DIRECTION if metric.better_direction == "neutral" else WHICH
 
 
 def _draw_pairs(a: RunRef, b: RunRef, compared: Comparison) -> None:
@@ -581,7 +581,7 @@ def _draw_pairs(a: RunRef, b: RunRef, compared: Comparison) -> None:
 
 def _pairs_heading(shown: MetricComparison, counts: Mapping[Which, int]) -> str:
     """Return the heading of the list of pairs."""
-    if shown.better == "neutral":
+    if shown.better_direction == "neutral":
         return "Questions, largest differences first"
     return "Questions, largest losses first" if counts["worse"] else "Questions: none is worse"
 

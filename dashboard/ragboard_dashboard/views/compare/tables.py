@@ -140,7 +140,7 @@ def _without_warning(one: MetricComparison) -> MetricComparison:
 def _columns_data(columns: Sequence[MetricComparison], title: str, caption: str) -> dict[str, Any]:
     rows: list[dict[str, Any]] = []
     for column in columns:
-        row = _metric(column, [], sum(one.counts for one in columns))
+        row = _metric(column, [], sum(one.counts_as_comparison for one in columns))
         if column.pairs:
             row["a"], row["b"], difference, interval = cost_texts(column.pairs)
             row["interval"] = f"{difference}, {interval}"

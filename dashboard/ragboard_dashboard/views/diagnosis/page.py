@@ -24,16 +24,16 @@ from ragboard.analysis import (
     ResultQuery,
     SampleQuery,
     WeakGroup,
-    command_for,
-    condition_of,
+    cite_sources,
+    condition_in_words,
     diagnosis_warning,
+    evaluate_command,
     group_in_words,
     groups_compared_in_words,
     missing_in_words,
     small_groups_in_words,
-    source_of,
-    start_with,
     top_questions_in_words,
+    where_to_start,
     why_not_triggered,
 )
 from ragboard.spans import strip_bidi_controls
@@ -106,7 +106,7 @@ def _missing(found: Diagnosis, name: str) -> None:
     if not found.missing:
         return
     if not evaluates():
-        plain(f"Run: {command_for(found)}", "note")
+        plain(f"Run: {evaluate_command(found)}", "note")
     elif st.button(EVALUATE, icon=":material/gavel:", type="secondary" if found.main_findings else "primary"):
         open_page("evaluate", _missing_metrics(found, name))
 
@@ -117,7 +117,7 @@ def _missing_metrics(found: Diagnosis, name: str) -> dict[str, str]:
 
 def _findings(found: Diagnosis, name: str) -> None:
     """Draw the most important finding, then the other findings and, collapsed, the hints."""
-    title, text = start_with(found)
+    title, text = where_to_start(found)
     st.subheader(title, anchor=False)
     if text:
         plain(text)
@@ -377,9 +377,9 @@ def _row(one: Finding | NotTriggered) -> str:
         result = "◐ hint" if one.hint_reason else "● flagged"
     quantity = QUANTITIES[one.rule.quantity]
     return (
-        f'<tr><th scope="row">{html_escaped(condition_of(one.rule))}'
+        f'<tr><th scope="row">{html_escaped(condition_in_words(one.rule))}'
         f'<div class="rb-note">{html_escaped(quantity.text)}</div></th>'
         f"<td>{html_escaped(str(one.figure))}</td>"
         f'<td class="{"rb-spoke" if triggered else ""}">{html_escaped(result)}</td>'
-        f'<td class="rb-note">{html_escaped(source_of(one.rule, quantity.inputs))}</td></tr>'
+        f'<td class="rb-note">{html_escaped(cite_sources(one.rule, quantity.inputs))}</td></tr>'
     )

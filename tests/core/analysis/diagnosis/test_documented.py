@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ragboard.analysis import QUANTITIES, RULES, condition_of, source_of
+from ragboard.analysis import QUANTITIES, RULES, cite_sources, condition_in_words
 
 PAGE = Path(__file__).parents[4] / "docs" / "tasks" / "diagnose.md"
 
@@ -13,11 +13,11 @@ def rules_markdown() -> str:
     """The table as it stands in the page."""
     rows = [
         (
-            condition_of(rule),
+            condition_in_words(rule),
             QUANTITIES[rule.quantity].text,
             rule.template.format("…"),
             rule.advice,
-            source_of(rule, QUANTITIES[rule.quantity].inputs),
+            cite_sources(rule, QUANTITIES[rule.quantity].inputs),
         )
         for rule in RULES
     ]
