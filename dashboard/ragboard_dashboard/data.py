@@ -36,8 +36,8 @@ from ragboard.analysis import (
     hallucinations,
     hallucinations_sql,
     judge_noise,
-    judges_of,
     leaderboard,
+    list_judges,
     list_runs,
     metric_descriptions,
     most_changed,
@@ -188,7 +188,7 @@ get_comparable = cached(64)(choose_evaluations)
 get_sample_rows = cached(64)(sample_rows)
 get_hallucinations = cached(64)(hallucinations)
 get_hallucination_groups = cached(64)(hallucination_groups)
-get_judges = cached(4)(judges_of)
+get_judges = cached(4)(list_judges)
 get_sample = cached(64)(sample_report)
 get_samples_sql = cached(64)(samples_sql)
 get_hallucinations_sql = cached(64)(hallucinations_sql)

@@ -85,7 +85,7 @@ from ragboard.analysis.hallucinations import (
     hallucination_table,
     hallucinations,
     hallucinations_sql,
-    judges_of,
+    list_judges,
 )
 from ragboard.analysis.means import POLICIES, MetricSummary, UnscoredPolicy, ragas_score
 from ragboard.analysis.metrics import (
@@ -151,10 +151,10 @@ from ragboard.analysis.runs import (
     leaderboard,
     list_runs,
     means_sql,
-    own_first,
     run_evaluations,
     run_summary,
     runs_matching,
+    sample_runs_last,
     store_tables,
 )
 from ragboard.analysis.samples import (
@@ -180,7 +180,7 @@ from ragboard.analysis.thresholds import (
 from ragboard.analysis.trends import MAX_TREND_RUNS, Trend, TrendPoint, dataset_trend
 from ragboard.analysis.truthfulness import TruthfulnessShares, truthfulness_shares
 from ragboard.analysis.unpaired import Unpaired, UnpairedSample, unpaired_samples
-from ragboard.analysis.word_diff import Change, diff_note, shared_words, side_of, word_diff
+from ragboard.analysis.word_diff import Change, diff_note, shared_words, text_of_side, word_diff
 from ragboard.store.queries.evaluations import JudgedBy
 from ragboard.store.queries.pairs import PairedRuns, PairQuery, Which
 from ragboard.store.queries.quantities import EXAMPLES
@@ -340,8 +340,8 @@ __all__ = [
     "hallucinations_sql",
     "headline",
     "judge_noise",
-    "judges_of",
     "leaderboard",
+    "list_judges",
     "list_runs",
     "means_sql",
     "methods_in_words",
@@ -360,7 +360,6 @@ __all__ = [
     "new_statements",
     "overall_verdict",
     "overruled_verdicts",
-    "own_first",
     "pair_position",
     "pair_report",
     "pair_rows",
@@ -378,6 +377,7 @@ __all__ = [
     "runs_matching",
     "sample_report",
     "sample_rows",
+    "sample_runs_last",
     "sample_table",
     "samples_sql",
     "scatter",
@@ -387,10 +387,10 @@ __all__ = [
     "shared_words",
     "short_name",
     "shown_metrics",
-    "side_of",
     "small_groups_in_words",
     "statement_changes",
     "store_tables",
+    "text_of_side",
     "threshold_conditions",
     "thresholds",
     "top_questions_in_words",

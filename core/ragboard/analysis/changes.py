@@ -11,7 +11,7 @@ import numpy as np
 
 from ragboard.analysis.alignment import align
 from ragboard.analysis.comparability import choose_evaluations, different_judges, same_statement_judges
-from ragboard.analysis.means import range_of
+from ragboard.analysis.means import finite_range
 from ragboard.analysis.metrics import read_descriptions
 from ragboard.analysis.paired import (
     Flags,
@@ -21,7 +21,7 @@ from ragboard.analysis.paired import (
     pair_runs,
     paired_refusals,
 )
-from ragboard.analysis.pairs import ChangeKind, PairReport, change_of, pair_report
+from ragboard.analysis.pairs import ChangeKind, PairReport, classify_change, pair_report
 from ragboard.analysis.reference_answers import compares_with_reference, runs_of_references
 from ragboard.analysis.samples import SampleReport
 from ragboard.metrics import metric_of
@@ -129,7 +129,9 @@ def most_changed(
         changes = {
             spec: _relative_changes(column, ends)
             for spec, column in columns.items()
-            if spec not in not_comparable and spec not in self_compared and (ends := range_of(descriptions.get(spec)))
+            if spec not in not_comparable
+            and spec not in self_compared
+            and (ends := finite_range(descriptions.get(spec)))
         }
         refusals, partly = np.zeros(paired.a.size), np.zeros(paired.a.size, dtype=np.bool_)
         if same_statement_judges(connection, a, b):
@@ -176,8 +178,7 @@ def most_changed(
 
 
 def judged_inconsistently(pair: PairReport) -> bool:
-    """Return whether the judge treats a sentence as a refusal in one answer, but as an unsupported statement in the
-    other.
+    """Return whether one sentence is a refusal in one answer, but an unsupported statement in the other.
 
     The scores of such a pair differ because of the judge, not because of the answers.
     """
@@ -251,7 +252,7 @@ def _changed_question(
         sample_b=pair.b.sample.id,
         question=pair.a.sample.question,
         scores=tuple(
-            ScoreChange(label=metric.label, a=before, b=after, change=change_of(after - before, metric.direction))
+            ScoreChange(label=metric.label, a=before, b=after, change=classify_change(after - before, metric.direction))
             for metric, before, after in scores[:MAX_METRICS]
         ),
         refuses=refuses,

@@ -17,12 +17,12 @@ from ragboard.analysis.comparability import (
     different_judges,
     same_statement_judges,
 )
-from ragboard.analysis.means import POLICIES, UnscoredPolicy, range_of
+from ragboard.analysis.means import POLICIES, UnscoredPolicy, finite_range
 from ragboard.analysis.metrics import MORE_PASSAGES, headline, in_order, read_descriptions
 from ragboard.analysis.paired import (
     MetricColumn,
+    compute_difference,
     cost_columns,
-    difference_of,
     grade_columns,
     mean_statement_counts,
     metric_columns,
@@ -38,10 +38,10 @@ from ragboard.analysis.reference_answers import (
     ANSWERS_ARE_REFERENCES,
     compares_with_reference,
     runs_of_references,
-    self_compared,
+    self_comparison_warning,
 )
 from ragboard.analysis.runs import RunSummary, run_summary
-from ragboard.analysis.unpaired import Unpaired, pairing_warnings, unpaired_of
+from ragboard.analysis.unpaired import Unpaired, pairing_warnings, summarize_unpaired
 from ragboard.display import html_table, one_line, text_table
 from ragboard.records import Direction, JsonValue, MetricDescription
 from ragboard.stats import (
@@ -246,9 +246,7 @@ class Comparison:
 
     @property
     def few(self) -> str:
-        """The number of pairs or clusters, such as `10 questions`, if CIs may be too narrow because it is small. Else
-        empty.
-        """
+        """`10 questions` if so few pairs or clusters can make CIs too narrow; empty if there are enough."""
         if not self.paired or self.units >= SMALL_SAMPLE:
             return ""
         return self.clustered or f"{self.units} question{'' if self.units == 1 else 's'}"
@@ -357,8 +355,8 @@ def compare_runs(
         b=second,
         paired=paired.a.size,
         by_question=paired.by_question,
-        unpaired_a=unpaired_of(unpaired, "A"),
-        unpaired_b=unpaired_of(unpaired, "B"),
+        unpaired_a=summarize_unpaired(unpaired, "A"),
+        unpaired_b=summarize_unpaired(unpaired, "B"),
         config=tuple(config_differences(first.config, second.config)),
         cautions=cautions,
         metrics=metrics,
@@ -616,7 +614,7 @@ def _metrics(
     columns = metric_columns(connection, a, b, paired)
     reasons_a, reasons_b = unscored_reasons(connection, a, b, paired)
     differences = {
-        spec: difference_of(column, descriptions.get(spec), unscored, clusters) for spec, column in columns.items()
+        spec: compute_difference(column, descriptions.get(spec), unscored, clusters) for spec, column in columns.items()
     }
     judges = different_judges(connection, a, b, tuple(columns))
     whose = _runs_with_reference_answers(connection, a, b)
@@ -657,8 +655,8 @@ def _metrics(
             bounds=difference.bounds,
             note=difference.note,
             judges=judges.get(spec),
-            range=range_of(metric),
-            caution=self_compared(whose) if spec in with_reference else "",
+            range=finite_range(metric),
+            caution=self_comparison_warning(whose) if spec in with_reference else "",
             same_as="" if first == spec else _label(descriptions, first),
         )
         compared.append(comparison)
@@ -699,7 +697,9 @@ def _compare_file_columns(
     columns: Mapping[str, MetricColumn], prefix: str, direction: Direction, clusters: SampleClusters | None
 ) -> tuple[MetricComparison, ...]:
     """Compare columns of the run files, which have no known range. Labels are their names without `prefix`."""
-    differences = {name: difference_of(column, None, "excluded", clusters).pairs for name, column in columns.items()}
+    differences = {
+        name: compute_difference(column, None, "excluded", clusters).pairs for name, column in columns.items()
+    }
     compared = {name: pairs for name, pairs in differences.items() if pairs}
     adjusted = holm([pairs.p for pairs in compared.values()])
     return tuple(

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragboard.analysis.distributions import columns as columns_of
-from ragboard.analysis.hallucinations import matching, statement_groups
+from ragboard.analysis.hallucinations import matching_statements, statement_groups
 from ragboard.analysis.overruled_verdicts import overruled_verdicts
 from ragboard.analysis.refusals import ANSWERABLE, answered_unanswerable, stated_answerability
 from ragboard.analysis.runs import run_summary
@@ -579,7 +579,7 @@ def diagnose(store: Store, run: RunRef) -> Diagnosis:
 
         triggered, suspected = with_samples(findings), with_samples(suspected)
     if summary.judged:
-        with matching(store, HallucinationQuery(runs=(run,))) as connection:
+        with matching_statements(store, HallucinationQuery(runs=(run,))) as connection:
             verdicts = matched_labels(connection)
             questions, passages = _question_issues(connection, run), _passage_issues(connection, run)
     return Diagnosis(

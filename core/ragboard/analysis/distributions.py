@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ragboard.analysis.means import UnscoredPolicy, fill_of, mean_of
+from ragboard.analysis.means import UnscoredPolicy, compute_mean, imputed_range
 from ragboard.analysis.metrics import in_order, read_descriptions
 from ragboard.analysis.thresholds import ShareMeetingThreshold, Threshold, read_thresholds
 from ragboard.records import MetricDescription
@@ -153,11 +153,11 @@ def distribution(store: Store, run: RunRef, column: str, *, unscored: UnscoredPo
         missing = unscored_reasons(connection, run, column)
         if column.startswith(META) and extremes.total > extremes.scored:
             missing = {"not in the file": extremes.total - extremes.scored}
-        fill = fill_of(metric, policy) if missing else None
+        fill = imputed_range(metric, policy) if missing else None
         fills = fill if isinstance(fill, tuple) else ()
         variants = (values, *(column_query(run, column, fill=value) for value in fills))
         scored, *filled = [value_moments(connection, variant) for variant in variants]
-        mean = mean_of(metric, scored, policy, sum(missing.values()), filled)
+        mean = compute_mean(metric, scored, policy, sum(missing.values()), filled)
         low, high = _bounds(metric, extremes.least, extremes.most)
         counts = bin_counts(connection, values, low, (high - low) / BINS, BINS)
         steps = quantiles(connection, values, [step / QUANTILES for step in range(QUANTILES + 1)])
@@ -195,7 +195,7 @@ def breakdown(
     """Compute a column's mean for each value of `by`, largest group first; for `turn`, in order of turns."""
     with store.database.read() as connection:
         metric = read_descriptions(connection).get(column)
-        fill = None if column.startswith(META) else fill_of(metric, unscored)
+        fill = None if column.startswith(META) else imputed_range(metric, unscored)
         fills = fill if isinstance(fill, tuple) else ()
         sizes = group_sizes(connection, run, by, MAX_CATEGORIES)
         plain, *filled = (
@@ -206,15 +206,13 @@ def breakdown(
         scored, others = plain.get(value), [each.get(value) for each in filled]
         n = scored.n if scored else 0
         missing = (others[0].n if others and others[0] else n) - n
-        mean = mean_of(metric, scored, unscored if fills else "excluded", missing, others)
+        mean = compute_mean(metric, scored, unscored if fills else "excluded", missing, others)
         groups.append(Group(value=value, scored=n, total=total, mean=mean.mean, interval=mean.interval))
     return tuple(groups)
 
 
 def _bounds(metric: MetricDescription | None, least: float | None, most: float | None) -> tuple[float, float]:
-    """Return the range of the histogram: of the metric (from 0 if no value is negative) or, without one, of the
-    values.
-    """
+    """Return the range of the histogram: the metric's (from 0 if no value is negative), else that of the values."""
     if metric and metric.low is not None and metric.high is not None:
         low, high = metric.low, metric.high
         return (max(low, 0.0) if least is None or least >= 0 else low, high)

@@ -10,7 +10,7 @@ from typing import Literal
 
 from ragboard.analysis.comparability import DIFFERENT_JUDGES
 from ragboard.analysis.compare import Comparison
-from ragboard.analysis.means import MetricSummary, range_of
+from ragboard.analysis.means import MetricSummary, finite_range
 from ragboard.analysis.reference_answers import ANSWERS_ARE_REFERENCES
 from ragboard.analysis.runs import RunSummary
 from ragboard.errors import NotFoundError, SettingError
@@ -118,7 +118,7 @@ def check_thresholds(
 ) -> None:
     """Raise SettingError if a threshold is outside the range of the mean or, with `difference`, of a difference."""
     for result in gated:
-        bounds = range_of(metrics.get(result.metric))
+        bounds = finite_range(metrics.get(result.metric))
         if bounds is None:
             continue
         low, high = (bounds[0] - bounds[1], bounds[1] - bounds[0]) if difference else bounds

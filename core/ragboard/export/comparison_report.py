@@ -16,7 +16,7 @@ from ragboard.analysis import (
     pair_report,
     pair_rows,
     pair_runs,
-    side_of,
+    text_of_side,
 )
 from ragboard.analysis.runs import judge_identity
 from ragboard.export.html import MAX_CHARACTERS, render
@@ -83,7 +83,7 @@ def _words(pair: PairReport) -> dict[str, list[tuple[str, str]]]:
     sides: tuple[Literal["A", "B"], ...] = ("A", "B")
     for side in sides:
         characters_left, answers[side] = MAX_CHARACTERS, []
-        for change in side_of(pair.answers, side):
+        for change in text_of_side(pair.answers, side):
             if characters_left > 0:
                 answers[side].append((tags[change.kind], change.text[:characters_left]))
                 characters_left -= len(change.text)

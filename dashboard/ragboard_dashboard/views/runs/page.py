@@ -22,8 +22,8 @@ from ragboard.analysis import (
     different_judges_note,
     headline,
     means_sql,
-    own_first,
     runs_matching,
+    sample_runs_last,
 )
 from ragboard.analysis.verdict_style import ARROWS, VERDICT_STYLES
 from ragboard.export import runs_frame
@@ -161,7 +161,7 @@ def _head() -> tuple[tuple[RunSummary, ...], tuple[RunSummary, ...], UnscoredPol
     with row.popover("Options", icon=":material/tune:"):
         unscored = unscored_choice()
         export = st.container()
-    runs = own_first(get_leaderboard(unscored=unscored))
+    runs = sample_runs_last(get_leaderboard(unscored=unscored))
     samples = [SAMPLE_TAG in run.tags for run in runs]
     if any(samples) and not all(samples):
         plain('Runs with the tag "sample" are sample data. To delete them: ragboard demo --remove', "note")

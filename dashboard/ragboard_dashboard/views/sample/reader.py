@@ -27,11 +27,11 @@ from ragboard.analysis.verdict_style import (
     evidence_style,
     human_verdict_line,
     origin_words,
+    question_words_note,
     statement_style,
     style_of,
     support_sentence,
     verdict_words,
-    words_asked,
 )
 from ragboard.metrics.needs import Sentence
 from ragboard.records import BEST_GRADE, Evidence, Passage, Verdict
@@ -230,7 +230,9 @@ def _statement(
         "text": strip_bidi_controls(judged.statement.text),
         "verdict": style_of(verdict).css,
         "words": verdict_words(judged, rule_based=rule_based),
-        "reason": strip_bidi_controls(" ".join(filter(None, [verdict.reason, words_asked(verdict.reason, asked)])))
+        "reason": strip_bidi_controls(
+            " ".join(filter(None, [verdict.reason, question_words_note(verdict.reason, asked)]))
+        )
         if verdict
         else "",
         "origin": origin_words(judged),
