@@ -28,7 +28,7 @@ def pair_view(data: Mapping[str, Any], *, key: str) -> None:
 
 
 def changed_words(changes: Sequence[Change], side: Literal["A", "B"]) -> list[dict[str, str]]:
-    """Return one side's text in pieces. A piece is on both sides (`same`) or only on this side."""
+    """Return one side's text in pieces: words of both sides have the kind `same`."""
     return [{"kind": change.kind, "text": strip_bidi_controls(change.text)} for change in text_of_side(changes, side)]
 
 

@@ -21,7 +21,7 @@ from ragboard.analysis import list_runs
 from ragboard.human.agreement import list_agreements
 from ragboard.readers import FIELDS, MEANINGS
 from ragboard_dashboard import settings as served
-from ragboard_dashboard.settings import ServerSettings, keep_settings
+from ragboard_dashboard.settings import ServerSettings, publish_settings
 
 OPENED = "It opened in July 2000."
 BOTH = {"question": "When did it open?", "answer": "It opened in 2000.", "response": "It opened in 1990."}
@@ -31,7 +31,7 @@ BOTH = {"question": "When did it open?", "answer": "It opened in 2000.", "respon
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
     """The empty store that files are uploaded into."""
     monkeypatch.setenv(served.VARIABLE, "")
-    keep_settings(ServerSettings(store=tmp_path / "store"))
+    publish_settings(ServerSettings(store=tmp_path / "store"))
     return Store(tmp_path / "store")
 
 

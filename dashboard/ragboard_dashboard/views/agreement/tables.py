@@ -1,4 +1,4 @@
-"""The table of scorers on the Agreement page, and the plots of one scorer."""
+"""The table of scorers and the plots of one scorer on the Agreement page."""
 
 from __future__ import annotations
 
@@ -60,9 +60,9 @@ def scorer_plots(line: GradeLine, annotators: GradeAnnotators, *, key: str) -> N
 
 
 def pairs_data(found: PreferenceReport) -> dict[str, Any]:
-    """Return the accuracy of each scorer in each dimension, as data for JSON."""
+    """Return the table of scorers by dimension, for the browser component."""
     dimensions = found.stored.dimensions
-    ceiling = any(people.accuracy for people in found.annotators.values())
+    has_ceiling = any(people.accuracy for people in found.annotators.values())
     against = _compared_with(found)
     rows = [
         {
@@ -72,9 +72,9 @@ def pairs_data(found: PreferenceReport) -> dict[str, Any]:
             "cells": [_pair_cell(line.by_dimension.get(name), against) for name in dimensions],
         }
         for line in found.lines
-        if line.scorer.name != "coin"  # one random result says little; the dashed line shows the expected value
+        if line.scorer.name != "coin"  # the dashed line shows its expected value
     ]
-    if ceiling:
+    if has_ceiling:
         cells = [_ceiling_cell(found.annotators[name]) for name in dimensions]
         rows.insert(0, {"name": _ANNOTATORS, "kind": "people", "note": "for comparison", "cells": cells})
     rows += [
@@ -91,7 +91,7 @@ def pairs_data(found: PreferenceReport) -> dict[str, Any]:
     ]
     return {
         "caption": "How often the side that annotators prefer has the higher score, with 95% CIs. Dashed line: chance."
-        + (" Solid line: annotators compared with each other." if ceiling else ""),
+        + (" Solid line: annotators compared with each other." if has_ceiling else ""),
         "columns": [
             {
                 "title": _dimension_title(name),
@@ -107,14 +107,14 @@ def pairs_data(found: PreferenceReport) -> dict[str, Any]:
 
 
 def pairs_method(found: PreferenceReport) -> str:
-    """Return how the table and the sentences above it are computed."""
+    """Describe how the table and the conclusions above it are computed."""
     undecided = sum(people.undecided for people in found.annotators.values())
     return "\n".join(
         filter(
             None,
             (
-                "The sentences compare the judge with the baseline that is right most often, pair by pair: CI of the"
-                " difference and McNemar's exact test, both clustered by question if pairs share questions.",
+                "The conclusions compare the judge with the baseline that is right most often, on the same pairs: CI of"
+                " the difference and McNemar's exact test, clustered by question if pairs share questions.",
                 f"p in the table: McNemar test against {_compared_with(found)}, by question if pairs share questions,"
                 " Holm-corrected.",
                 f"Left out: {undecided:,} on which annotators prefer neither side." if undecided else "",
@@ -175,7 +175,7 @@ def _cell(shown: str, value: float, interval: Interval | NoInterval | None, note
 
 
 def votes_data(found: PreferenceReport, kind: str) -> dict[str, Any] | None:
-    """Return a correlation of score differences with votes, as data for JSON; None if votes have no strength."""
+    """Return the table of correlations with votes, for the browser component; None if votes have no strength."""
     dimensions = found.stored.dimensions
     rows: list[dict[str, Any]] = []
     for line in found.lines:
@@ -232,20 +232,20 @@ def _measure_cell(found: Measure, notes: Sequence[str]) -> dict[str, Any]:
 
 
 def grades_data(found: GradeReport) -> dict[str, Any]:
-    """Return the figures of each scorer compared with the mean grade, as data for JSON."""
+    """Return the table of scorers compared with mean grades, for the browser component."""
     people = found.annotators.agreement
     rows = [
         {
             "name": _scorer_name(line.scorer, found.stored.agreement),
             "kind": line.scorer.kind,
             "note": ", ".join(filter(None, (_KIND_NOTES[line.scorer.kind], _unscored_note(line)))),
-            "cells": [_measure_cell(of(line.agreement), []) for of in MEASURES.values()],
+            "cells": [_measure_cell(measure_of(line.agreement), []) for measure_of in MEASURES.values()],
         }
         for line in found.lines
     ]
     if people:
         note = f"{found.annotators.annotators} annotators"
-        cells = [_measure_cell(of(people), []) for of in MEASURES.values()]
+        cells = [_measure_cell(measure_of(people), []) for measure_of in MEASURES.values()]
         rows.insert(0, {"name": _ANNOTATORS, "kind": "people", "note": note, "cells": cells})
     return {
         "caption": f"Compared with the mean grade of the {found.compared:,} of {found.graded:,} items that the judge"
@@ -257,22 +257,22 @@ def grades_data(found: GradeReport) -> dict[str, Any]:
                 "low": 0.0 if title == "AUROC" else -1.0,
                 "high": 1.0,
                 "chance": 0.5 if title == "AUROC" else 0.0,
-                "people": of(people).value if people else None,
+                "people": measure_of(people).value if people else None,
             }
-            for title, of in MEASURES.items()
+            for title, measure_of in MEASURES.items()
         ],
         "rows": rows,
     }
 
 
 def grades_method(found: GradeReport) -> str:
-    """Return how the table and the sentence above it are computed."""
+    """Describe how the table and the conclusion above it are computed."""
     alpha = found.annotators.alpha.value if found.annotators.alpha else None
     return "\n".join(
         filter(
             None,
             (
-                "The sentence compares the judge with the baseline that has the highest AUROC on the same items. All"
+                "The conclusion compares the judge with the baseline that has the highest AUROC on the same items. All"
                 f" CIs are computed by bootstrap over {found.clusters:,} questions or conversations.",
                 f"Annotators graded {found.good:,} of {found.graded:,} items at least {found.at_least:g}: these are"
                 " good.",
@@ -290,13 +290,13 @@ def _unscored_note(line: GradeLine) -> str:
 
 
 def plots_data(line: GradeLine, annotators: GradeAnnotators) -> dict[str, Any]:
-    """Return the ROC curve, the calibration and the confusion matrix of one scorer, as data for JSON."""
+    """Return the ROC curve, calibration and confusion matrix of one scorer, for the browser component."""
     plots = [_roc_plot(line, annotators)] if line.roc else []
-    return {"plots": [*plots, *_calibration_plots(line)], "counts": _counts(line)}
+    return {"plots": [*plots, *_calibration_plots(line)], "counts": _confusion_table(line)}
 
 
 def _rates(agreement: Any) -> tuple[float, float]:
-    """Return the false positive rate and the true positive rate: the coordinates of a point in the ROC plot."""
+    """Return the point in the ROC plot: (false positive rate, true positive rate)."""
     return 1 - (agreement.specificity or 0.0), agreement.sensitivity or 0.0
 
 
@@ -345,11 +345,11 @@ def _mark(x: float, y: float, *, kind: str = "dot", low: float | None = None, hi
     return {"x": x, "y": y, "kind": kind, "low": low, "high": high}
 
 
-def _counts(line: GradeLine) -> dict[str, Any] | None:
+def _confusion_table(line: GradeLine) -> dict[str, Any] | None:
     found = line.agreement.confusion
     if found is None or line.cut is None:
         return None
-    fitted = "" if line.chosen else ", fitted to these items: the scorer looks better than it is"
+    fitted = "" if line.chosen else ", fitted to these items, so the scorer looks better than it is"
     return {
         "title": "Confusion",
         "head": ["", "rated good", "rated not good"],

@@ -51,11 +51,11 @@ from ragboard_dashboard.views.run.samples import ONLY, ORDERS
 __all__ = ["PARTS", "draw", "figure_html", "finding_html", "rules_html"]
 
 MAX_PASSAGE_CHARS = 120
-"""Maximum number of characters of a passage."""
+"""Maximum number of characters of a passage in a link."""
 EVALUATE = "Evaluate these metrics"
 STYLES = Path(__file__).with_name("diagnosis.css")
 PARTS: Mapping[str, str] = MappingProxyType({"retriever": "Retriever", "generator": "Generator", "answers": "Answers"})
-"""The part of the pipeline that a finding is about."""
+"""The component that a finding is about, in words."""
 
 
 def draw() -> None:
@@ -99,7 +99,7 @@ def _other_run(run: RunRef) -> None:
 
 
 def _missing(found: Diagnosis, name: str) -> None:
-    """Draw which metrics are missing, which rules need them, and the button that evaluates them."""
+    """Say which metrics are missing for which rules, and draw the button that evaluates them."""
     note = " ".join(filter(None, (found.attribution_note, missing_in_words(found))))
     if note:
         plain(note, "note")
@@ -125,9 +125,9 @@ def _findings(found: Diagnosis, name: str) -> None:
     if first is None:
         _lowest_samples(found, name)
         return
-    says, figure = st.columns([3, 2], gap="medium")
-    says.html(finding_html(first, "rb-first"))
-    with says:
+    text_column, figure = st.columns([3, 2], gap="medium")
+    text_column.html(finding_html(first, "rb-first"))
+    with text_column:
         _link(first, name)
     figure.html(figure_html(first))
     shown = [one for one in found.leading if one is not first]
@@ -171,7 +171,7 @@ def _link(one: Finding, name: str) -> None:
 def _results_link(results: ResultQuery, name: str) -> tuple[str, dict[str, str], str]:
     """Return the page that shows the results of a query, its URL parameters, and the label of the link.
 
-    The Hallucinations page has only the default evaluation of each run. For another evaluation, link to its samples.
+    The Hallucinations page lists default evaluations. For another evaluation, this is the page of its samples.
     """
     if isinstance(results, HallucinationQuery) and all(run.name != name for run in get_runs()):
         results = SampleQuery(order="worst", only="loose", search=results.question)
@@ -196,7 +196,7 @@ def _results_link(results: ResultQuery, name: str) -> tuple[str, dict[str, str],
 
 
 def _worst(found: Diagnosis, name: str) -> None:
-    """Draw the worst questions, passages and groups side by side, without empty parts."""
+    """Draw the worst questions, passages and groups side by side; parts without content are left out."""
     parts = [
         part
         for part, has_content in (
@@ -226,10 +226,10 @@ def _questions(found: Diagnosis, name: str) -> None:
 
 def _passages(found: Diagnosis, name: str) -> None:
     st.subheader("Passages", anchor=False)
-    supplies = found.passages[0].wrong > 0
+    support_wrong = found.passages[0].wrong > 0
     plain(
         "Passages that support the most statements that are not in the reference. These statements may still be true."
-        if supplies
+        if support_wrong
         else "Passages that contradict the most statements.",
         "note",
     )
@@ -304,8 +304,8 @@ def _rules(found: Diagnosis) -> None:
 
 def _rules_table(found: Diagnosis) -> None:
     plain(
-        "A rule flags a run only if the whole 95% CI is beyond its threshold. The thresholds are rules of thumb."
-        " Unscored samples are always left out.",
+        "A rule flags a run if the whole 95% CI is beyond its threshold. The thresholds are rules of thumb. Unscored"
+        " samples are left out.",
         "note",
     )
     caution = diagnosis_warning(found)
@@ -315,7 +315,7 @@ def _rules_table(found: Diagnosis) -> None:
 
 
 def finding_html(found: Finding, css_class: str = "") -> str:
-    """Return the HTML of a finding: sentence, evidence, advice, impact, and the reason if it is only a hint."""
+    """Return the HTML of a finding: sentence, evidence, advice, impact, and why it is only a hint."""
     notes = [f"Affects {found.impact_text}." if found.impact_text else "", found.hint_reason]
     small = "".join(f'<p class="rb-note">{html_escaped(note)}</p>' for note in notes if note)
     evidence = f"<p>{html_escaped(found.evidence)}</p>" if found.evidence else ""
@@ -327,7 +327,7 @@ def finding_html(found: Finding, css_class: str = "") -> str:
 
 
 def figure_html(found: Finding) -> str:
-    """Return the HTML of a figure: a chart of its interval and the threshold, with the figure as text below it."""
+    """Return the HTML of a finding's figure: a chart of the interval and the threshold, and the figure as text."""
     interval, threshold = found.figure.interval, found.rule.threshold
     inside = isinstance(interval, Interval) and interval.low <= threshold <= interval.high
     condition = f"The 95% CI {'includes' if inside else f'is entirely {found.rule.side}'} the threshold, {threshold:g}."
@@ -361,7 +361,7 @@ def _scale(found: Finding) -> str:
 
 
 def rules_html(found: Diagnosis) -> str:
-    """Return the HTML of a table of the evaluated rules: condition, value, result, source. Flagged rules come first."""
+    """Return an HTML table of the evaluated rules, flagged ones first: condition, value, result, source."""
     every: list[Finding | NotTriggered] = [*found.findings, *found.not_triggered]
     shown = [one for one in every if one.figure]
     rows = "".join(map(_row, shown))

@@ -1,4 +1,4 @@
-"""The Estimate page: the mean label of whole runs, from a few human labels and a judge's scores of all samples."""
+"""The Estimate page: estimate the mean label of runs from a few human labels and a judge's scores of all samples."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ __all__ = ["differences_html", "draw", "estimates_html", "ranking_html"]
 
 STYLES = Path(__file__).with_name("estimate.css")
 LABEL_KINDS: tuple[LabelledQuantity, ...] = get_args(LabelledQuantity)
-LABELS_HELP = "Verdicts on every statement (estimates the share supported), or grades in one quality"
-RAW_HELP = "Show CIs as computed, even if they extend beyond 0 or 1"
+LABELS_HELP = "Verdicts on statements, to estimate the share of supported statements, or grades of one quality"
+RAW_HELP = "Show CIs as computed, even beyond 0 or 1"
 DEFAULT = "ragas.faithfulness"
 METHODS = (
     ("tuned", "PPI++", "labels and judge; the judge's weight depends on how well it predicts the labels"),
@@ -78,7 +78,7 @@ def _choose(runs: list[ListedRun]) -> tuple[tuple[RunRef, ...], str, LabelledQua
     specs = [metric.spec for metric in get_estimated_metrics(refs[0])]
     if not specs:
         st.info(
-            "An estimate corrects the scores of a metric from 0 to 1 where higher is better, and this run has none."
+            "An estimate needs the scores of a metric from 0 to 1 for which higher is better. This run has none."
             " Evaluate ragas.faithfulness."
         )
         return None
@@ -90,7 +90,7 @@ def _choose(runs: list[ListedRun]) -> tuple[tuple[RunRef, ...], str, LabelledQua
 
 
 def _default(runs: list[ListedRun]) -> list[str]:
-    """Return the newest run and the second newest run with the same questions."""
+    """Return the names of the newest run and of the next run with the same questions."""
     return [run.name for run in runs if run.dataset_key == runs[0].dataset_key][:2]
 
 
@@ -118,13 +118,13 @@ def _estimate(refs: tuple[RunRef, ...], metric: str, measured: LabelledQuantity,
 
 
 def _cautions(found: Estimates) -> None:
-    refused = [system for system in found.report.systems if system.unusable_reason]
-    if refused:
+    unusable = [system for system in found.report.systems if system.unusable_reason]
+    if unusable:
         st.info("No estimate yet:", icon=":material/block:")
-        for one in refused:
+        for one in unusable:
             plain(f"{one.name}: {one.unusable_reason}.")
         if writable():
-            link_to("annotate", "Label a random sample", {"run": refused[0].name}, icon=":material/rate_review:")
+            link_to("annotate", "Label a random sample", {"run": unusable[0].name}, icon=":material/rate_review:")
         if files := get_label_files():
             plain(
                 "An estimate needs labels of a random sample of the run: from Annotate, or imported with"
@@ -154,7 +154,7 @@ def _draw_needed_labels(found: Estimates) -> None:
 def _needed_labels(run_inputs: EstimateInputs, width: float) -> str:
     needed = predict_labels_needed(run_inputs, width)
     if needed is None:
-        return "there are too few labels to compute this"
+        return "too few labels to compute this"
     if needed.more is None:
         return needed.reason
     alone = f"; without the judge, {needed.without_judge:,} in total" if needed.without_judge else ""
@@ -182,14 +182,14 @@ def _tau(found: float | None) -> str:
 
 
 def estimates_html(report: SystemsReport, *, raw: bool) -> str:
-    """Return the HTML of a table for each system that has an estimate."""
+    """Return HTML with a table for each system that has an estimate."""
     shown = [one for one in report.systems if one.means]
     low, high = _ends([_interval(mean, raw=raw) for one in shown for mean in _means(one)])
     return "".join(_system(one, low, high, raw=raw) for one in shown)
 
 
 def differences_html(differences: Sequence[SystemDifference]) -> str:
-    """Return the HTML of a table with a row for each pair of systems: the CI, and whether it includes 0."""
+    """Return an HTML table with the difference of each pair of systems, and whether its CI includes 0."""
     intervals = [one.interval for one in differences if isinstance(one.interval, Interval)]
     low, high = _ends([*intervals, None], around=0.0)
     rows = "".join(_difference(one, low, high) for one in differences)
@@ -198,7 +198,7 @@ def differences_html(differences: Sequence[SystemDifference]) -> str:
 
 
 def ranking_html(ranking: Sequence[Ranked]) -> str:
-    """Return the HTML of a table with the ranking and the possible ranks of each run."""
+    """Return an HTML table with the rank and the possible ranks of each run."""
     rows = "".join(
         f"<tr><th>{one.rank}</th><td>{html_escaped(one.name)}</td><td>{one.estimate:.3f}</td><td>{_ranks(one)}</td></tr>"
         for one in ranking
@@ -242,10 +242,10 @@ def _method_row(
     source = ", ".join(
         f"{count:,} {what}" for count, what in ((found.labels, "labels"), (found.judged, "judged")) if count
     )
-    worth = f"{found.effective_labels:,.0f}" if found.effective_labels is not None and found.labels else ""
+    effective = f"{found.effective_labels:,.0f}" if found.effective_labels is not None and found.labels else ""
     return (
         f'<tr class="{css}">{name}<td>{_with_bounds(interval)}</td>'
-        f'<td class="rb-scale">{_track(interval, low, high)}</td><td>{source}</td><td>{worth}</td></tr>'
+        f'<td class="rb-scale">{_track(interval, low, high)}</td><td>{source}</td><td>{effective}</td></tr>'
     )
 
 
