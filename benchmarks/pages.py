@@ -73,18 +73,18 @@ Times = dict[tuple[str, str, str], list[float]]
 
 
 def main() -> None:
-    given = arguments()
-    stores = {f"{size:,}": given.stores / str(size) for size in given.sizes}
-    for size, folder in zip(given.sizes, stores.values(), strict=True):
+    args = arguments()
+    stores = {f"{size:,}": args.stores / str(size) for size in args.sizes}
+    for size, folder in zip(args.sizes, stores.values(), strict=True):
         make_store(folder, size)
     with sync_playwright() as playwright, TemporaryDirectory() as scratch:
         script = Path(scratch) / "empty.py"
         script.write_text(SCRIPT, encoding="utf-8")
-        browser = playwright.chromium.launch(executable_path=given.chromium, args=ARGUMENTS)
+        browser = playwright.chromium.launch(executable_path=args.chromium, args=ARGUMENTS)
         times: Times = defaultdict(list)
-        for _ in range(given.first):
+        for _ in range(args.first):
             first_loads(browser, stores, script, times)
-        memory = loads(browser, stores, script, times, given.repeats)
+        memory = loads(browser, stores, script, times, args.repeats)
     print(report(times, memory, list(stores)))
 
 
