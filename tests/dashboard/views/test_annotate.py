@@ -43,7 +43,7 @@ def test_the_first_screen_says_what_a_batch_is_and_draws_it_with_a_name(draw: Dr
     evaluate_run(fresh, fresh.resolve("one").run_id, DEFAULT_METRICS, Panel(judge=EmbeddedJudge()))
     page = draw("annotate", run="one")
     said = " ".join(str(one.proto.body) for one in page.get("html"))
-    assert "A batch is 10 answers, about 40 statements: about 20 minutes, at 30 seconds each (an assumption until" in said
+    assert "A batch is 10 answers, about 40 statements: about 20 minutes, at 30 seconds each (an assumption" in said
     assert "random sample of this run&#x27;s 30 answers" in said
     start = next(button for button in page.button if button.label == "Start labelling")
     start.click().run()
