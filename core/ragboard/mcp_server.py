@@ -31,8 +31,8 @@ from ragboard.analysis import (
     MetricSummary,
     SampleQuery,
     SampleReport,
-    command_for,
     diagnosis_warning,
+    evaluate_command,
     group_in_words,
     leaderboard,
     most_changed,
@@ -40,7 +40,7 @@ from ragboard.analysis import (
     run_summary,
     sample_report,
     sample_rows,
-    start_with,
+    where_to_start,
 )
 from ragboard.analysis import compare_runs as compare
 from ragboard.analysis import diagnose as diagnose_run
@@ -278,7 +278,7 @@ class _Tools:
                 "judge": diagnosis.judged.in_words if diagnosis.judged else None,
                 "warning": " ".join(filter(None, (diagnosis_warning(diagnosis), diagnosis.attribution_note))) or None,
                 "findings": findings,
-                "start_with": ": ".join(filter(None, start_with(diagnosis))),
+                "where_to_start": ": ".join(filter(None, where_to_start(diagnosis))),
                 "unsupported_statements": diagnosis.unsupported,
                 "questions_with_most_unsupported_statements": {
                     question.question: question.statements for question in diagnosis.questions
@@ -293,7 +293,7 @@ class _Tools:
                     for passage in diagnosis.passages
                 ],
                 "weak_groups": [group_in_words(group, group.metric) for group in diagnosis.weak_groups],
-                "to_check_more_rules": command_for(diagnosis) if diagnosis.missing else None,
+                "to_check_more_rules": evaluate_command(diagnosis) if diagnosis.missing else None,
             }
         )
 

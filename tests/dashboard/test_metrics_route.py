@@ -11,13 +11,13 @@ from tests.core.traffic import Day, add_traffic
 
 from ragboard import Store
 from ragboard_dashboard.server import metrics_route
-from ragboard_dashboard.settings import ServerSettings, keep_settings
+from ragboard_dashboard.settings import ServerSettings, publish_settings
 
 
 @pytest.fixture
 def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TestClient:
     monkeypatch.setenv("RAGBOARD_SERVER", "")
-    keep_settings(ServerSettings(store=tmp_path))
+    publish_settings(ServerSettings(store=tmp_path))
     return TestClient(Starlette(routes=[metrics_route]))
 
 

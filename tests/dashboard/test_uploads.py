@@ -13,7 +13,7 @@ from ragboard import RunFileError, StoreError
 from ragboard.readers import preview
 from ragboard_dashboard import settings as served
 from ragboard_dashboard.controls import uploaded, without_folder
-from ragboard_dashboard.settings import ServerSettings, keep_settings
+from ragboard_dashboard.settings import ServerSettings, publish_settings
 
 
 @pytest.fixture(autouse=True)
@@ -22,7 +22,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv(served.VARIABLE, "")
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
-    keep_settings(ServerSettings(store=tmp_path / "store"))
+    publish_settings(ServerSettings(store=tmp_path / "store"))
     return tmp_path
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ragboard.analysis.comparability import comparable_refs, different_judges
+from ragboard.analysis.comparability import choose_evaluations, different_judges
 from ragboard.analysis.paired import pair_clusters
 from ragboard.analysis.reference_answers import runs_of_references
 from ragboard.analysis.runs import RunSummary, list_runs
@@ -20,18 +20,18 @@ __all__ = ["MoreFaithfulRun", "more_faithful_run"]
 
 FAITHFULNESS = "ragas.faithfulness"
 MAX_RUNS = 10
-"""Maximum number of other runs compared, newest first."""
+"""Maximum number of other runs to compare, newest first."""
 MIN_SHARE = 0.5
-"""Minimum share of the run's samples that have the same passages in both runs, and a score in both."""
+"""A run is compared if at least this share of samples has the same passages, and a score, in both runs."""
 MIN_DIFFERENCE = 0.1
-"""Minimum difference in faithfulness that counts as evidence about the generator."""
+"""Minimum difference in faithfulness that is evidence about the generator."""
 ALPHA = 0.05
-"""Significance level, after Holm's correction for the runs compared."""
+"""Significance level, after Holm's correction for the compared runs."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class MoreFaithfulRun:
-    """A run whose answers to the same questions, from the same passages, are more faithful."""
+    """A run with more faithful answers to the same questions from the same passages."""
 
     run: str
     of_references: bool
@@ -54,10 +54,10 @@ class MoreFaithfulRun:
 
 
 def more_faithful_run(store: Store, run: RunRef, summary: RunSummary) -> MoreFaithfulRun | None:
-    """Return the most faithful run over the same questions, if it is significantly and much more faithful than `run`.
+    """Return the run with the largest gain in faithfulness over `run`, on samples with the same passages in both.
 
-    Only runs with the same judge are compared, and only over samples with the same passages in both runs. None if no
-    run is more faithful by at least `MIN_DIFFERENCE`.
+    The gain must be significant and at least `MIN_DIFFERENCE`, else return None. Only runs over the same questions and
+    with the same judge are compared.
     """
     others = [
         other
@@ -86,8 +86,8 @@ def more_faithful_run(store: Store, run: RunRef, summary: RunSummary) -> MoreFai
 
 
 def _difference(store: Store, run: RunRef, other: RunRef, samples: int) -> PairedDifference | None:
-    """Compare the faithfulness of two runs over samples with the same passages; None if these are too few."""
-    first, second = comparable_refs(store, run, other)
+    """Compare the faithfulness of two runs on samples with the same passages; None if that is not possible."""
+    first, second = choose_evaluations(store, run, other)
     if first.evaluation_of(FAITHFULNESS) != run.evaluation_of(FAITHFULNESS):
         return None
     with store.database.read() as connection:

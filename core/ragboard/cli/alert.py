@@ -17,7 +17,7 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 import click
 from filelock import FileLock, Timeout
 
-from ragboard.analysis.alerts import StateChange, keep_told, state_changes
+from ragboard.analysis.alerts import StateChange, mark_sent, state_changes
 from ragboard.cli.options import as_json, store_option
 from ragboard.cli.output import one_line, print_json
 from ragboard.errors import RagboardError, SettingError, StoreBusyError
@@ -116,7 +116,7 @@ def _send_changes(
                 _post(webhook, _message(changes))
             if changes and program:
                 _run(program, _message(changes))
-            keep_told(store, changes)
+            mark_sent(store, changes)
             return changes
     except Timeout:
         raise StoreBusyError(f"{store.folder}: another process is sending alerts; try again later") from None

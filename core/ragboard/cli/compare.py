@@ -10,8 +10,8 @@ from typing import Literal, get_args
 import click
 
 from ragboard.analysis import (
+    DEFAULT_DIFFERENCE,
     DIFFERENT_JUDGES,
-    POINTS,
     Comparison,
     Condition,
     GateResult,
@@ -20,7 +20,7 @@ from ragboard.analysis import (
     UnscoredPolicy,
     check_run,
     check_thresholds,
-    comparable_refs,
+    choose_evaluations,
     compare_runs,
     cost_texts,
     detectable_in_words,
@@ -78,7 +78,7 @@ EXIT_CODES: dict[GateVerdict, ExitCode] = {
     "--detect",
     "points",
     type=click.FloatRange(0.001, 1),
-    default=POINTS,
+    default=DEFAULT_DIFFERENCE,
     show_default=True,
     help="Print how many questions you need to detect this difference.",
 )
@@ -118,7 +118,7 @@ def compare(
     """
     gates = [read_condition(text) for text in conditions]
     store, (a, b) = files.resolve(store, (run_a, run_b), names, gates, defaults=True)
-    a, b = comparable_refs(store, a, b)
+    a, b = choose_evaluations(store, a, b)
     found = compare_runs(store, a, b, unscored=unscored, allow_different_judges=allow_different_judges)
     noise = (*judge_noise(store, a), *(judge_noise(store, b) if b.run_id != a.run_id else ()))
     gated = gate_comparison(found, gates)

@@ -18,7 +18,7 @@ from ragboard.human.questions import (
     export_question_labels,
     has_question_labels,
     import_question_labels,
-    label_question_of,
+    label_question_of_sample,
 )
 from ragboard.outputs import check_output, write_output
 from ragboard.readers.labels import SamplingDesign
@@ -126,7 +126,7 @@ def question(
     """
     ref = store.resolve(run)
     given = None if answerability == "none" else answerability
-    text = label_question_of(store, ref, sample, given, annotator=annotator)
+    text = label_question_of_sample(store, ref, sample, given, annotator=annotator)
     done = f"labelled {given} by {annotator}" if given else "no label"
     click.echo(one_line(f"{text}: {done}"))
 

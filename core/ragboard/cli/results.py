@@ -22,11 +22,11 @@ from ragboard.analysis import (
     HallucinationQuery,
     Human,
     UnscoredPolicy,
-    command_for,
     compare_runs,
-    condition_of,
+    condition_in_words,
     diagnose,
     diagnosis_warning,
+    evaluate_command,
     group_in_words,
     groups_compared_in_words,
     hallucination_groups,
@@ -38,9 +38,9 @@ from ragboard.analysis import (
     refusal_report,
     resolve_spec,
     small_groups_in_words,
-    start_with,
     top_questions_in_words,
     truthfulness_shares,
+    where_to_start,
     why_not_triggered,
 )
 from ragboard.analysis.verdict_style import verdict_words
@@ -259,7 +259,7 @@ def _with_json_keys(value: Any) -> Any:
 def _print_findings(found: Diagnosis) -> None:
     for note in filter(None, (diagnosis_warning(found), found.attribution_note)):
         click.echo(one_line(note))
-    title, text = start_with(found)
+    title, text = where_to_start(found)
     click.echo(f"\n{title}. {text}".rstrip())
     for one in found.leading:
         _print_finding(one)
@@ -305,12 +305,12 @@ def _print_questions_and_groups(store: Store, found: Diagnosis) -> None:
 def _print_not_triggered(found: Diagnosis) -> None:
     click.echo()
     measured = [one for one in found.not_triggered if one.figure]
-    rows = [[condition_of(one.rule), str(one.figure), why_not_triggered(one)] for one in measured]
+    rows = [[condition_in_words(one.rule), str(one.figure), why_not_triggered(one)] for one in measured]
     if rows:
         print_table(["rule not flagged", "figure", "why"], rows)
     if waiting := missing_in_words(found):
         click.echo("\n" + one_line(waiting))
-        click.echo(one_line(f"to evaluate them: {command_for(found)}"))
+        click.echo(one_line(f"to evaluate them: {evaluate_command(found)}"))
 
 
 @click.command()

@@ -18,8 +18,8 @@ from ragboard.analysis import (
     SampleReport,
     UnscoredPolicy,
     breakdown,
-    bundling,
     columns,
+    compare_bundling,
     leaderboard,
     metric_descriptions,
     overruled_verdicts,
@@ -258,7 +258,7 @@ def show(
     summary = run_summary(store, ref, unscored=unscored)
     groups = _groups(store, ref, summary, by, unscored) if by else {}
     overruled, draws = overruled_verdicts(store, summary), self_agreement(store, ref)
-    shares, bundled = truthfulness_shares(store, ref), bundling(store, ref)
+    shares, bundled = truthfulness_shares(store, ref), compare_bundling(store, ref)
     if as_json:
         data = {"people": overruled, "self_agreement": draws, "bundling": bundled, "truthfulness": shares}
         print_json({**run_json(summary), **data, "groups": groups})

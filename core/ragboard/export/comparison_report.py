@@ -10,13 +10,13 @@ from ragboard.analysis import (
     PairQuery,
     PairReport,
     UnscoredPolicy,
-    comparable_refs,
+    choose_evaluations,
     compare_runs,
     metric_descriptions,
     pair_report,
     pair_rows,
     pair_runs,
-    side_of,
+    text_of_side,
 )
 from ragboard.analysis.runs import judge_identity
 from ragboard.export.html import MAX_CHARACTERS, render
@@ -44,7 +44,7 @@ def comparison_report(
     count in the differences. The file is self-contained: no scripts and no external resources. Raises NotFoundError if
     a run was deleted or the runs do not share the metric.
     """
-    a, b = comparable_refs(store, a, b)
+    a, b = choose_evaluations(store, a, b)
     pairing = pair_runs(store, a, b)
     compared = compare_runs(store, a, b, pairing, unscored=unscored)
     sorted_by = metric or _default_metric(compared)
@@ -83,7 +83,7 @@ def _words(pair: PairReport) -> dict[str, list[tuple[str, str]]]:
     sides: tuple[Literal["A", "B"], ...] = ("A", "B")
     for side in sides:
         characters_left, answers[side] = MAX_CHARACTERS, []
-        for change in side_of(pair.answers, side):
+        for change in text_of_side(pair.answers, side):
             if characters_left > 0:
                 answers[side].append((tags[change.kind], change.text[:characters_left]))
                 characters_left -= len(change.text)

@@ -21,7 +21,7 @@ from ragboard.analysis import (
     RunSummary,
     SampleQuery,
     UnscoredPolicy,
-    comparable_refs,
+    choose_evaluations,
     compare_runs,
     leaderboard,
     metric_descriptions,
@@ -304,7 +304,7 @@ def _comparison(store: Store, runs: Sequence[RunRef], unscored: UnscoredPolicy) 
 
 
 def _pairs(store: Store, runs: Sequence[RunRef], _: UnscoredPolicy) -> pd.DataFrame:
-    a, b = comparable_refs(store, *runs)
+    a, b = choose_evaluations(store, *runs)
     pairing = pair_runs(store, a, b)
     specs = [metric.metric for metric in compare_runs(store, a, b, pairing).metrics]
     return pairs_frame(

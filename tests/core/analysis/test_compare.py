@@ -28,8 +28,8 @@ from ragboard.analysis import (
     Which,
     compare_runs,
     detectable_in_words,
+    difference_in_words,
     grades_in_words,
-    in_words,
     methods_in_words,
     most_changed,
     pair_position,
@@ -119,7 +119,7 @@ def test_p_values_are_adjusted_for_the_number_of_distinct_comparisons(store: Sto
     assert (by_label["Twin"].p, by_label["Twin"].same_as) == (by_label["First"].p, "First")
     constant = by_label["Constant"]
     assert (constant.p, constant.all_equal, constant.change) == (1.0, True, "no significant difference")
-    assert in_words(constant) == "all differences are 0, no interval"
+    assert difference_in_words(constant) == "all differences are 0, no interval"
     said = methods_in_words(found)
     assert said[:3] == (
         "p is adjusted for 2 distinct comparisons among 4 metrics (Holm).",

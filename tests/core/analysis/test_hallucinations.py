@@ -19,8 +19,8 @@ from ragboard.analysis import (
     hallucination_groups,
     hallucination_table,
     hallucinations,
-    judges_of,
     leaderboard,
+    list_judges,
     unsupported_statements,
 )
 
@@ -105,7 +105,7 @@ def test_the_sentence_counts_what_is_shown_and_hedges_where_every_judge_is_rule_
 
 def test_an_empty_store_has_none(store: Store) -> None:
     page = hallucinations(store, HallucinationQuery())
-    assert (page.rows, page.total, dict(page.labels), judges_of(store)) == ((), 0, {}, ())
+    assert (page.rows, page.total, dict(page.labels), list_judges(store)) == ((), 0, {}, ())
     assert hallucination_groups(store, HallucinationQuery(), "passage").groups == ()
 
 
@@ -181,7 +181,7 @@ def test_a_contradiction_comes_first_and_is_counted_against_the_passage_its_evid
 
 def test_statements_of_an_older_judge_are_named_by_their_evaluation(two: Store) -> None:
     keep(two, "b", ["It is new."], replace(PlainJudge(), name="second", version="2"))
-    assert judges_of(two) == ("plain", "second")
+    assert list_judges(two) == ("plain", "second")
     newest, older = (
         hallucinations(two, HallucinationQuery(judge=judge, text="new")).rows for judge in ("second", "plain")
     )

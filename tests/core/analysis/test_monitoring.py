@@ -207,5 +207,5 @@ def test_each_judge_has_its_own_series(store: Store) -> None:
     assert [state.judge for state in series_states(store)] == ["other", "plain"]
     assert traffic_trend(store, CHAT).state.judge == "other"
     assert traffic_trend(store, CHAT, judge="plain").judges == ("other", "plain")
-    with pytest.raises(NotFoundError, match=r"no judge 'x' of ragas.faithfulness; there are other, plain"):
+    with pytest.raises(NotFoundError, match=r"no judge 'x' of ragas.faithfulness; available: other, plain"):
         traffic_trend(store, CHAT, judge="x")

@@ -69,7 +69,7 @@ def test_a_model_brings_both_baselines_and_is_asked_once(wikieval: Path, tmp_pat
     assert "ties: count 0.5" in said.stdout
     report: dict[str, Any] = json.loads(again.stdout)["report"]
     assert [line["scorer"]["name"] for line in report["lines"]][:3] == ["ragas", "GPT Score", "GPT Ranking"]
-    ranking = report["lines"][2]["cells"]["faithfulness"]["accuracy"]
+    ranking = report["lines"][2]["by_dimension"]["faithfulness"]["accuracy"]
     assert ranking["n"] == 10
     assert ranking["wins"] + ranking["losses"] + ranking["ties"] == 10
 
@@ -88,7 +88,7 @@ def test_a_pair_that_the_file_brings_no_scores_for_is_unscored(tmp_path: Path) -
     path = tmp_path / "pairs.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     report: dict[str, Any] = json.loads(ragboard("agree", path, "--json", "--store", tmp_path / "s").stdout)["report"]
-    theirs = next(line["cells"]["overall"] for line in report["lines"] if line["scorer"]["name"] == "theirs")
+    theirs = next(line["by_dimension"]["overall"] for line in report["lines"] if line["scorer"]["name"] == "theirs")
     assert (theirs["accuracy"]["n"], theirs["accuracy"]["unscored"]) == (3, 1)
 
 

@@ -20,7 +20,7 @@ from tests.chat_server import chat_server, status
 
 from ragboard import Store, sample_runs
 from ragboard.cli import main
-from ragboard.human.agreement import agreements
+from ragboard.human.agreement import list_agreements
 
 ROWS = [
     {
@@ -187,9 +187,9 @@ def test_the_demo_comes_and_goes_in_one_step_each(folder: Path) -> None:
     assert [run["tags"] for run in found] == [["sample"], ["sample"]]
     assert all(run["judged"] for run in found)
     store = Store(folder)
-    assert [one.items for one in agreements(store)] == [492]
+    assert [one.items for one in list_agreements(store)] == [492]
     assert ragboard(folder, "demo", "--remove").exit_code == 0
-    assert not agreements(store)
+    assert not list_agreements(store)
     assert json.loads(ragboard(folder, "runs", "--json").stdout) == {"runs": []}
 
 

@@ -12,7 +12,7 @@ from tests.core.conftest import PlainJudge
 
 from ragboard import DEFAULT_METRICS, EmbeddedJudge, NotFoundError, Panel, Run, Store, evaluate_run
 from ragboard.human.agree import agree
-from ragboard.human.agreement import agreement_named, load_agreement
+from ragboard.human.agreement import find_agreement, load_agreement
 from ragboard.human.baselines import compare_with_baselines
 from ragboard.human.grades import grade_report
 from ragboard.human.judge_validation import (
@@ -129,12 +129,12 @@ def test_the_agreement_with_a_runs_labels_is_that_of_the_same_labels_in_a_file(
         encoding="utf-8",
     )
     agree(store, read_labels(str(file)), Panel(judge=EmbeddedJudge()))
-    ours = {one.scorer.name: one.ratings.auroc.value for one in grade_report(data).lines}
+    ours = {one.scorer.name: one.agreement.auroc.value for one in grade_report(data).lines}
     trust = validate_judge(store, run, FAITHFULNESS)
     assert trust
     assert trust.source == "", "labels of the run come before those of a file"
-    filed = load_agreement(store, agreement_named(store, "same"))
-    theirs = {one.scorer.name: one.ratings.auroc.value for one in grade_report(filed).lines}
+    filed = load_agreement(store, find_agreement(store, "same"))
+    theirs = {one.scorer.name: one.agreement.auroc.value for one in grade_report(filed).lines}
     assert {name: round(value or 0, 9) for name, value in ours.items()} == {
         name: round(value or 0, 9) for name, value in theirs.items()
     }
@@ -162,7 +162,7 @@ def test_grades_of_the_runs_own_answers_come_before_labels_of_other_answers(
     agree(store, read_labels(str(sample_folder() / "labels" / "statements.jsonl")), Panel(judge=EmbeddedJudge()))
     found = validate_judge(store, run, FAITHFULNESS)
     assert found
-    assert (found.source, found.own) == ("own", True)
+    assert (found.source, found.about_this_run) == ("own", True)
     assert "of other answers" not in found.in_words
 
 
@@ -226,15 +226,15 @@ def test_labels_of_the_runs_own_answers_come_before_newer_labels_of_others(
     agree(store, read_labels(str(tmp_path / "others.jsonl")), Panel(judge=EmbeddedJudge()))
     found = validate_judge(store, run, FAITHFULNESS)
     assert found
-    assert (found.source, found.own) == ("graded", True)
+    assert (found.source, found.about_this_run) == ("graded", True)
     assert found.in_words.startswith(f"checked against {found.comparison.n} graded answers (graded): AUROC ")
     agree(store, read_labels(str(tmp_path / "between.jsonl")), Panel(judge=EmbeddedJudge()))
     newest = validate_judge(store, run, FAITHFULNESS)
     assert newest
-    assert (newest.source, newest.own, newest.comparison.measured) == ("between", True, "accuracy")
+    assert (newest.source, newest.about_this_run, newest.comparison.measured) == ("between", True, "accuracy")
     (added,) = store.add_runs([Run(name="else", samples=tuple(replace(one, answer="It was.") for one in samples[:5]))])
     evaluate_run(store, added.id, DEFAULT_METRICS, Panel(judge=EmbeddedJudge()))
     elsewhere = validate_judge(store, store.resolve("else"), FAITHFULNESS)
     assert elsewhere
-    assert not elsewhere.own
+    assert not elsewhere.about_this_run
     assert elsewhere.in_words.split(":")[0].endswith(f" of other answers ({elsewhere.source})")

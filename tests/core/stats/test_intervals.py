@@ -27,14 +27,14 @@ from ragboard.stats import (
     range_text,
     wilson_interval,
 )
-from ragboard.stats.distributions import fair_coin_cdf, t_quantile, two_sided_t
+from ragboard.stats.distributions import fair_coin_cdf, t_quantile, two_sided_t_p
 from ragboard.stats.intervals import LARGE_SAMPLE
 
 
 def test_a_small_p_is_not_rounded_to_0() -> None:
     """12 standard errors, and 0 wins of 200; counted in exact fractions, and by mpmath for t."""
-    assert two_sided_t(12.0, 1e9) == pytest.approx(3.553e-33, rel=1e-3)
-    assert two_sided_t(12.0, 1002.0) == pytest.approx(4.252e-31, rel=1e-2)
+    assert two_sided_t_p(12.0, 1e9) == pytest.approx(3.553e-33, rel=1e-3)
+    assert two_sided_t_p(12.0, 1002.0) == pytest.approx(4.252e-31, rel=1e-2)
     assert fair_coin_cdf(0, 200) == pytest.approx(0.5**200)
 
 

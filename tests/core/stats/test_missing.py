@@ -15,9 +15,9 @@ from ragboard.stats import (
     PairedDifference,
     mean_interval,
     moments,
-    outer_difference,
-    outer_interval,
     paired_difference,
+    worst_case_difference,
+    worst_case_interval,
 )
 
 UNIT = (0.0, 1.0)
@@ -32,7 +32,7 @@ def interval(values: list[float]) -> Interval | NoInterval:
 def test_it_reaches_from_the_lower_end_at_the_least_to_the_upper_end_at_the_greatest() -> None:
     seen = [0.5] * 8
     low, high = interval([*seen, 0, 0]), interval([*seen, 1, 1])
-    found = outer_interval(low, high, estimate=0.5)
+    found = worst_case_interval(low, high, estimate=0.5)
     assert isinstance(low, Interval)
     assert isinstance(high, Interval)
     assert isinstance(found, Interval)
@@ -43,17 +43,17 @@ def test_it_reaches_from_the_lower_end_at_the_least_to_the_upper_end_at_the_grea
 
 def test_without_an_interval_of_both_there_is_none() -> None:
     few = NoInterval(reason="few", n=3)
-    assert outer_interval(few, interval([0.5] * 8), estimate=0.5) == few
-    assert outer_interval(interval([0.5] * 8), few, estimate=0.5) == few
+    assert worst_case_interval(few, interval([0.5] * 8), estimate=0.5) == few
+    assert worst_case_interval(interval([0.5] * 8), few, estimate=0.5) == few
 
 
 def test_intervals_of_different_levels_or_sizes_are_rejected() -> None:
     one = interval([0.5] * 8)
     assert isinstance(one, Interval)
     with pytest.raises(ValueError, match="cannot be combined"):
-        outer_interval(one, replace(one, n=9), estimate=0.5)
+        worst_case_interval(one, replace(one, n=9), estimate=0.5)
     with pytest.raises(ValueError, match="cannot be combined"):
-        outer_interval(one, replace(one, level=0.9), estimate=0.5)
+        worst_case_interval(one, replace(one, level=0.9), estimate=0.5)
 
 
 @pytest.mark.parametrize("missing_where", ["low", "high", "at random"])
@@ -66,7 +66,7 @@ def test_the_mean_of_all_is_covered_for_any_missing_values(missing_where: str) -
         chance = {"low": values < 0.3, "high": values > 0.5, "at random": np.ones(60, dtype=bool)}[missing_where]
         gone = chance & (rng.random(60) < 1 / 3)
         ends = [interval(list(np.where(gone, fill, values))) for fill in (0.0, 1.0)]
-        found = outer_interval(ends[0], ends[1], estimate=float(values[~gone].mean()))
+        found = worst_case_interval(ends[0], ends[1], estimate=float(values[~gone].mean()))
         assert isinstance(found, Interval)
         covered += found.low <= mean <= found.high
     assert covered / draws >= 0.95
@@ -93,15 +93,15 @@ def test_p_is_that_of_the_nearer_case_and_1_where_either_sign_is_possible() -> N
     seen = difference([0.0] * 20, [1.0] * 20)
     worse = difference([0.0] * 20 + [1.0], [1.0] * 20 + [0.0])
     same = difference([0.0] * 20 + [0.0], [1.0] * 20 + [1.0])
-    found = outer_difference(seen, worse, same)
+    found = worst_case_difference(seen, worse, same)
     assert (found.p, found.n, found.difference) == (worse.p, 20, 1.0)
     assert isinstance(found.interval, Interval)
     assert (found.interval.n, found.interval.high) == (21, 1.0)
     assert found.detectable is None
     nearer = difference([1.0] * 20 + [0.0], [0.0] * 20 + [1.0])
-    turned = outer_difference(difference([1.0] * 20, [0.0] * 20), difference([1.0] * 21, [0.0] * 21), nearer)
+    turned = worst_case_difference(difference([1.0] * 20, [0.0] * 20), difference([1.0] * 21, [0.0] * 21), nearer)
     assert turned.p == nearer.p == worse.p
-    either = outer_difference(seen, difference([1.0] * 41, [0.0] * 41), difference([0.0] * 41, [1.0] * 41))
+    either = worst_case_difference(seen, difference([1.0] * 41, [0.0] * 41), difference([0.0] * 41, [1.0] * 41))
     assert either.p == 1.0
 
 
@@ -118,7 +118,7 @@ def test_the_difference_is_within_the_bounds_for_any_missing_values(
 
     seen = difference([a for a, _ in both], [b for _, b in both])
     low, high = filled(1, 0), filled(0, 1)
-    found = outer_difference(seen, low, high)
+    found = worst_case_difference(seen, low, high)
     assert isinstance(found.interval, Interval)
     for first, second in ((0, 0), (1, 1), (0.5, 0.2)):
         other = filled(first, second)

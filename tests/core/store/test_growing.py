@@ -18,7 +18,7 @@ from ragboard import (
     evaluate_run,
 )
 from ragboard.analysis import diagnose, pair_runs, run_summary, sample_report
-from ragboard.human.annotation import draw_of, draw_samples
+from ragboard.human.annotation import draw_samples, find_draw
 from ragboard.judges import JudgeOptions, panel_named
 from ragboard.store import writing
 
@@ -168,9 +168,9 @@ def test_deleted_samples_are_no_longer_drawn(store: Store) -> None:
     drawn = draw_samples(store, run, size=6, kind="grade")
     gone = drawn.positions[1:3]
     store.remove_samples(run.run_id, gone)
-    kept = draw_of(store, run, "grade")
+    kept = find_draw(store, run, "grade")
     assert kept is not None
     assert kept.positions == tuple(position for position in drawn.positions if position not in gone)
     assert kept.population == 8
     store.remove_samples(run.run_id, kept.positions)
-    assert draw_of(store, run, "grade") is None
+    assert find_draw(store, run, "grade") is None

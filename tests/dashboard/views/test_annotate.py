@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.dashboard.views.conftest import Draw
 
 from ragboard import DEFAULT_METRICS, EmbeddedJudge, Panel, Passage, Run, Sample, Store, evaluate_run
-from ragboard.human.annotation import draw_of, draw_samples
+from ragboard.human.annotation import draw_samples, find_draw
 
 
 def test_going_back_leads_to_the_run_that_was_left(draw: Draw) -> None:
@@ -43,16 +43,16 @@ def test_the_first_screen_says_what_a_batch_is_and_draws_it_with_a_name(draw: Dr
     evaluate_run(fresh, fresh.resolve("one").run_id, DEFAULT_METRICS, Panel(judge=EmbeddedJudge()))
     page = draw("annotate", run="one")
     said = " ".join(str(one.proto.body) for one in page.get("html"))
-    assert "A batch is 10 answers, about 40 statements: about 20 minutes, at 30 seconds each (an assumption;" in said
+    assert "A batch is 10 answers, about 40 statements: about 20 minutes, at 30 seconds each (an assumption" in said
     assert "random sample of this run&#x27;s 30 answers" in said
     start = next(button for button in page.button if button.label == "Start labelling")
     start.click().run()
     assert [one.value for one in page.error] == ["Enter your name: it is stored with every label."]
-    assert draw_of(fresh, fresh.resolve("one")) is None
+    assert find_draw(fresh, fresh.resolve("one")) is None
     page.text_input[0].set_value("ada")
     next(button for button in page.button if button.label == "Start labelling").click().run()
     assert not page.exception
     assert page.query_params["annotator"] == "ada"
-    drawn = draw_of(fresh, fresh.resolve("one"))
+    drawn = find_draw(fresh, fresh.resolve("one"))
     assert drawn
     assert (len(drawn.positions), drawn.population, drawn.seed) == (10, 30, 0)

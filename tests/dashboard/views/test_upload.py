@@ -18,10 +18,10 @@ from tests.dashboard.views.conftest import SCRIPT
 
 from ragboard import Store, readers
 from ragboard.analysis import list_runs
-from ragboard.human.agreement import agreements
+from ragboard.human.agreement import list_agreements
 from ragboard.readers import FIELDS, MEANINGS
 from ragboard_dashboard import settings as served
-from ragboard_dashboard.settings import ServerSettings, keep_settings
+from ragboard_dashboard.settings import ServerSettings, publish_settings
 
 OPENED = "It opened in July 2000."
 BOTH = {"question": "When did it open?", "answer": "It opened in 2000.", "response": "It opened in 1990."}
@@ -31,7 +31,7 @@ BOTH = {"question": "When did it open?", "answer": "It opened in 2000.", "respon
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
     """The empty store that files are uploaded into."""
     monkeypatch.setenv(served.VARIABLE, "")
-    keep_settings(ServerSettings(store=tmp_path / "store"))
+    publish_settings(ServerSettings(store=tmp_path / "store"))
     return Store(tmp_path / "store")
 
 
@@ -277,7 +277,7 @@ def test_a_file_with_human_grades_is_imported_like_any_other(kept: Store) -> Non
     ]
     assert "It opened in 1890." in first_samples(page)
     press(page, "Import and evaluate")
-    (stored,) = agreements(kept)
+    (stored,) = list_agreements(kept)
     assert (stored.agreement.source, stored.items) == ("graded.jsonl", 2)
     assert [run.name for run in list_runs(kept)] == ["graded"]
 
@@ -308,7 +308,7 @@ def test_a_file_of_preferences_is_no_run(kept: Store) -> None:
     assert "**Human preferences: 1 pair of answers or passages to 1 question.**" in said(page)
     assert not [label for label in labels(page) if label.startswith("Import")]
     press(page, "Measure agreement")
-    assert [stored.agreement.source for stored in agreements(kept)] == ["pairs.jsonl"]
+    assert [stored.agreement.source for stored in list_agreements(kept)] == ["pairs.jsonl"]
     assert not list_runs(kept)
 
 
@@ -321,7 +321,7 @@ def test_preferences_among_several_files_are_measured_and_not_imported(kept: Sto
     assert "pairs.jsonl: Human preferences: 1 pair" in said(page).replace("&#x27;", "'")
     press(page, "Import only")
     assert [run.name for run in list_runs(kept)] == ["a"]
-    assert [stored.agreement.source for stored in agreements(kept)] == ["pairs.jsonl"]
+    assert [stored.agreement.source for stored in list_agreements(kept)] == ["pairs.jsonl"]
 
 
 def test_after_an_import_the_page_offers_to_evaluate_and_reads_nothing(kept: Store) -> None:

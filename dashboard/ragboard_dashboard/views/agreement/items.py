@@ -28,7 +28,7 @@ __all__ = ["TIES", "grade_rows", "list_grades", "list_pairs", "opened_data", "pa
 
 PAGE_SIZE = 15
 SHOWN = ("word overlap",)
-"""The trivial baselines whose scores are shown for one item: they are from 0 to 1, as the scores of metrics."""
+"""The trivial baselines whose scores are shown for an item, because they are from 0 to 1 like those of metrics."""
 MAX_TEXT = 300
 """Maximum number of characters of a text in the list."""
 MAX_ANSWER = 160
@@ -44,7 +44,7 @@ TIES: dict[Ties, str] = {
 
 
 def list_pairs(stored: StoredAgreement, dimension: str, scorer: str, ties: Ties) -> None:
-    """List the pairs on which annotators prefer a side; pairs that the scorer got wrong come first."""
+    """List the pairs in which annotators prefer a side. Pairs that the scorer got wrong come first."""
     verdicts = get_pair_verdicts(stored.agreement.id, dimension, scorer)
     at = min(page_number("part"), last_page(len(verdicts), PAGE_SIZE))
     wrong = sum(verdict.difference is not None and verdict.difference * verdict.mean_vote < 0 for verdict in verdicts)
@@ -58,13 +58,13 @@ def list_pairs(stored: StoredAgreement, dimension: str, scorer: str, ties: Ties)
 
 
 def list_grades(stored: StoredAgreement, dimension: str, scorer: str) -> None:
-    """List the graded items; items on which the scorer is farthest from the annotators come first."""
+    """List the graded items. Items with the largest gaps between scorer and annotators come first."""
     verdicts = get_grade_verdicts(stored.agreement.id, dimension, scorer)
     at = min(page_number("part"), last_page(len(verdicts), PAGE_SIZE))
     shown = verdicts[(at - 1) * PAGE_SIZE : at * PAGE_SIZE]
     texts = get_texts(stored.agreement.id, [one.position for one in shown])
     rows = grade_rows(shown, texts, dict(st.query_params), statements=stored.agreement.form == "statements")
-    caption = "The largest gaps between score rank and grade rank come first. Gaps are from -1 to 1."
+    caption = "Result: rank of the score minus rank of the grade, from -1 to 1. The largest gaps come first."
     _list({"change": "Result", "a": "Mean grade", "b": "Score"}, rows, caption)
     pager(len(verdicts), PAGE_SIZE, at, "part")
 
@@ -120,7 +120,7 @@ def grade_rows(
     *,
     statements: bool = False,
 ) -> list[dict[str, Any]]:
-    """Return the rows of the list of graded items. With `statements`, a statement comes before its question."""
+    """Return the rows of the list of graded items. With `statements`, rows show a statement above its question."""
     return [
         _row(
             verdict.item_id,
@@ -188,7 +188,7 @@ def show_item(stored: StoredAgreement, wanted: str) -> None:
         return
     earlier_turns(found.sides[0].history)
     plain(found.sides[0].question or found.item_id, "title")
-    facts([_labels(name, ratings, pair=len(found.sides) == 2) for name, ratings in found.human_ratings.items()])
+    facts([_label_fact(name, ratings, pair=len(found.sides) == 2) for name, ratings in found.human_ratings.items()])
     if len(found.sides) == 2:
         plain(diff_note(found.changes), "note")
         pair_view(opened_data(found), key=safe_key("opened", stored.agreement.id, wanted))
@@ -200,13 +200,13 @@ def show_item(stored: StoredAgreement, wanted: str) -> None:
         else:
             plain("To see statements and verdicts, import these answers as a run and evaluate it.", "note")
     for dimension in found.human_ratings:
-        scores = _scores(stored, found, dimension)
+        scores = _score_facts(stored, found, dimension)
         if scores:
             st.subheader(f"Scores for {markdown_escaped(dimension.replace('_', ' '))}", anchor=False)
             facts(scores)
 
 
-def _labels(dimension: str, ratings: Sequence[HumanRating], *, pair: bool) -> tuple[str, str, str]:
+def _label_fact(dimension: str, ratings: Sequence[HumanRating], *, pair: bool) -> tuple[str, str, str]:
     given = [rating for rating in ratings if rating is not None]
     mean = sum(given) / len(given) if given else None
     shown = "nothing" if mean is None else preferred(mean) if pair else f"{mean:.3g}"
@@ -218,8 +218,8 @@ def _labels(dimension: str, ratings: Sequence[HumanRating], *, pair: bool) -> tu
     return shown, f"{'annotators prefer' if pair else 'annotators'}, {dimension.replace('_', ' ')}", note
 
 
-def _scores(stored: StoredAgreement, found: ItemDetail, dimension: str) -> list[tuple[str, str, str]]:
-    """Return the scores of the item; nothing if only trivial baselines scored it, which alone mean nothing."""
+def _score_facts(stored: StoredAgreement, found: ItemDetail, dimension: str) -> list[tuple[str, str, str]]:
+    """Return the scores of the item as facts; none if only trivial baselines scored it."""
     given: Mapping[str, tuple[Outcome, ...]] = found.outcomes.get(dimension, {})
     scorers = [scorer for scorer in stored.agreement.scorers if scorer.name in given]
     if all(one.kind == "trivial" for one in scorers):
@@ -254,16 +254,16 @@ def _draw_answer(found: ItemDetail) -> None:
 
 
 def opened_data(found: ItemDetail) -> dict[str, Any]:
-    """Return both sides of a pair as data for JSON."""
+    """Return both sides of a pair for the browser component."""
     shared = found.sides[0].contexts == found.sides[1].contexts
-    of_passages = found.sides[0].answer is None
-    passages = [] if of_passages else [_passages(found, 0, "Passages" if shared else "Passages of A")]
+    compares_passages = found.sides[0].answer is None
+    passages = [] if compares_passages else [_passages(found, 0, "Passages" if shared else "Passages of A")]
     return {
         "a": _side(found, "A"),
         "b": _side(found, "B"),
         "heading": "",
         "statements": [],
-        "groups": passages if shared or of_passages else [*passages, _passages(found, 1, "Passages of B")],
+        "groups": passages if shared or compares_passages else [*passages, _passages(found, 1, "Passages of B")],
     }
 
 

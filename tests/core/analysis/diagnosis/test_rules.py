@@ -13,10 +13,10 @@ from ragboard.analysis.diagnosis import (
     Finding,
     Rule,
     apply_rules,
-    condition_of,
+    cite_sources,
+    condition_in_words,
+    fill_template,
     measure,
-    sentence_of,
-    source_of,
     weak_groups,
 )
 from ragboard.metrics import METRICS
@@ -52,7 +52,7 @@ def test_a_rule_is_triggered_only_if_the_whole_interval_is_beyond_its_threshold(
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
 def test_a_rule_says_where_it_comes_from_and_where_to_look(rule: Rule) -> None:
-    assert "is a rule of thumb" in source_of(rule, QUANTITIES[rule.quantity].inputs)
+    assert "is a rule of thumb" in cite_sources(rule, QUANTITIES[rule.quantity].inputs)
     assert rule.advice
     assert isinstance(rule.query, HallucinationQuery | SampleQuery) != QUANTITIES[rule.quantity].counted
     if isinstance(rule.query, SampleQuery) and rule.query.column:
@@ -69,8 +69,8 @@ def test_rules_have_ids_of_their_own() -> None:
 
 def test_a_difference_is_reported_with_the_sign_of_its_figure() -> None:
     rule = next(one for one in RULES if one.id == "lost-in-generation")
-    assert "by 30% (95% CI 20% to 40%) of" in sentence_of(rule, interval(0.2, 0.4))
-    assert condition_of(rule) == "Lost in generation minus lost in retrieval above 0.1"
+    assert "by 30% (95% CI 20% to 40%) of" in fill_template(rule, interval(0.2, 0.4))
+    assert condition_in_words(rule) == "Lost in generation minus lost in retrieval above 0.1"
 
 
 @pytest.mark.parametrize(

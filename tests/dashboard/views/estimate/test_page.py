@@ -22,5 +22,5 @@ def test_judge_accuracy_is_next_to_the_number_of_labels_with_its_interval() -> N
 
 
 def test_a_system_without_an_estimate_has_no_table() -> None:
-    refused = replace(system("a", 0.7, seed=1), refusal="not random")
+    refused = replace(system("a", 0.7, seed=1), unusable_reason="not random")
     assert estimates_html(systems_report([refused]), raw=False) == ""

@@ -10,7 +10,7 @@ import pytest
 from tests.dashboard.views.conftest import Draw
 
 from ragboard import EmbeddedJudge, Panel, Run, Sample, Store, evaluate_run, sample_runs
-from ragboard.analysis import RunSummary, board_metrics, leaderboard, metric_descriptions, own_first
+from ragboard.analysis import RunSummary, board_metrics, leaderboard, metric_descriptions, sample_runs_last
 from ragboard.analysis.metrics import in_order
 from ragboard.metrics import metrics_named
 from ragboard_dashboard.views.runs.page import board_data
@@ -79,7 +79,7 @@ def test_the_columns_do_not_depend_on_which_run_has_more_metrics_and_own_runs_co
         evaluate_run(store, run.id, metrics_named(metrics), Panel(judge=EmbeddedJudge()))
     runs = leaderboard(store)
     assert board_metrics(runs) == board_metrics(runs[::-1]) == in_order(every)
-    assert own_first(runs[::-1])[0].name == own_first(runs)[0].name == "own"
+    assert sample_runs_last(runs[::-1])[0].name == sample_runs_last(runs)[0].name == "own"
 
 
 def test_the_share_of_refusals_is_of_the_samples_that_were_evaluated(tmp_path: Path) -> None:
