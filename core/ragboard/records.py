@@ -228,7 +228,7 @@ class FileScores:
     recorded: tuple[RecordedSample, ...] = ()
     """The verdicts and other judgements of the tool's judge for each sample, in order; empty if the file has only
     scores."""
-    recounted: Mapping[str, str] = field(default_factory=dict[str, str])
+    equal_metrics: Mapping[str, str] = field(default_factory=dict[str, str])
     """For each metric of the tool whose scores follow from the recorded verdicts: ragboard's metric with the same
     scores."""
 

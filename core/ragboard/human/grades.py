@@ -15,7 +15,7 @@ from ragboard.human.agreement import (
     correlations,
     measure,
 )
-from ragboard.readers.labels import HumanRating
+from ragboard.readers.labels import HumanLabel
 from ragboard.records import RELEVANT_GRADE
 from ragboard.stats import (
     BinaryAgreement,
@@ -126,7 +126,7 @@ class GradeVerdict:
 
     position: int
     item_id: str
-    human_ratings: tuple[HumanRating, ...]
+    human_labels: tuple[HumanLabel, ...]
     mean_grade: float
     """The mean grade."""
     score: float | None
@@ -215,7 +215,7 @@ def grade_verdicts(data: AgreementData, dimension: str, scorer: str) -> tuple[Gr
         GradeVerdict(
             position=position,
             item_id=data.ids[position],
-            human_ratings=data.human_ratings[position][dimension],
+            human_labels=data.human_labels[position][dimension],
             mean_grade=mean,
             score=scores.get(position),
             gap=gaps.get(position),
@@ -311,7 +311,7 @@ def _ratings(
 
 def _levels(data: AgreementData, dimension: str) -> list[float]:
     """Return the grades that occur, ascending."""
-    return sorted({grade for item in data.human_ratings for grade in item.get(dimension, ()) if grade is not None})
+    return sorted({grade for item in data.human_labels for grade in item.get(dimension, ()) if grade is not None})
 
 
 def _nearest(value: float, levels: Sequence[float]) -> float:

@@ -18,7 +18,7 @@ from ragboard.errors import NotFoundError, RunExistsError, StoreError
 from ragboard.judges.options import JudgeOptions, options_from_json
 from ragboard.prices import Price
 from ragboard.readers import ImportReport, open_runs
-from ragboard.readers.labels import Item
+from ragboard.readers.labels import LabelledItem
 from ragboard.readers.sources import FileSource
 from ragboard.records import Evaluation, MetricDescription, ModelUsage, Run, Sample
 from ragboard.store.bulk import ColumnsChangedError, add_streamed
@@ -626,7 +626,9 @@ class Store:
                 [None if loaded is None else json.dumps(loaded), evaluation.id],
             )
 
-    def keep_agreement(self, agreement: Agreement, items: Sequence[Item], results: Iterable[ScorerResult]) -> None:
+    def keep_agreement(
+        self, agreement: Agreement, items: Sequence[LabelledItem], results: Iterable[ScorerResult]
+    ) -> None:
         """Store an agreement with annotators' ratings and scorers' results, replacing an earlier version of it."""
         with self.database.write() as connection:
             drop_agreement(connection, agreement.id)

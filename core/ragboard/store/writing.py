@@ -531,10 +531,10 @@ def _insert_scores(connection: duckdb.DuckDBPyConnection, run_id: str, scores: F
         metrics=tuple(metric.spec for metric in metrics),
         imported=not has_verdicts,
     )
-    tasks = dict.fromkeys(scores.recounted.values(), STATEMENT_TASKS)
+    tasks = dict.fromkeys(scores.equal_metrics.values(), STATEMENT_TASKS)
     put_evaluation(connection, evaluation, metrics, tasks=tasks)
     rows = (
-        (evaluation.id, *score_row(position, scores.recounted.get(metric, metric), outcome))
+        (evaluation.id, *score_row(position, scores.equal_metrics.get(metric, metric), outcome))
         for position, outcomes in enumerate(scores.outcomes)
         for metric, outcome in outcomes.items()
     )
@@ -556,7 +556,7 @@ STATEMENT_TASKS = ("ExtractStatements", "Verify")
 
 def _recounted(scores: FileScores, metric: MetricDescription) -> MetricDescription:
     """Return the description of a metric in a file, under ragboard's name if ragboard's formula gives its scores."""
-    spec = scores.recounted.get(metric.spec, metric.spec)
+    spec = scores.equal_metrics.get(metric.spec, metric.spec)
     if spec == metric.spec:
         return metric
     label = metric.label.removesuffix(f" ({scores.tool} file)")

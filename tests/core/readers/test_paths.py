@@ -85,7 +85,7 @@ def test_json_in_the_cells_of_a_csv_is_followed(write: Write) -> None:
         (
             "outputs.documents.page_content",
             ":1: no row has a value at the path 'outputs.documents.page_content': 'outputs.documents'"
-            " is a list of 2: [] stands for all items, [0] for the first, [-1] for the last",
+            " is a list of 2 items: use [] for all, [0] for the first, [-1] for the last",
         ),
         (
             "outputs.documents[].text",

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal, TypeAlias, get_args
 
-from ragboard.readers.labels import Form, HumanRating, Item
+from ragboard.readers.labels import Form, HumanLabel, LabelledItem
 from ragboard.records import Outcome, Passage, Sample, Score, Turn, Unscored
 from ragboard.store.queries.query import Connection
 from ragboard.store.rows import append_rows, as_json, score_row
@@ -37,7 +37,7 @@ ScorerKind: TypeAlias = Literal["metric", "baseline", "trivial", "published"]
 """metric: computed by ragboard; baseline: a model is asked for the label directly; trivial: a baseline without a
 model; published: scores in the file."""
 
-Ratings: TypeAlias = dict[str, tuple[HumanRating, ...]]
+Ratings: TypeAlias = dict[str, tuple[HumanLabel, ...]]
 """The rating of each annotator, by dimension."""
 Outcomes: TypeAlias = Mapping[tuple[str, str], Mapping[int, tuple[Outcome, ...]]]
 """{(dimension, scorer): {position of the item: its outcomes, one for each side}}."""
@@ -119,7 +119,7 @@ class StoredAgreement:
 
 
 def keep_agreement(
-    connection: Connection, agreement: Agreement, items: Sequence[Item], results: Iterable[ScorerResult]
+    connection: Connection, agreement: Agreement, items: Sequence[LabelledItem], results: Iterable[ScorerResult]
 ) -> None:
     """Insert an agreement with its items and results."""
     connection.execute(
@@ -138,8 +138,8 @@ def keep_agreement(
     )
     rows: list[tuple[Any, ...]] = []
     for position, item in enumerate(items):
-        sides = as_json([asdict(replace(side, time=None)) for side in item.sides])
-        rows.append((agreement.id, position, item.id, item.cluster, json.dumps(item.human_ratings), sides))
+        sides = as_json([asdict(replace(side, time=None)) for side in item.samples])
+        rows.append((agreement.id, position, item.id, item.cluster, json.dumps(item.human_labels), sides))
     append_rows(connection, "agreement_items", rows)
     scores: list[tuple[Any, ...]] = []
     for result in results:

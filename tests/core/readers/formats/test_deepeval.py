@@ -79,15 +79,15 @@ def test_a_test_run_gives_samples_scores_statements_and_reasons(
 
 
 def test_faithfulness_is_ours_only_where_it_is_the_share_of_supported_statements(write: Write) -> None:
-    def recounted(verdict: str, score: float) -> dict[str, str]:
+    def equal_metrics(verdict: str, score: float) -> dict[str, str]:
         judged = case(metricsData=[metric(score=score, verboseLogs=LOG % verdict)])
         (run,) = read_runs(write("run.json", json.dumps(test_run(judged)))).runs
         assert run.scores is not None
-        return dict(run.scores.recounted)
+        return dict(run.scores.equal_metrics)
 
-    assert recounted("no", 0.5) == {"deepeval-file.faithfulness": "ragas.faithfulness"}
-    assert recounted("borderline", 1.0) == {}, "DeepEval counts what is unclear as faithful"
-    assert recounted("idk", 1.0) == {}
+    assert equal_metrics("no", 0.5) == {"deepeval-file.faithfulness": "ragas.faithfulness"}
+    assert equal_metrics("borderline", 1.0) == {}, "DeepEval counts what is unclear as faithful"
+    assert equal_metrics("idk", 1.0) == {}
 
 
 def test_a_metric_that_failed_is_unscored_with_its_error(write: Write) -> None:
@@ -109,9 +109,9 @@ def test_verdicts_of_other_metrics_are_judgements(write: Write) -> None:
     (run,) = result.runs
     assert run.scores is not None
     assert [(one.about, one.number, one.says, one.reason) for one in run.scores.recorded[0].judgements] == [
-        ("useful toward reference", 1, "yes", "It names it."),
-        ("useful toward reference", 2, "no", ""),
-        ("statement of the answer relevant", 1, "idk", '"It grinds rye."'),
+        ("passage is useful for the reference", 1, "yes", "It names it."),
+        ("passage is useful for the reference", 2, "no", ""),
+        ("statement is relevant to the question", 1, "idk", '"It grinds rye."'),
         ("verdict of Contextual Relevancy", 1, "no", '"Old." Off.'),
     ]
     assert run.samples[0].metadata == {"topic": "mills"}, "criteria and steps are not of the sample"
@@ -271,7 +271,7 @@ def test_files_of_deepeval_itself(data: Path, name: str) -> None:
     assert run.scores.judge == "gpt-4o-mini"
     labels = [[verdict and verdict.label for _, verdict in one.statements] for one in run.scores.recorded]
     assert labels == [["contradicted", "supported"], ["contradicted"], ["supported"], ["supported"]]
-    assert run.scores.recounted == {"deepeval-file.faithfulness": "ragas.faithfulness"}
+    assert run.scores.equal_metrics == {"deepeval-file.faithfulness": "ragas.faithfulness"}
 
 
 def test_the_cache_of_deepeval_itself_is_refused(data: Path) -> None:

@@ -72,7 +72,7 @@ def test_statements_and_relevant_sentences_of_the_evaluators_are_kept(tmp_path: 
     assert run.scores.outcomes[1]["haystack-file.faithful"] == Unscored(
         reason="failed", detail="Haystack's evaluator: error"
     )
-    assert run.scores.recounted == {"haystack-file.faithful": "ragas.faithfulness"}
+    assert run.scores.equal_metrics == {"haystack-file.faithful": "ragas.faithfulness"}
     recorded = run.scores.recorded[0]
     assert [(one.text, verdict and verdict.label) for one, verdict in recorded.statements] == [
         ("Ines.", "supported"),
@@ -153,4 +153,4 @@ def test_real_files_have_what_a_careful_reader_finds(data: Path) -> None:
     assert scores is not None
     assert scores.judge == "gpt-4o-mini"
     assert [len(one.statements) for one in scores.recorded] == [2, 1, 1, 1]
-    assert scores.recounted == {"haystack-file.faithfulness": "ragas.faithfulness"}
+    assert scores.equal_metrics == {"haystack-file.faithfulness": "ragas.faithfulness"}

@@ -99,7 +99,7 @@ def test_a_log_gives_samples_scores_statements_and_verdicts(tmp_path: Path, pack
     assert one.contexts
     assert [passage.text for passage in one.contexts] == ["The old mill.", "It grinds wheat."]
     assert run.scores is not None
-    assert (run.scores.judge, run.scores.recounted) == (
+    assert (run.scores.judge, run.scores.equal_metrics) == (
         "house/judge",
         {"inspect-file.faithfulness": "ragas.faithfulness"},
     )

@@ -53,7 +53,7 @@ def test_printed_nodes_are_read_with_a_note_that_they_are_cut(tmp_path: Path, wo
     assert passage.text == (text if words == 8 else text[:347] + "...")
     assert (passage.id, passage.score) == ("n1", 0.5)
     notes = [change.what for change in result.report.coerced]
-    assert "line breaks of a printed LlamaIndex node are lost" in notes[0]
+    assert "read from the str() of a LlamaIndex node, without line breaks" in notes[0]
     assert any("cut after 350" in note for note in notes) == (words == 200)
 
 

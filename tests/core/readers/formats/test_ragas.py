@@ -117,7 +117,7 @@ def test_statements_verdicts_and_reasons_are_those_of_ragas_judge(write: Write, 
         "Its wheel is iron.",
     ]
     judged = {(one.about, one.number): (one.says, one.reason) for one in report.judgements}
-    assert judged["useful toward reference", 2] == ("no", "No year.")
+    assert judged["passage is useful for the reference", 2] == ("no", "No year.")
     assert judged["question generated from the answer", 1] == ("What closed?", "the judge called the answer evasive")
     assert run_summary(store, store.resolve("traces")).judged.judge == "ragas (file)"
 
@@ -136,7 +136,7 @@ def test_scores_that_our_formula_gives_for_the_verdicts_count_as_ours(write: Wri
 
 def test_scores_that_the_verdicts_do_not_explain_stay_those_of_the_tool(write: Write) -> None:
     path = write("traces.json", json.dumps(run_tree([ROW], {**SCORES, "faithfulness": 0.25})))
-    assert scores_of(read_runs(path).runs[0]).recounted == {"ragas-file.context_recall": "ragas.context_recall"}
+    assert scores_of(read_runs(path).runs[0]).equal_metrics == {"ragas-file.context_recall": "ragas.context_recall"}
 
 
 @pytest.mark.parametrize("shape", ["object by id", "under evaluation_run"])
@@ -154,7 +154,7 @@ def test_samples_beside_their_traces(write: Write) -> None:
     }
     path = write("kept.json", json.dumps([{"sample": ROW, "scores": SCORES, "traces": kept}]))
     (read,) = read_runs(path).runs
-    assert scores_of(read).recounted == {
+    assert scores_of(read).equal_metrics == {
         "ragas-file.faithfulness": "ragas.faithfulness",
         "ragas-file.context_recall": "ragas.context_recall",
     }
@@ -181,7 +181,7 @@ def test_an_experiment_that_kept_its_calls(write: Write) -> None:
 
 @pytest.mark.parametrize(
     ("said", "what"),
-    [({"statements": ["a"]}, "traces without their samples"), ("statements=['a']", "traces printed by Python")],
+    [({"statements": ["a"]}, "traces without samples"), ("statements=['a']", r"the repr\(\) of traces")],
 )
 def test_traces_alone_say_which_file_to_bring(write: Write, said: object, what: str) -> None:
     alone = [{"faithfulness": {"statement_generator_prompt": {"input": {}, "output": said}}}]
