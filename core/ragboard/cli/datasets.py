@@ -82,7 +82,7 @@ def datasets(dataset: str | None, metric: str, store: Store, as_json: bool) -> N
 
 
 def print_run_trend(trend: Trend) -> None:
-    """Print a metric over the runs of a dataset, and the difference of each from the run before."""
+    """Print a metric in each run of a dataset, with the difference from the previous run."""
     if not trend.metric:
         click.echo(f"no run of {one_line(trend.dataset)} is evaluated yet")
         return

@@ -1,4 +1,4 @@
-"""Commands to estimate the mean label of runs, and to simulate how accurate such estimates are."""
+"""Commands to estimate the mean of runs from labels and judge scores, and to simulate how accurate that is."""
 
 from __future__ import annotations
 
@@ -93,9 +93,9 @@ def estimate(
 ) -> None:
     """Estimate the mean of each RUN: human labels of a random sample correct the judge's bias.
 
-    Prints estimates by prediction-powered inference (PPI, PPI++), by labels alone and by the judge alone. Labels come
-    from the random queue of the Annotate page, from an import with a random design, or from a file (--from). With a
-    file, the runs are also ranked in every quality that has labels.
+    Prints estimates by prediction-powered inference (PPI, PPI++), from the labels alone and from the judge alone. Labels
+    come from the random queue of the Annotate page, from an import with a random design, or from a file (--from). With
+    a file, the runs are also ranked in every quality that has labels.
 
     \b
     ragboard estimate bm25-k3 bm25-rerank-k5 --width 0.1
@@ -243,7 +243,7 @@ def _title(table: RankedRuns) -> str:
 
 
 def _rows(table: RankedRuns) -> list[list[str]]:
-    """Return a row for each run, best first, then the runs without an estimate."""
+    """Return a row for each run: the ranked runs, best first, then the runs without an estimate."""
     placed = {one.name: one for one in table.report.ranking}
     systems = {system.name: system for system in table.report.systems}
     return [_row(systems[name], placed.get(name)) for name in dict.fromkeys((*placed, *systems))]
@@ -289,7 +289,7 @@ def _notes(table: RankedRuns) -> Iterator[str]:
 
 
 def _why_no_ppi(one: SystemEstimate) -> str:
-    """Return the reason why there is no PPI estimate; empty if there is one."""
+    """Return why there is no PPI estimate; empty if there is one."""
     return f"no PPI: {one.means.ppi.reason}" if one.means and isinstance(one.means.ppi, NoInterval) else ""
 
 
@@ -328,7 +328,7 @@ def ranking(
 ) -> None:
     """Simulate how well nine systems with known success rates (70% to 90%) are ranked, as in the ARES paper.
 
-    Compares the judge alone, labels alone, and both (PPI, PPI++).
+    Compares estimates from the judge alone, from labels alone, and from both (PPI, PPI++).
 
     \b
     ragboard simulate ranking --labels 300 --sensitivity 0.85

@@ -8,10 +8,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from ragboard.readers.cells import clean, storable
+from ragboard.readers.formats import spans as trace_spans
 from ragboard.readers.formats.otlp import span_of
 from ragboard.readers.formats.raw_span import RawSpan
 from ragboard.readers.formats.shapes import as_object, drop_missing
-from ragboard.readers.formats.spans import Conversations, has_question, read_trace, text_of
+from ragboard.readers.formats.spans import Conversations, read_trace, text_of
 from ragboard.readers.runs import RowNotes, read_row
 from ragboard.readers.tables import RawRow
 from ragboard.records import JsonValue, Sample
@@ -64,7 +65,7 @@ def _name(value: JsonValue) -> str:
 
 def has_question(spans: Sequence[RawSpan]) -> bool:
     """Return whether a span has a question and is no mere step on the way to an answer."""
-    return has_question(map(span_of, spans))
+    return trace_spans.has_question(map(span_of, spans))
 
 
 def sample_of(spans: Sequence[RawSpan], received: int, conversations: Conversations) -> tuple[RunOfTraces, Sample]:

@@ -82,7 +82,9 @@ class _WatchedRun:
         """Draw from the samples that are new."""
         firsts = [rate.first_position for rate in rates]
         new = store.sample_ids(self.ref.run_id, max(self.next_position, firsts[0]))
-        drawn = [position for position, sample_id in new if rates[bisect_right(firsts, position) - 1].draws(sample_id)]
+        drawn = [
+            position for position, sample_id in new if rates[bisect_right(firsts, position) - 1].selects(sample_id)
+        ]
         if drawn and not self.next_position:  # the first look: some may have results
             covered = store.covered(self.evaluation_id, drawn[0], drawn[-1])
             drawn = [position for position in drawn if position not in covered]

@@ -313,7 +313,7 @@ def kind_of_value(value: Any) -> str:
         int: "a number",
         float: "a number",
     }
-    return "null" if value is None else names.get(type(value), f"an object of the type {type(value).__name__}")
+    return "null" if value is None else names.get(type(value), f"an object of type {type(value).__name__}")
 
 
 def _turn(name: str, index: int, turn: JsonValue, note: Note) -> Turn:

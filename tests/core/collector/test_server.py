@@ -119,7 +119,7 @@ def test_beyond_this_machine_a_token_is_needed(tmp_path: Path) -> None:
     words = [sys.executable, "-m", "ragboard", "collect", "--host", "0.0.0.0", "--store", str(tmp_path / "store")]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("ragboard: --host 0.0.0.0 lets other machines send traces, which needs a token")
+    assert done.stderr.startswith("ragboard: --host 0.0.0.0 lets other machines send traces, so it requires a token")
     (tmp_path / "token").write_text("short\n")
     done = subprocess.run(
         [*words, "--token-file", str(tmp_path / "token")], capture_output=True, text=True, check=False

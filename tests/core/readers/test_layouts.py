@@ -93,9 +93,7 @@ def test_a_bad_row_among_the_passages_is_left_out_by_its_line(write: Write) -> N
 
 
 def test_rows_of_one_sample_that_ask_different_things_are_refused(write: Write) -> None:
-    with pytest.raises(
-        RunFileError, match=r"documents\.csv:2: question: column 'input' has several values in the rows of one"
-    ):
+    with pytest.raises(RunFileError, match=r"documents\.csv:2: question: column 'input' has several values in"):
         read_runs(write("documents.csv", PHOENIX.replace("s1,0,t1,When?", "s1,0,t1,Where?")))
 
 
@@ -139,7 +137,7 @@ def test_joined_passages_that_may_hold_the_sign_themselves_are_refused(write: Wr
     path = write("goldens.jsonl", json.dumps({"input": "Q", "actual_output": "A", "retrieval_context": cell}))
     with pytest.raises(
         RunFileError,
-        match=r"goldens\.jsonl:1: contexts: has passages joined by \|, and one may contain \| .*save the file",
+        match=r"goldens\.jsonl:1: contexts: has passages joined by \|, and one may .*save the file",
     ):
         read_runs(path)
 
@@ -151,9 +149,7 @@ def test_a_list_of_deepeval_is_never_split(write: Write) -> None:
 
 
 def test_a_real_csv_of_deepeval_is_refused_with_what_to_save_instead(data: Path) -> None:
-    with pytest.raises(
-        RunFileError, match=r"goldens\.csv:2: contexts: .*save the file as JSON instead \(`save_as\('json'\)`\)"
-    ):
+    with pytest.raises(RunFileError, match=r"goldens\.csv:2: contexts: .*save the file as JSON .*`save_as\('json'\)`"):
         read_runs(data / "tools" / "deepeval" / "goldens.csv")
 
 
@@ -225,5 +221,5 @@ def test_names_of_files_among_texts_are_reported(write: Write) -> None:
     assert texts(result.runs[0].samples[0]) == passages
     (change,) = result.report.coerced
     assert change.what == "contexts: passage is a file name or a URL, not text"
-    with pytest.warns(RunFileWarning, match=r"1 x contexts: a passage that is a file name"):
+    with pytest.warns(RunFileWarning, match=r"1 x contexts: passage is a file name"):
         evaluate([{"question": "Q", "answer": "A.", "contexts": passages}], metrics="faithfulness")

@@ -343,13 +343,13 @@ CUT: list[tuple[str, str]] = [
     ("Doc ID: n1\nText: hello", "is the str() of a LlamaIndex node, cut off"),
     (
         f"Document(id=h3, content: '{'x' * 100}...')",
-        "is the repr() of a Haystack document, cut off after 100 characters",
+        "is the repr() of a Haystack document, cut off after 100",
     ),
-    ("Document(id=h, content: 'a', meta: ', meta: {'b': 'c'})", "with an ambiguous text"),
-    ("page_content='a' metadata={'b' metadata={'c': 1}", "with an ambiguous text"),
-    ("page_content='a\\nb' metadata={}", "with an ambiguous text"),
+    ("Document(id=h, content: 'a', meta: ', meta: {'b': 'c'})", "the end of its text is ambiguous"),
+    ("page_content='a' metadata={'b' metadata={'c': 1}", "the end of its text is ambiguous"),
+    ("page_content='a\\nb' metadata={}", "the end of its text is ambiguous"),
     ("<__main__.Chunk object at 0x7f3c1a2b3c4d>", "is the repr() of a Chunk without its text"),
-    ("TextNode(id_='1', relationships={<NodeRelationship.SOURCE: '1'>: 2}, text='a')", "cannot be read back"),
+    ("TextNode(id_='1', relationships={<NodeRelationship.SOURCE: '1'>: 2}, text='a')", "cannot be parsed"),
 ]
 
 

@@ -224,7 +224,7 @@ def test_a_store_with_a_damaged_run_is_refused_with_its_row(tmp_path: Path) -> N
 
 
 def test_the_cache_is_refused_with_the_file_to_bring(write: Write) -> None:
-    with pytest.raises(RunFileError, match=r"is DeepEval's cache.*import the test run next to it"):
+    with pytest.raises(RunFileError, match=r"is DeepEval's cache.*import the test run in the same folder"):
         read_runs(write(".deepeval-cache.json", json.dumps({"test_cases_lookup_map": {}})))
 
 

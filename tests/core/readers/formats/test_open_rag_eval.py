@@ -83,7 +83,7 @@ def test_queries_that_ask_something_else_give_no_references(tmp_path: Path) -> N
 
 
 def test_two_answers_to_one_query_of_one_run_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(RunFileError, match=r":3: generated_answer: column 'generated_answer' differs between rows"):
+    with pytest.raises(RunFileError, match=r":3: generated_answer: column 'generated_answer' has several values"):
         read_runs(written(tmp_path / "a.csv", [ANSWERS[0], {**ANSWERS[1], "generated_answer": "Blue"}]))
 
 

@@ -185,7 +185,7 @@ def test_an_experiment_that_kept_its_calls(write: Write) -> None:
 )
 def test_traces_alone_say_which_file_to_bring(write: Write, said: object, what: str) -> None:
     alone = [{"faithfulness": {"statement_generator_prompt": {"input": {}, "output": said}}}]
-    with pytest.raises(RunFileError, match=rf"has {what}.*save json\.dump\(.*ragas_traces"):
+    with pytest.raises(RunFileError, match=rf"has {what}.*use json\.dump\(.*ragas_traces"):
         read_runs(write("alone.json", json.dumps(alone)))
 
 
