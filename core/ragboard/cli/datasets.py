@@ -132,8 +132,8 @@ def rewrite(
         print_json(done)
     else:
         earlier = f"; {done.kept:,} already rewritten" if done.kept else ""
-        alone = f"; {done.alone:,} without earlier turns" if done.alone else ""
-        click.echo(f"{_questions(done.questions)} rewritten, {done.calls:,} calls{earlier}{alone}")
+        without_history = f"; {done.without_history:,} without earlier turns" if done.without_history else ""
+        click.echo(f"{_questions(done.questions)} rewritten, {done.calls:,} calls{earlier}{without_history}")
         for reason, count in done.failed.items():
             click.echo(f"  {_questions(count)} without a usable reply: {one_line(reason)}", err=True)
         if done.stopped:

@@ -93,9 +93,9 @@ def estimate(
 ) -> None:
     """Estimate the mean of each RUN: human labels of a random sample correct the judge's bias.
 
-    Prints estimates by prediction-powered inference (PPI, PPI++), from the labels alone and from the judge alone. Labels
-    come from the random queue of the Annotate page, from an import with a random design, or from a file (--from). With
-    a file, the runs are also ranked in every quality that has labels.
+    Prints estimates by prediction-powered inference (PPI, PPI++), by labels alone and by the judge alone. Labels come
+    from the random queue of the Annotate page, from an import with a random design, or from a file (--from). With a
+    file, the runs are also ranked in every quality that has labels.
 
     \b
     ragboard estimate bm25-k3 bm25-rerank-k5 --width 0.1

@@ -1,4 +1,4 @@
-"""Commands for live traffic: evaluate it as it comes, and delete what is old."""
+"""Commands for live traffic: evaluate new samples, and delete old ones."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from ragboard.store import Store
 __all__ = ["prune", "watch"]
 
 MAX_PAUSE = 300.0
-"""Maximum seconds between two turns after a turn in which every task failed."""
+"""Maximum seconds to wait after a round in which every task failed."""
 
 
 @click.command()

@@ -1,4 +1,4 @@
-"""The command that shows a metric over time."""
+"""`ragboard trend`: show a metric over time."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ragboard.store import Store
 __all__ = ["trend"]
 
 MAX_DAYS = 31
-"""With more days, weeks are printed."""
+"""Maximum number of days that are printed by day. More are printed by week."""
 MAX_STATEMENTS = 5
 
 

@@ -85,7 +85,7 @@ FILES: list[tuple[str, str | bytes, str]] = [
     (
         "columns.csv",
         "frage,antwort\nQ,A\n",
-        ": no column has the name of the question; it has frage, antwort: --map question=COLUMN",
+        ": no column has the name of the question; it has frage, antwort; choose one with --map question=COLUMN",
     ),
     ("twice.csv", "\nquestion,x,x\nQ,1,2\n", ":2: two columns are called 'x', expected unique names"),
     ("narrow.csv", 'question,answer\n"Q\n1",A\nQ2\n', ":4: got 1 cells, expected 2 as in the header"),

@@ -1,7 +1,7 @@
 """MLflow: a trace, a list of traces, and the tables of `search_traces` and `genai.evaluate`.
 
-Attributes of a span are JSON as text. The assessments of a trace are feedback from judges and users, or expectations,
-which have the reference.
+Attributes of a span are texts with JSON. The assessments of a trace are feedback of judges and persons, or
+expectations, which have the reference.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Open RAG Eval: answers with a row for each passage, and results of evaluators with columns for each run.
 
-Cells of evaluators have JSON: passages by id, parts of the answer, nuggets, claims and verdicts. No verdict compares a
-statement with the passages, so all of them are stored as judgements.
+Cells of evaluators are JSON. Their verdicts compare claims with the reference or the answer, not with the passages, so
+they are stored as judgements.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from ragboard.records import PASSAGE_GRADE, JsonValue, Outcome, RecordedJudgemen
 __all__ = ["FILE_FORMATS"]
 
 NO_ANSWER = {"NO_ANSWER", "API_ERROR"}
-"""Texts that its connectors write if the system gave no answer."""
+"""Texts in place of an answer, if the system gave none."""
 QUERIES = "queries.csv"
-"""The name of the file of queries in its documentation."""
+"""The usual name of the file of queries."""
 ANSWER_COLUMNS = {"query_id", "query", "query_run", "passage_id", "passage", "generated_answer"}
 OF_RUN = re.compile(
     r"run_(?P<run>\w+?)_(?P<name>generated_answer|retrieved_passages|(?:retrieval|generation)_score_.+|total_\w*tokens)"

@@ -62,7 +62,7 @@ def test_responses_without_questions_and_cut_sources_are_refused(tmp_path: Path)
     with pytest.raises(RunFileError, match="has responses without questions"):
         read_runs(written(tmp_path / "r.jsonl", rows))
     rows = [{"query": "Q", "response": "A", "sources": "> Source (Doc id: n1): It is r..."}]
-    with pytest.raises(RunFileError, match=r"get_formatted_sources\(\), cut after 100"):
+    with pytest.raises(RunFileError, match=r"get_formatted_sources\(\), cut off after 100"):
         read_runs(written(tmp_path / "r.jsonl", rows))
 
 
@@ -110,7 +110,9 @@ def test_predictions_belong_to_the_data_set_beside_them(tmp_path: Path) -> None:
         ("Q2", None),
     ]
     written(data_set, {"examples": EXAMPLES["examples"][:1]})
-    with pytest.raises(RunFileError, match=r"has 2 predictions, but rag_dataset.json next to it has 1 examples$"):
+    with pytest.raises(
+        RunFileError, match=r"but rag_dataset.json in the same folder has 1 examples$"
+    ):
         read_runs(path)
     data_set.write_text("[", encoding="utf-8")
     with pytest.raises(RunFileError, match=r"rag_dataset.json: not JSON"):
