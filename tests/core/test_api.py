@@ -326,9 +326,7 @@ def test_a_file_a_server_and_limits_are_arguments(tmp_path: Path, monkeypatch: p
 
 
 def test_the_address_of_a_judge_that_is_an_object_is_refused() -> None:
-    with pytest.raises(
-        SettingError, match="base_url can be used only with the name of a judge; set it on"
-    ):
+    with pytest.raises(SettingError, match="base_url can be used only with the name of a judge; set it on"):
         evaluate(ROWS, judge=PlainJudge(), base_url="http://localhost")
 
 

@@ -61,7 +61,7 @@ def run_report(store: Store, run: RunRef, *, samples: int = SAMPLES, unscored: U
 
 
 def _style(origin: ClaimClass) -> str:
-    """Return CSS classes: `solid` if relevant passages support the claims, `pale` if irrelevant ones do, else `framed`."""
+    """Return CSS classes: `solid` for claims from relevant passages, `pale` for irrelevant ones, or `framed`."""
     right = "right" if origin in CORRECT else "wrong"
     if origin not in FROM_PASSAGES:
         return f"{right} framed"

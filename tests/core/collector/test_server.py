@@ -179,7 +179,7 @@ def test_spans_without_ids_are_rejected_and_the_others_are_taken(server: Server)
     partial = server.post(given).json["partialSuccess"]
     assert partial["rejectedSpans"] == "2"
     assert partial["errorMessage"] == (
-        "2 spans rejected, the first: resourceSpans[0].scopeSpans[0].spans[3]: the trace id is not 16 bytes other than"
+        "2 spans rejected, the first: resourceSpans[0].scopeSpans[0].spans[3]: the trace id is not 16 bytes, or all"
         " zeros"
     )
     message = ExportTraceServiceRequest()

@@ -110,9 +110,7 @@ def test_predictions_belong_to_the_data_set_beside_them(tmp_path: Path) -> None:
         ("Q2", None),
     ]
     written(data_set, {"examples": EXAMPLES["examples"][:1]})
-    with pytest.raises(
-        RunFileError, match=r"but rag_dataset.json in the same folder has 1 examples$"
-    ):
+    with pytest.raises(RunFileError, match=r"but rag_dataset.json in the same folder has 1 examples$"):
         read_runs(path)
     data_set.write_text("[", encoding="utf-8")
     with pytest.raises(RunFileError, match=r"rag_dataset.json: not JSON"):
