@@ -1026,9 +1026,10 @@ def top_questions_in_words(diagnosis: Diagnosis) -> str:
     count, total = len(diagnosis.questions), diagnosis.question_count
     account = "accounts" if count == 1 else "account"
     answers = f" (with {diagnosis.samples:,} answers)" if diagnosis.samples > total else ""
+    share = "less than 1%" if diagnosis.top_questions_share < 0.01 else f"{diagnosis.top_questions_share:.0%}"
     return (
-        f"{count} of {total:,} question{'' if total == 1 else 's'}{answers} {account} for"
-        f" {diagnosis.top_questions_share:.0%} of the {diagnosis.unsupported:,} unsupported statements."
+        f"{count} of {total:,} question{'' if total == 1 else 's'}{answers} {account} for {share} of the"
+        f" {diagnosis.unsupported:,} unsupported statements."
     )
 
 

@@ -185,18 +185,23 @@ def range_text(low: float, high: float, format_spec: str = ".3f") -> str:
     """Format bounds: `0.530 to 0.730`.
 
     `format_spec` formats each bound: `.3f`, `+.3f` with a plus sign, `.0%` as a percentage. Both bounds get more
-    decimals if a bound that shows its sign would be rounded to 0.
+    decimals if a bound that shows its sign would be rounded to 0, or if two different bounds would look the same.
     """
     sign, _, precision = format_spec.partition(".")
     decimals, suffix = int(precision[:-1]), precision[-1]
     signed = [bound for bound in (low, high) if bound < 0 or (bound and sign)]
+    differ = abs(high - low) >= 10**-MAX_DECIMALS
 
-    def rounds_to_zero(bound: float) -> bool:
-        return not f"{bound:.{decimals}{suffix}}".strip("-0.%")
+    def formatted(bound: float) -> str:
+        return f"{bound + 0.0:{sign}.{decimals}{suffix}}"
 
-    while decimals < MAX_DECIMALS and any(map(rounds_to_zero, signed)):
+    def is_too_coarse() -> bool:
+        rounded_to_zero = any(not formatted(bound).strip("+-0.%") for bound in signed)
+        return rounded_to_zero or (differ and formatted(low) == formatted(high))
+
+    while decimals < MAX_DECIMALS and is_too_coarse():
         decimals += 1
-    return " to ".join(f"{bound + 0.0:{sign}.{decimals}{suffix}}" for bound in (low, high))
+    return f"{formatted(low)} to {formatted(high)}"
 
 
 def interval_text(interval: Interval | NoInterval | None, format_spec: str = ".3f") -> str:

@@ -200,7 +200,7 @@ def paired_difference(
         p_method=p_method,
         sign=sign,
         ties=summary.n - wins - losses,
-        detectable=_detectable(summary, level, power),
+        detectable=_detectable(summary, interval, level, power),
         df=summary.df,
         power=power,
         level=level,
@@ -287,10 +287,20 @@ def _sign_flip_p(differences: FloatArray) -> float:
     return float(np.mean(np.abs(signs @ untied) >= abs(untied.sum()) - 1e-9))
 
 
-def _detectable(summary: Moments | ClusterMoments, level: float, power: float) -> float | None:
+def _detectable(
+    summary: Moments | ClusterMoments, interval: Interval | NoInterval, level: float, power: float
+) -> float | None:
+    """Return the minimum detectable difference.
+
+    If the interval is wider than Student's t interval, its width sets the standard error, because p is computed as the
+    interval is.
+    """
     if summary.untied < MIN_UNTIED or summary.df < 1:
         return None
-    return _detectable_in_errors(summary.df, level, power) * summary.error
+    error = summary.error
+    if isinstance(interval, Interval):
+        error = max(error, (interval.high - interval.low) / 2 / t_quantile((1 + level) / 2, summary.df))
+    return _detectable_in_errors(summary.df, level, power) * error
 
 
 def _detectable_in_errors(df: float, level: float, power: float) -> float:

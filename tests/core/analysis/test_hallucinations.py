@@ -212,6 +212,19 @@ def test_statements_with_numbers_and_names_come_before_platitudes_and_opinions_e
     assert [one.text for one in first] == [listed[0], listed[1], listed[3]]  # one of each question
 
 
+def test_numbers_come_before_names_and_hedges_advice_and_code_come_after_plain_claims(store: Store) -> None:
+    claims = ["It moved to Peacock", "Ada Byron might like it", "It moved in 2021", 'Use {"a": "B C"} with Ada Byron']
+    keep(store, "a", [*(f"{claim}." for claim in claims), "It could be big."])
+    listed = [row.judged_statement.statement.text for row in hallucinations(store, HallucinationQuery()).rows]
+    assert listed == [
+        "It moved in 2021",
+        "It moved to Peacock",
+        "Ada Byron might like it",
+        claims[3],
+        "It could be big",
+    ]
+
+
 def test_what_only_admits_not_knowing_comes_last(store: Store) -> None:
     answers = ["I don't have a specific sample setting for the Mars Game. It is big.", "The document does not say so."]
     keep(store, "a", [*answers, "It was founded in 1990."])

@@ -281,6 +281,8 @@ def test_every_interval_is_worded_in_one_way() -> None:
     assert range_text(0.003, 0.06, "+.2f") == "+0.003 to +0.060"
     assert range_text(-0.004, 0.02, ".0%") == "-0.4% to 2.0%"
     assert range_text(0.003, 0.06, ".2f") == "0.00 to 0.06", "no mean is below 0"
+    assert range_text(0.0051, 0.0134, "+.2f") == "+0.005 to +0.013", "different bounds look different"
+    assert range_text(0.75, 0.75 + 1e-12, ".2f") == "0.75 to 0.75", "equal but for rounding errors"
     assert range_text(-0.0, -1e-12, "+.2f") == "+0.000000 to -0.000000"
     assert ci_text(found) == "95% CI -0.061 to 0.050"
     assert estimate_text(found.estimate, found, ".2f") == "0.63 (-0.06 to 0.05)"

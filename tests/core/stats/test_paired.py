@@ -59,7 +59,7 @@ def test_the_interval_holds_that_of_scipy_and_p_is_no_smaller(pairs: list[tuple[
 @given(PAIRS)
 def test_an_interval_holds_0_exactly_where_p_is_above_5_percent(pairs: list[tuple[float, float]]) -> None:
     found = paired_difference(*zip(*pairs, strict=True), bounds=(-1, 1))
-    if isinstance(found.interval, Interval) and abs(found.p - 0.05) > 1e-6:
+    if isinstance(found.interval, Interval) and abs(found.p - 0.05) > 1e-6 and found.p_method != "exact sign flips":
         assert (found.interval.low <= 0 <= found.interval.high) == (found.p >= 0.05)
 
 

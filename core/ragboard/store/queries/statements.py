@@ -447,8 +447,27 @@ _HUMAN: dict[Human, str] = {
     "agrees": "h.human = f.verdict",
     "overruled": "h.human <> f.verdict",
 }
-_CHECKABLE = r"regexp_matches(t.text, '\p{Nd}|\p{Lu}{2}|[\p{L},] \p{Lu}\p{Ll}')"
-"""SQL condition: the statement has a number or a name, so it can probably be checked."""
+UNCERTAIN_FROM = 0.3
+"""Score, in [0, 1], above which a verdict that is not `supported` is uncertain."""
+_HEDGES = (
+    "may|might|could|vary|varies|depend(?:s|ing)?|subjective|opinions?|often|usually|typically|generally|likely|probably"
+    "|perhaps|possibly|various|several"
+)
+_ADVICE = (
+    "(?:regularly )?(?:avoid|check|choose|consider|contact|create|do|encourage|engage|ensure|follow|implement|keep"
+    "|limit|make|monitor|provide|remember|review|set|stay|teach|try|use|you (?:can|should)"
+    "|it(?: i|.)s (?:best|important|recommended|essential|crucial))"
+)
+_CODE = '[<>{}]|^"[^"]+": '
+_SOFT = rf"regexp_matches(lower(t.text), '\b(?:{_HEDGES})\b|(?:^|: )\W*{_ADVICE}\b|{_CODE}')"
+"""SQL condition: the statement is vague, gives advice or is code."""
+_CHECKABLE = (
+    r"CASE WHEN regexp_matches(t.text, '\p{Nd}') THEN 2"
+    r" WHEN regexp_matches(t.text, '\p{Lu}{2}|[\p{L},] \p{Lu}\p{Ll}') THEN 1 ELSE 0 END"
+    rf" - {_SOFT}::INT - coalesce(f.score > {UNCERTAIN_FROM}, false)::INT"
+)
+"""SQL: how well a statement can be checked: 2 for numbers, else 1 for names; 1 less for a hedge, advice or code, and
+1 less for an uncertain verdict."""
 _SOURCE = "(?:the )?(?:provided |given |retrieved )?(?:passages?|documents?|contexts?|texts?|sources?|information)"
 _NOT = "(?: not|n.t)"
 _ADMITS = (
@@ -461,8 +480,8 @@ _WORST = (
     f"f.verdict = 'contradicted' DESC, f.verdict = 'supported', {_ADMITS}, {_CHECKABLE} DESC, f.score NULLS LAST,"
     " f.position, f.evaluation_id, f.statement"
 )
-"""SQL order of statements in lists: contradicted first, supported last. Statements with the same verdict: those with
-numbers or names first, those that only say that something is not known last."""
+"""SQL order of statements in lists: contradicted first, supported last. Statements with the same verdict: those that are
+easiest to check first, those that only say that something is not known last."""
 _SEARCHED = ("t.text", "s.question", "v.reason")
 
 
@@ -538,7 +557,7 @@ def matched_labels(connection: Connection) -> dict[Label, int]:
 
 
 def matched_page(connection: Connection, query: HallucinationQuery) -> list[MatchedStatement]:
-    """Return a page of matched statements: contradicted ones first, then those with numbers or names."""
+    """Return a page of matched statements: contradicted first, then those with numbers or names."""
     page = _page(query, "f.evaluation_id, f.position, s.sample_id, s.question, f.statement + 1, t.text")
     return [MatchedStatement(*row) for row in page.on(connection).fetchall()]
 
