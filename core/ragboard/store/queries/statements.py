@@ -480,7 +480,7 @@ _WORST = (
     f"f.verdict = 'contradicted' DESC, f.verdict = 'supported', {_ADMITS}, {_CHECKABLE} DESC, f.score NULLS LAST,"
     " f.position, f.evaluation_id, f.statement"
 )
-"""SQL order of statements in lists: contradicted first, supported last. Statements with the same verdict: those that are
+"""SQL order of statements in lists: contradicted first, supported last. Statements with the same verdict: those
 easiest to check first, those that only say that something is not known last."""
 _SEARCHED = ("t.text", "s.question", "v.reason")
 
