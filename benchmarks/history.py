@@ -46,11 +46,11 @@ def earlier_questions(sample: Sample) -> tuple[str, ...]:
 
 def main(path: str) -> None:
     """Print a line for each dimension, score, and number of earlier questions that are read."""
-    items = [item for item in read_labels(path).items if item.sides[0].history]
-    samples, clusters = [item.sides[0] for item in items], [item.cluster for item in items]
+    items = [item for item in read_labels(path).items if item.samples[0].history]
+    samples, clusters = [item.samples[0] for item in items], [item.cluster for item in items]
     for dimension in DIMENSIONS:
         grades = [
-            statistics.fmean(grade for grade in item.human_ratings[dimension] if grade is not None) for item in items
+            statistics.fmean(grade for grade in item.human_labels[dimension] if grade is not None) for item in items
         ]
         good = [grade >= statistics.median(grades) for grade in grades]
         for name, score in SCORES.items():

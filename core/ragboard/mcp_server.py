@@ -1,7 +1,7 @@
 """A Model Context Protocol server, with which an assistant can read the runs, samples and comparisons of a store.
 
 A result is one JSON object of at most `MAX_RESULT` characters. `page` is the URL of the dashboard page with the same
-result, and `left_out` says what was cut. The tools call the same functions as commands and pages. They change nothing.
+result, and `left_out` says what was cut. The tools call the same functions as commands and pages, and only read.
 """
 
 from __future__ import annotations
@@ -102,8 +102,8 @@ def build_server(store: Store, dashboard: str) -> MCPServer[Any]:
 def serve_http(server: MCPServer[Any], *, host: str, port: int, allowed_hosts: Sequence[str] = ()) -> None:
     """Serve streamable HTTP at `/mcp` until interrupted, and print the URL; port 0 means any free port.
 
-    Requests whose Host or Origin is neither local, `host`, nor in `allowed_hosts` are refused, so a web page cannot
-    read the store through DNS rebinding. Raises SettingError if the port is in use.
+    The Host and Origin of a request must be local, `host`, or one of `allowed_hosts`, so that web pages cannot read the
+    store through DNS rebinding. Raises SettingError if the port is in use.
     """
     try:
         listener = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
@@ -121,7 +121,7 @@ def serve_http(server: MCPServer[Any], *, host: str, port: int, allowed_hosts: S
 
 
 def _with_tool_errors(tool: Callable[..., str]) -> Callable[..., str]:
-    """Turn ragboard's errors into errors of the tool, whose message the assistant reads."""
+    """Convert ragboard's errors to errors of the tool, so that the assistant can read the message."""
 
     @wraps(tool)
     def called(*args: Any, **options: Any) -> str:
@@ -134,7 +134,7 @@ def _with_tool_errors(tool: Callable[..., str]) -> Callable[..., str]:
 
 
 class _Tools:
-    """The tools; the docstring of a method is the description that the assistant reads."""
+    """The tools. The docstring of a method is the description that the assistant reads."""
 
     def __init__(self, store: Store, dashboard: str) -> None:
         self._store = store
@@ -409,7 +409,7 @@ def _compared(metric: MetricComparison) -> dict[str, Any]:
 def _result(data: Mapping[str, Any], *, paged: str = "", offset: int = 0, left_out: str = "") -> str:
     """Return the result as JSON of at most MAX_RESULT characters, with long texts and lists cut.
 
-    `paged` names the list that is one page of a longer list: its first entry is entry `offset` of `total`. Raises
+    `paged` is the key of a list that is one page of a longer list: its first entry is entry `offset` of `total`. Raises
     ToolError if the result is too long even with the smallest of `SIZES`.
     """
     for texts, entries in SIZES:

@@ -121,7 +121,7 @@ def test_graded_answers_are_found_from_runs_compare_and_estimate_and_lead_to_the
     panel = panel_named(JudgeOptions())
     rows = read_labels(str(graded))
     agree(store, rows, panel)
-    samples = tuple(replace(item.sides[0], id=f"s{number}") for number, item in enumerate(rows.items))
+    samples = tuple(replace(item.samples[0], id=f"s{number}") for number, item in enumerate(rows.items))
     runs = [Run(name=name, samples=samples[: len(samples) - cut]) for cut, name in enumerate("ab")]
     for added in store.add_runs(runs):
         evaluate_run(store, added.id, metrics_named(["faithfulness"]), panel)

@@ -110,7 +110,7 @@ def test_with_a_store_the_run_is_kept_and_no_call_is_repeated(tmp_path: Path) ->
 def test_what_cannot_be_read_says_which_row() -> None:
     with pytest.raises(RunFileError, match=r"samples:2: .*question"):
         evaluate([*ROWS[:1], {"answer": "x"}])
-    with pytest.raises(RunFileError, match="no column is read as the question; it has x: mapping="):
+    with pytest.raises(RunFileError, match="it has x; choose one with mapping="):
         evaluate([{"x": 1}])
     with pytest.raises(RunFileError, match="is empty, expected samples"):
         evaluate([])
@@ -128,8 +128,8 @@ def test_how_samples_were_read_is_in_the_result_and_warned_of_where_it_was_calle
     (warning,) = caught
     assert warning.filename == __file__
     assert str(warning.message) == (
-        "samples: 1 x NaN or infinity left out (row 1); 1 x answer: number read as text (row 1); "
-        "1 x contexts: null left out (row 1); 1 x contexts: one text read as a list of one (row 2); "
+        "samples: 1 x NaN or infinity read as missing (row 1); 1 x answer: number read as text (row 1); "
+        "1 x contexts: null dropped (row 1); 1 x contexts: single text read as a list (row 2); "
         "row 2: duplicate id a, renamed to a#2"
     )
     report = found.report
@@ -142,7 +142,7 @@ def test_how_samples_were_read_is_in_the_result_and_warned_of_where_it_was_calle
 
 def test_a_warning_names_the_first_changes_and_how_many_more_there_are() -> None:
     rows = [{"question": "Q", "answer": "A.", "contexts": [{"text": "t", **{f"k{n}": 1 for n in range(30)}}]}]
-    with pytest.warns(RunFileWarning, match=r"'k9' of a passage left out \(row 1\); and 20 more$"):
+    with pytest.warns(RunFileWarning, match=r"'k9' of a passage dropped \(row 1\); and 20 more$"):
         assert len(evaluate(rows, metrics="faithfulness").report.coerced) == 30
 
 
@@ -158,7 +158,7 @@ def test_what_is_awaited_has_the_report_too() -> None:
 
 def test_a_frame_whose_columns_or_dates_cannot_be_read_is_rejected() -> None:
     twice = pd.DataFrame([["Q", "A", "B"]], columns=["question", "answer", "answer"])
-    with pytest.raises(RunFileError, match=r"^samples: two columns are called 'answer', expected each name once$"):
+    with pytest.raises(RunFileError, match=r"^samples: two columns are called 'answer', expected unique names$"):
         evaluate(twice)
     dates = pa.array([[2**62]], pa.list_(pa.int64())).cast(pa.list_(pa.timestamp("us")))
     when = pd.DataFrame({"question": ["Q"], "when": pd.Series(dates, dtype=pd.ArrowDtype(dates.type))})
@@ -326,7 +326,7 @@ def test_a_file_a_server_and_limits_are_arguments(tmp_path: Path, monkeypatch: p
 
 
 def test_the_address_of_a_judge_that_is_an_object_is_rejected() -> None:
-    with pytest.raises(SettingError, match="base_url applies only to a judge given by name; set it on the PlainJudge"):
+    with pytest.raises(SettingError, match="base_url can be used only with the name of a judge; set it on"):
         evaluate(ROWS, judge=PlainJudge(), base_url="http://localhost")
 
 

@@ -144,7 +144,7 @@ def test_what_cannot_be_logged_is_reported_once(
             assert flush(60)
     messages = [record.getMessage() for record in caplog.records]
     assert len(messages) == 2
-    assert all(message.endswith("(said once)") and "\n" not in message for message in messages)
+    assert all(message.endswith("(logged only once)") and "\n" not in message for message in messages)
     caplog.clear()
     monkeypatch.setattr(tracing, "MAX_WAITING", 0)
     in_file("dropped")

@@ -113,7 +113,7 @@ __all__ = [
 ]
 
 RENAMED: Mapping[str, str] = {
-    "human_ratings": "said",
+    "human_labels": "said",
     "stored": "kept",
     "judged_statement": "said",
     "other_evaluations": "elsewhere",

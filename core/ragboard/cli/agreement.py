@@ -1,4 +1,4 @@
-"""The command that compares metrics and judges with human labels."""
+"""`ragboard agree`: compare metrics and judges with human labels."""
 
 from __future__ import annotations
 

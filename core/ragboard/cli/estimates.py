@@ -1,4 +1,4 @@
-"""Commands to estimate the mean label of runs, and to simulate how accurate such estimates are."""
+"""Commands to estimate the mean of runs from labels and judge scores, and to simulate how accurate that is."""
 
 from __future__ import annotations
 
@@ -243,7 +243,7 @@ def _title(table: RankedRuns) -> str:
 
 
 def _rows(table: RankedRuns) -> list[list[str]]:
-    """Return a row for each run, best first, then the runs without an estimate."""
+    """Return a row for each run: the ranked runs, best first, then the runs without an estimate."""
     placed = {one.name: one for one in table.report.ranking}
     systems = {system.name: system for system in table.report.systems}
     return [_row(systems[name], placed.get(name)) for name in dict.fromkeys((*placed, *systems))]
@@ -290,7 +290,7 @@ def _notes(table: RankedRuns) -> Iterator[str]:
 
 
 def _why_no_ppi(one: SystemEstimate) -> str:
-    """Return the reason why there is no PPI estimate; empty if there is one."""
+    """Return why there is no PPI estimate; empty if there is one."""
     return f"no PPI: {one.means.ppi.reason}" if one.means and isinstance(one.means.ppi, NoInterval) else ""
 
 
@@ -329,7 +329,7 @@ def ranking(
 ) -> None:
     """Simulate how well nine systems with known success rates (70% to 90%) are ranked, as in the ARES paper.
 
-    Compares the judge alone, labels alone, and both (PPI, PPI++).
+    Compares estimates from the judge alone, from labels alone, and from both (PPI, PPI++).
 
     \b
     ragboard simulate ranking --labels 300 --sensitivity 0.85

@@ -58,10 +58,10 @@ __all__ = [
 
 
 PLAN_SAMPLES = 100
-"""Number of samples from which the plan is estimated that the actual cost is later compared with."""
+"""Number of samples for the cost estimate before an evaluation, which is compared with the actual cost."""
 
 MAX_FAILURES = 5
-"""Maximum number of kinds of failure that are printed."""
+"""Maximum number of kinds of failure to print."""
 
 
 @click.command()
@@ -81,7 +81,7 @@ MAX_FAILURES = 5
 @click.option(
     "--shards",
     type=click.IntRange(1),
-    help="Number of shards on the cluster.  [default: four times the number that run at a time]",
+    help="Number of shards on the cluster.  [default: four times the number that run in parallel]",
 )
 @click.option(
     "--shard-folder",
@@ -216,7 +216,7 @@ def _batch_note(panel: Panel, prices: Prices) -> str:
 
 
 def _default_metrics(store: Store, ref: RunRef, panel: Panel) -> tuple[Metric, ...]:
-    """Return the default metrics, except those that are scored from the verdicts in the run's file; print these."""
+    """Return the default metrics, without those scored from the verdicts in the run file. Print a note on these."""
     judged = judged_in_file(store, ref.run_id)
     left_out = [metric.spec for metric in default_metrics(panel) if metric.spec in judged]
     for spec in left_out:
@@ -281,9 +281,9 @@ def print_failures(run: str, kinds: Sequence[FailureKind]) -> None:
 
 
 def resolve_or_import(store: Store, places: Sequence[str], reading: dict[str, Any]) -> tuple[list[RunRef], Any]:
-    """Return the run in the store that `places` names, or import the files and return their runs and the import report.
+    """Return the run in the store that `places` names, else import `places` as files and return their runs.
 
-    Several places are always files. The report is None if nothing was imported.
+    Several places are always files. Also returns the import report; None if nothing was imported.
     """
     file = Path(places[0])
     if len(places) == 1 and places[0] != "-" and not is_address(places[0]):
@@ -344,7 +344,7 @@ def _progress_text(progress: Progress) -> str:
 def _with_plan(
     store: Store, ref: RunRef, metrics: tuple[Metric, ...], panel: Panel, options: EvaluationOptions
 ) -> EvaluationOptions:
-    """Return the options with the planned calls, tokens and cost of models, planned as if no task had a reply yet."""
+    """Return the options with the calls, tokens and cost that models would need if no reply were stored yet."""
     if not any(isinstance(judge, ModelJudge) for judge in panel.members):
         return options
     plan = plan_run(

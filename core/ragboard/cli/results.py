@@ -1,4 +1,4 @@
-"""Commands that show and write results: unsupported statements, diagnosis, reports, exports, SQL."""
+"""Commands that show or write results: unsupported statements, refusals, diagnosis, reports, exports, SQL."""
 
 from __future__ import annotations
 
@@ -65,6 +65,7 @@ REFUSAL_SOURCES = {
     "file": "run file",
     "judge": "the judge, by whether a sentence of the passages helps to answer",
 }
+"""Descriptions of where the answerability of questions comes from."""
 
 
 @click.command()
@@ -242,11 +243,11 @@ JSON_KEYS = {
     "unsupported": "loose",
     "weak_groups": "topics",
 }
-"""Keys of `diagnose --json` that differ from the names in Python. They do not change, because scripts read them."""
+"""Keys of `diagnose --json` where they differ from the names in Python. Scripts read them, so they stay the same."""
 
 
 def diagnosis_json(found: Diagnosis) -> Any:
-    """Return the diagnosis as JSON-ready data, with the keys of `JSON_KEYS`."""
+    """Return the diagnosis as data for `print_json`, with the keys of `JSON_KEYS`."""
     return _with_json_keys(asdict(found))
 
 
@@ -423,7 +424,7 @@ def push(target: str, runs: tuple[str, ...], public: bool, store: Store) -> None
 
 
 MAX_CELL_CHARACTERS = 80
-"""Maximum characters of a cell in a table on the terminal; longer texts are truncated."""
+"""Maximum characters of a table cell on the terminal."""
 
 
 @click.command()

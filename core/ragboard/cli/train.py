@@ -152,7 +152,7 @@ DEFAULT = TrainConfig()
     "--labels",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     multiple=True,
-    help="TSV file with ARES's columns: human labels to test the judge on too; repeatable.",
+    help="TSV file with ARES's columns and human labels, on which the judge is also tested; repeatable.",
 )
 @click.option(
     "--epochs", type=click.IntRange(1), default=DEFAULT.epochs, show_default=True, help="Maximum number of epochs."
@@ -220,7 +220,7 @@ def train(
 
 
 class _Bars:
-    """One progress bar per quality; without a terminal, one line per epoch."""
+    """A progress bar for each quality or, without a terminal, a line for each epoch."""
 
     def __init__(self) -> None:
         self._bars: dict[AresQuality, tqdm[NoReturn]] = {}
@@ -231,7 +231,7 @@ class _Bars:
             bar.close()
 
     def report(self, quality: AresQuality, done: int, total: int, epoch: Epoch | None) -> None:
-        """Show `done` of `total` steps. `epoch` is the epoch that has just ended; None during an epoch."""
+        """Show `done` of `total` steps, and the losses of the epoch that just ended, if any."""
         if quality not in self._bars:
             self.close()
             self._bars[quality] = tqdm(total=total, desc=quality, unit="step", disable=None)

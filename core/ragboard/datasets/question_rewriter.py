@@ -1,4 +1,4 @@
-"""Let a judge rewrite questions of conversations such that they can be understood without the earlier turns."""
+"""Rewrite follow-up questions with a judge, so that they can be understood without the earlier turns."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ class RewrittenQuestions:
     questions: int
     """Number of questions rewritten in this call."""
     kept: int
-    """Number of questions that were rewritten before."""
-    alone: int
-    """Number of questions without earlier turns; they need no rewriting."""
+    """Number of questions that were skipped because they were rewritten before."""
+    without_history: int
+    """Number of questions without earlier turns; they do not need to be rewritten."""
     calls: int
     """Number of calls to the judge."""
     failed: Mapping[str, int]
     """Number of questions without a usable reply, by kind of failure."""
     stopped: str = ""
-    """Why a limit stopped the call before all questions were sent; empty if it did not."""
+    """The limit that stopped the call before all questions were sent; empty if none did."""
 
 
 def rewrite_questions(
@@ -67,7 +67,7 @@ def rewrite_questions(
     return RewrittenQuestions(
         questions=counts["questions"],
         kept=len(follow_ups) - len(work),
-        alone=len(dataset.questions) - len(follow_ups),
+        without_history=len(dataset.questions) - len(follow_ups),
         calls=budget.calls,
         failed=dict(failed),
         stopped=budget.stopped,

@@ -21,7 +21,7 @@ from filelock import FileLock, Timeout
 
 from ragboard.errors import StoreBusyError, StoreError
 from ragboard.prices import Price, cost
-from ragboard.store.journals import GLANCE_SECONDS
+from ragboard.store.journals import LOCK_TIMEOUT
 from ragboard.tasks import TASKS_BY_NAME, Exchange, Failure, Reply, Task, decode_reply, encode
 
 __all__ = [
@@ -397,7 +397,7 @@ def _lock_and_open(path: Path, header: Mapping[str, object], stack: ExitStack, s
     """Lock and open the journal. The stack closes it."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        stack.enter_context(FileLock(path.with_suffix(".lock"), timeout=GLANCE_SECONDS))
+        stack.enter_context(FileLock(path.with_suffix(".lock"), timeout=LOCK_TIMEOUT))
         write_header(path, header)
         path.touch()
         reader = stack.enter_context(path.open("rb"))

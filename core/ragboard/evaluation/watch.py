@@ -83,7 +83,7 @@ class _WatchedRun:
         firsts = [rate.first_position for rate in rates]
         new = store.sample_ids(self.ref.run_id, max(self.next_position, firsts[0]))
         selected = [
-            position for position, sample_id in new if rates[bisect_right(firsts, position) - 1].draws(sample_id)
+            position for position, sample_id in new if rates[bisect_right(firsts, position) - 1].selects(sample_id)
         ]
         if selected and not self.next_position:  # at the first call, some may have results
             covered = store.covered(self.evaluation_id, selected[0], selected[-1])

@@ -32,7 +32,7 @@ from ragboard.human.scorers import (
 from ragboard.judges.panel import Panel
 from ragboard.metrics import Metric, compute_outcome
 from ragboard.metrics.base import AnswerTask, resolve, tasks_for
-from ragboard.readers.labels import ANSWER_SUPPORTED, HELPS, PASSAGE_RELEVANCE, Item, LabelFile
+from ragboard.readers.labels import ANSWER_SUPPORTED, HELPS, PASSAGE_RELEVANCE, LabelFile, LabelledItem
 from ragboard.records import ModelUsage, Outcome, Sample, Score, Unscored
 from ragboard.store import Store
 from ragboard.store.queries.agreements import Agreement, ScorerResult
@@ -63,7 +63,7 @@ __all__ = [
     "read_verdict",
 ]
 
-NumberedItem: TypeAlias = tuple[int, Item]
+NumberedItem: TypeAlias = tuple[int, LabelledItem]
 """The position of an item in its file, from 0, and the item."""
 TextOutcomes: TypeAlias = tuple[Outcome, Outcome | None]
 """A judge's verdict on a text as a score of 1 or 0, and the judge's score of the text; None if it gives no scores."""
@@ -176,7 +176,7 @@ class _Stopwatch:
 
 def check_judges(labelled: LabelFile, panel: Panel, selection: ScorerSelection) -> None:
     """Raise JudgeError if the panel has no judge for a role that the scorers need."""
-    if labelled.is_verdicts:
+    if labelled.compares_verdicts:
         for kind in _task_types(labelled, selection):
             panel.for_task(kind)
         return
@@ -187,7 +187,7 @@ def check_judges(labelled: LabelFile, panel: Panel, selection: ScorerSelection) 
 
 def _task_types(labelled: LabelFile, selection: ScorerSelection) -> frozenset[type[Task]]:
     """Return the types of task that the scorers can send."""
-    if labelled.is_verdicts:
+    if labelled.compares_verdicts:
         types = frozenset(TEXT_TASKS[dimension] for dimension in labelled.dimensions)
         return types | ({ExtractStatements} if labelled.form == "answers" else frozenset())
     needs = (need for pairs in selection.metrics.values() for _, metric in pairs for need in metric.needs())
@@ -203,7 +203,7 @@ def _agreement(labelled: LabelFile, panel: Panel, selection: ScorerSelection, se
     digest = blake2b(digest_size=6)
     for item in labelled.items:  # ids of stored agreements depend on this text, so its field names must not change
         text = (
-            f"Item(id={item.id!r}, cluster={item.cluster!r}, sides={item.sides!r}, said={item.human_ratings!r},"
+            f"Item(id={item.id!r}, cluster={item.cluster!r}, sides={item.samples!r}, said={item.human_labels!r},"
             f" published={item.published!r})"
         )
         digest.update(text.encode("utf-8", errors="surrogatepass"))
@@ -230,7 +230,7 @@ def _jobs(labelled: LabelFile, panel: Panel, selection: ScorerSelection, runner:
         return [partial(_grade_passages, group, panel.name, runner) for group in group_by_answer(labelled)]
     if labelled.form == "statements":
         return [partial(_judge_statements, group, panel.name, runner) for group in group_by_answer(labelled)]
-    if labelled.is_verdicts:
+    if labelled.compares_verdicts:
         return [partial(_judge_answer, numbered, panel.name, runner) for numbered in enumerate(labelled.items)]
     return [partial(_score_item, numbered, selection, runner) for numbered in enumerate(labelled.items)]
 
@@ -240,8 +240,8 @@ def group_by_answer(labelled: LabelFile) -> list[list[NumberedItem]]:
 
     def answer_key(numbered: NumberedItem) -> tuple[object, ...]:
         _, item = numbered
-        side = item.sides[0]
-        return (item.cluster, side.question, side.history, side.contexts, tuple(item.human_ratings))
+        side = item.samples[0]
+        return (item.cluster, side.question, side.history, side.contexts, tuple(item.human_labels))
 
     return [list(group) for _, group in groupby(enumerate(labelled.items), key=answer_key)]
 
@@ -249,14 +249,14 @@ def group_by_answer(labelled: LabelFile) -> list[list[NumberedItem]]:
 async def _score_item(numbered: NumberedItem, selection: ScorerSelection, runner: TaskRunner) -> list[ScorerResult]:
     """Score one item: every metric on each side, and GPT Ranking for a pair."""
     position, item = numbered
-    metrics = [metric for dimension in item.human_ratings for _, metric in selection.metrics[dimension]]
+    metrics = [metric for dimension in item.human_labels for _, metric in selection.metrics[dimension]]
 
     async def outcomes(sample: Sample) -> dict[Metric, Outcome]:
         needs = (need for metric in metrics for need in metric.needs())
         results = await resolve(sample, needs, runner.for_sample(sample.id), runner.knows)
         return {metric: compute_outcome(metric, sample, results) for metric in metrics}
 
-    by_side = await asyncio.gather(*map(outcomes, item.sides))
+    by_side = await asyncio.gather(*map(outcomes, item.samples))
     results = [
         ScorerResult(
             position=position,
@@ -264,18 +264,18 @@ async def _score_item(numbered: NumberedItem, selection: ScorerSelection, runner
             scorer=name,
             outcomes=tuple(outcomes_of_side[metric] for outcomes_of_side in by_side),
         )
-        for dimension in item.human_ratings
+        for dimension in item.human_labels
         for name, metric in selection.metrics[dimension]
     ]
     ranked: list[Quality] = [
-        quality for quality in QUALITIES if quality in selection.ranked and quality in item.human_ratings
+        quality for quality in QUALITIES if quality in selection.ranked and quality in item.human_labels
     ]
     return [*results, *[await _rank_pair(position, item, quality, runner.for_sample(item.id)) for quality in ranked]]
 
 
-async def _rank_pair(position: int, item: Item, quality: Quality, ask: AnswerTask) -> ScorerResult:
+async def _rank_pair(position: int, item: LabelledItem, quality: Quality, ask: AnswerTask) -> ScorerResult:
     """Score each side of a pair by the number of orders (0 to 2) in which the judge prefers it."""
-    a, b = item.sides
+    a, b = item.samples
     problem: Outcome | None = None
     chosen = 0
     if comparable(quality, a, b):
@@ -293,9 +293,9 @@ async def _rank_pair(position: int, item: Item, quality: Quality, ask: AnswerTas
 
 async def _judge_statements(group: Sequence[NumberedItem], judge: str, runner: TaskRunner) -> list[ScorerResult]:
     """Judge the statements or sentences of one answer."""
-    (dimension,) = group[0][1].human_ratings
-    sample = group[0][1].sides[0]
-    texts = tuple(item.sides[0].answer or "" for _, item in group)
+    (dimension,) = group[0][1].human_labels
+    sample = group[0][1].samples[0]
+    texts = tuple(item.samples[0].answer or "" for _, item in group)
     outcomes = await ask_about_texts(sample, texts, runner.for_sample(sample.id), helping=dimension == HELPS)
     return [
         ScorerResult(position=position, dimension=dimension, scorer=scorer.name, outcomes=(outcome,))
@@ -307,8 +307,8 @@ async def _judge_statements(group: Sequence[NumberedItem], judge: str, runner: T
 
 async def _grade_passages(group: Sequence[NumberedItem], judge: str, runner: TaskRunner) -> list[ScorerResult]:
     """Grade the passages of one question, all in one task."""
-    sample = group[0][1].sides[0]
-    texts = tuple(item.sides[0].answer or "" for _, item in group)
+    sample = group[0][1].samples[0]
+    texts = tuple(item.samples[0].answer or "" for _, item in group)
     ask = runner.for_sample(sample.id)
     reply = await ask(GradePassages(question=sample.question, passages=texts, history=sample.history))
     outcomes: list[Outcome] = [_unscored_outcome(reply)] * len(texts)
@@ -328,7 +328,7 @@ async def _grade_passages(group: Sequence[NumberedItem], judge: str, runner: Tas
 async def _judge_answer(numbered: NumberedItem, judge: str, runner: TaskRunner) -> list[ScorerResult]:
     """Judge a whole answer: it is supported if all its statements are; its score is the mean of their scores."""
     position, item = numbered
-    sample = item.sides[0]
+    sample = item.samples[0]
     ask = runner.for_sample(sample.id)
     reply = await ask(ExtractStatements(question=sample.question, text=sample.answer or "", history=sample.history))
     verdict_and_score: TextOutcomes
@@ -412,7 +412,7 @@ def _unscored_outcome(reply: object) -> Outcome:
 def _results_without_judge(labelled: LabelFile, seed: int) -> Iterator[ScorerResult]:
     """Yield the scores that need no judge: those of trivial baselines, and those in the file."""
     for position, item in enumerate(labelled.items):
-        for dimension in item.human_ratings:
+        for dimension in item.human_labels:
             for name, outcomes in trivial_outcomes(item, dimension, seed):
                 yield ScorerResult(position=position, dimension=dimension, scorer=name, outcomes=outcomes)
         for name, by_dimension in item.published.items():

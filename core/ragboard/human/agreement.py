@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ragboard.analysis.word_diff import Change, word_diff
 from ragboard.errors import NotFoundError
-from ragboard.readers.labels import HumanRating
+from ragboard.readers.labels import HumanLabel
 from ragboard.records import Outcome, Sample, Unscored
 from ragboard.stats import CORRELATIONS, Interval, NoInterval, alpha_interval, correlation_interval, krippendorff_alpha
 from ragboard.stats.bootstrap import REPORT_DRAWS
@@ -55,7 +55,7 @@ class AgreementData:
     stored: StoredAgreement
     ids: tuple[str, ...]
     clusters: tuple[str, ...]
-    human_ratings: tuple[Mapping[str, tuple[HumanRating, ...]], ...]
+    human_labels: tuple[Mapping[str, tuple[HumanLabel, ...]], ...]
     """For each item, the ratings of all annotators, by dimension."""
     outcomes: Outcomes
     """{(dimension, scorer): {position: outcomes, one per side}}."""
@@ -67,7 +67,7 @@ class AgreementData:
 
     def ratings(self, dimension: str) -> dict[int, list[float]]:
         """Return {position: ratings} in a dimension; the list is empty if no annotator decided."""
-        rated = {position: item[dimension] for position, item in enumerate(self.human_ratings) if dimension in item}
+        rated = {position: item[dimension] for position, item in enumerate(self.human_labels) if dimension in item}
         return {position: [rating for rating in ratings if rating is not None] for position, ratings in rated.items()}
 
     def means(self, dimension: str) -> dict[int, float]:
@@ -82,7 +82,7 @@ class AgreementData:
 
     def annotators(self, dimension: str) -> int:
         """Return the maximum number of annotators per item in a dimension."""
-        return max((len(item.get(dimension, ())) for item in self.human_ratings), default=0)
+        return max((len(item.get(dimension, ())) for item in self.human_labels), default=0)
 
     def scorers(self, dimension: str) -> tuple[Scorer, ...]:
         """Return the scorers that have scores in a dimension."""
@@ -106,8 +106,8 @@ class ItemDetail:
     position: int
     item_id: str
     cluster: str
-    sides: tuple[Sample, ...]
-    human_ratings: Mapping[str, tuple[HumanRating, ...]]
+    samples: tuple[Sample, ...]
+    human_labels: Mapping[str, tuple[HumanLabel, ...]]
     outcomes: Mapping[str, Mapping[str, tuple[Outcome, ...]]]
     """{dimension: {scorer: its outcomes, one per side}}."""
     changes: tuple[Change, ...]
@@ -166,7 +166,7 @@ def load_agreement(store: Store, stored: StoredAgreement) -> AgreementData:
         stored=stored,
         ids=tuple(item for item, _, _ in items),
         clusters=tuple(cluster for _, cluster, _ in items),
-        human_ratings=tuple(ratings for _, _, ratings in items),
+        human_labels=tuple(ratings for _, _, ratings in items),
         outcomes=outcomes,
     )
 
@@ -190,8 +190,8 @@ def item_detail(store: Store, stored: StoredAgreement, item_id: str) -> ItemDeta
         position=position,
         item_id=item_id,
         cluster=cluster,
-        sides=sides,
-        human_ratings=ratings,
+        samples=sides,
+        human_labels=ratings,
         outcomes=by_dimension,
         changes=word_diff(*texts) if len(texts) == 2 else (),
     )
@@ -202,10 +202,10 @@ def sample_of_item(store: Store, stored: StoredAgreement, item: ItemDetail) -> t
 
     Returns (`RUN@EVALUATION`, sample id); None for a pair, and if there is no such sample.
     """
-    if len(item.sides) != 1:
+    if len(item.samples) != 1:
         return None
     with store.database.read() as connection:
-        sample = evaluated_sample(connection, answer_key(item.sides[0]), stored.agreement.judge)
+        sample = evaluated_sample(connection, answer_key(item.samples[0]), stored.agreement.judge)
     return (f"{sample[0]}@{sample[1]}", sample[2]) if sample else None
 
 

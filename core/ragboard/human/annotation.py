@@ -15,7 +15,7 @@ from ragboard.readers.labels import SamplingDesign
 from ragboard.stats import cohen_kappa
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.annotation import (
-    Draw,
+    SampleDraw,
     VerdictsByStatement,
     disagreements,
     graded_samples,
@@ -113,7 +113,7 @@ class AnnotationQueue:
 
     kind: LabelKind
     items: tuple[QueueItem, ...]
-    draw: Draw | None
+    draw: SampleDraw | None
     """The random draw that the queue shows; None for the disagreement queue, and before the first draw."""
     seconds: float
     """Seconds per label: the annotator's mean without breaks, or an assumption."""
@@ -206,7 +206,7 @@ class LabelledSamples:
     design: SamplingDesign
     """`random` if ragboard drew the samples; else the design that the imported labels declare, or `unknown` if their
     designs differ."""
-    draw: Draw | None
+    draw: SampleDraw | None
     """The random draw that the samples are from; None for imported labels, and before the first draw."""
     population: int
     """Number of samples of the run that could have been drawn."""
@@ -222,8 +222,8 @@ class LabelledSamples:
 
 def draw_samples(
     store: Store, run: RunRef, *, size: int, seed: int = 0, kind: LabelKind = "verdict", against: RunRef | None = None
-) -> Draw:
-    """Draw random samples of a run to label, or extend an earlier draw to `size`, and store the draw.
+) -> SampleDraw:
+    """SampleDraw random samples of a run to label, or extend an earlier draw to `size`, and store the draw.
 
     For preferences, `against` is the other run. Raises SettingError if no sample can be drawn, and if an earlier draw
     of the same kind has another seed: users could otherwise choose the draw whose result they like.
@@ -262,7 +262,9 @@ def plan_batch(store: Store, run: RunRef, kind: LabelKind = "verdict", against: 
     return Batch(samples=size, labels=round(size * mean), population=len(population), seconds=SECONDS_PER_LABEL[kind])
 
 
-def find_draw(store: Store, run: RunRef, kind: LabelKind = "verdict", against: RunRef | None = None) -> Draw | None:
+def find_draw(
+    store: Store, run: RunRef, kind: LabelKind = "verdict", against: RunRef | None = None
+) -> SampleDraw | None:
     """Return the draw for this kind of label; None if nothing was drawn yet."""
     with store.database.read() as connection:
         return largest_draw(connection, run, kind, against)

@@ -15,7 +15,7 @@ from ragboard.human.agreement import (
     correlations,
     measure,
 )
-from ragboard.readers.labels import HumanRating
+from ragboard.readers.labels import HumanLabel
 from ragboard.records import RELEVANT_GRADE
 from ragboard.stats import (
     BinaryAgreement,
@@ -127,7 +127,7 @@ class GradeVerdict:
 
     position: int
     item_id: str
-    human_ratings: tuple[HumanRating, ...]
+    human_labels: tuple[HumanLabel, ...]
     mean_grade: float
     score: float | None
     """The score, higher is better; None if unscored."""
@@ -216,7 +216,7 @@ def grade_verdicts(data: AgreementData, dimension: str, scorer: str) -> tuple[Gr
         GradeVerdict(
             position=position,
             item_id=data.ids[position],
-            human_ratings=data.human_ratings[position][dimension],
+            human_labels=data.human_labels[position][dimension],
             mean_grade=mean,
             score=scores.get(position),
             gap=gaps.get(position),
@@ -312,7 +312,7 @@ def _grade_agreement(
 
 def _levels(data: AgreementData, dimension: str) -> list[float]:
     """Return the grades that occur, ascending."""
-    return sorted({grade for item in data.human_ratings for grade in item.get(dimension, ()) if grade is not None})
+    return sorted({grade for item in data.human_labels for grade in item.get(dimension, ()) if grade is not None})
 
 
 def _nearest(value: float, levels: Sequence[float]) -> float:

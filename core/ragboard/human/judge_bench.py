@@ -18,7 +18,7 @@ from ragboard.human.agree import AgreementResult, agree, check_judges, group_by_
 from ragboard.human.agreement import Measure, find_agreement, load_agreement, measure
 from ragboard.human.scorers import balanced_accuracy_of_rows, judge_scorers, select_scorers, trivial_scores
 from ragboard.judges.panel import Panel
-from ragboard.readers.labels import ANSWER_SUPPORTED, HELPS, SUPPORTED, Item, LabelFile, read_labels
+from ragboard.readers.labels import ANSWER_SUPPORTED, HELPS, SUPPORTED, LabelFile, LabelledItem, read_labels
 from ragboard.records import Label, Outcome, Score
 from ragboard.stats import NoInterval, calibration
 from ragboard.stats.agreement import pooled_calibration_error
@@ -212,7 +212,7 @@ class _LabelledSet:
 
     @cached_property
     def trivial(self) -> list[dict[str, float]]:
-        sides = (self.labelled.items[position].sides[0] for position in self.positions)
+        sides = (self.labelled.items[position].samples[0] for position in self.positions)
         return [
             trivial_scores(
                 side.question,
@@ -227,9 +227,9 @@ class _LabelledSet:
         """How many seconds `re.findall(r"\\w+", text)` takes for all texts of the set."""
         texts: list[str] = []
         for group in group_by_answer(self.labelled):
-            side = group[0][1].sides[0]
+            side = group[0][1].samples[0]
             texts += [side.question, *(passage.text for passage in side.contexts or ())]
-            texts += [item.sides[0].answer or "" for _, item in group]
+            texts += [item.samples[0].answer or "" for _, item in group]
 
         def find_words() -> None:
             for text in texts:
@@ -295,15 +295,15 @@ def read_bench_set(
     return read
 
 
-def _grade_to_label(item: Item, at_least: float) -> Item:
-    (ratings,) = item.human_ratings.values()
+def _grade_to_label(item: LabelledItem, at_least: float) -> LabelledItem:
+    (ratings,) = item.human_labels.values()
     known = [rating for rating in ratings if rating is not None]
     supported = float(fmean(known) >= at_least) if known else None
-    return replace(item, human_ratings={ANSWER_SUPPORTED: (supported,)})
+    return replace(item, human_labels={ANSWER_SUPPORTED: (supported,)})
 
 
 def _labelled_set(labelled: LabelFile) -> _LabelledSet:
-    labelled_items: list[Item] = []
+    labelled_items: list[LabelledItem] = []
     for group in group_by_answer(labelled):
         items = [item for _, item in group]
         if any(map(_majority_label, items)):
@@ -321,9 +321,9 @@ def _labelled_set(labelled: LabelFile) -> _LabelledSet:
     )
 
 
-def _majority_label(item: Item) -> Label | None:
+def _majority_label(item: LabelledItem) -> Label | None:
     """Return the majority label; None without labels, and for a tie."""
-    (ratings,) = item.human_ratings.values()
+    (ratings,) = item.human_labels.values()
     known = [rating for rating in ratings if rating is not None]
     if not known or fmean(known) == 0.5:
         return None

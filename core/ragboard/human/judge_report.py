@@ -108,9 +108,10 @@ def read_judged_rows(
         kind = row.kind or "answers"
         if rows and kind != rows[0].kind:
             raise RunFileError(path, f"contains {kind} after {rows[0].kind}", line=row.line)
-        answer = row.sides[0]
+        answer = row.samples[0]
         texts = (answer.answer or "",) if kind == "answers" else tuple(text.text for text in row.texts)
-        ratings = row.ratings[label] if label else tuple(text.rating for text in row.texts)
+        ratings = row.human_labels[label] if label else tuple(text.label for text in row.texts)
+
         threshold = at_least if label else 1.0
         rows.append(
             JudgedRow(

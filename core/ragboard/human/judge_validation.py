@@ -10,7 +10,7 @@ from ragboard.errors import NotFoundError, SettingError
 from ragboard.human.agreement import AgreementData, load_agreement
 from ragboard.human.baselines import BaselineComparison, baseline_comparisons
 from ragboard.human.scorers import judge_scorers, trivial_outcomes
-from ragboard.readers.labels import ANSWER_SUPPORTED, SUPPORTED, Item
+from ragboard.readers.labels import ANSWER_SUPPORTED, SUPPORTED, LabelledItem
 from ragboard.records import Outcome, Passage, Sample, Score
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.agreements import Agreement, Scorer, StoredAgreement, items_per_run, stored_agreements
@@ -194,14 +194,14 @@ def run_label_agreement(store: Store, run: RunRef) -> AgreementData | None:
         return None
     verdict, score = judge_scorers(judged.judge)
     outcomes: dict[tuple[str, str], dict[int, tuple[Outcome, ...]]] = {}
-    items: list[Item] = []
+    items: list[LabelledItem] = []
     for position, row in enumerate(rows):
         passages = tuple(Passage(id="", text=text, rank=rank) for rank, text in enumerate(row.passages, 1))
-        item = Item(
+        item = LabelledItem(
             id=f"{row.sample_id}#{row.statement + 1}",
             cluster=row.cluster,
-            sides=(Sample(id=row.sample_id, question=row.question, answer=row.text, contexts=passages),),
-            human_ratings={SUPPORTED: tuple(row.ratings)},
+            samples=(Sample(id=row.sample_id, question=row.question, answer=row.text, contexts=passages),),
+            human_labels={SUPPORTED: tuple(row.ratings)},
         )
         items.append(item)
         by_scorer: dict[str, tuple[Outcome, ...]] = {
@@ -236,6 +236,6 @@ def run_label_agreement(store: Store, run: RunRef) -> AgreementData | None:
         ),
         ids=tuple(item.id for item in items),
         clusters=tuple(item.cluster for item in items),
-        human_ratings=tuple(item.human_ratings for item in items),
+        human_labels=tuple(item.human_labels for item in items),
         outcomes=outcomes,
     )

@@ -13,7 +13,7 @@ from typing import Any
 from ragboard.errors import RunFileError
 from ragboard.human.labels import GRADES, LabelledAnswer, NewLabel, Preferred, add_labels, swap_preference
 from ragboard.readers.cells import BadCellError
-from ragboard.readers.labels import HumanRating, LabelledText, LabelRow, SamplingDesign, read_label_rows
+from ragboard.readers.labels import HumanLabel, LabelledText, LabelRow, SamplingDesign, read_label_rows
 from ragboard.records import Passage, Sample, Span
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.labels import (
@@ -148,14 +148,14 @@ def _convert_row(row: LabelRow, annotator: str, design: SamplingDesign | None) -
         raise BadCellError("passage_grades", "grades of passages cannot be imported; use ragboard agree")
     if row.kind == "sentences":
         raise BadCellError("sentences", "labels of sentences cannot be imported; use ragboard agree")
-    if any(side.answer is None for side in row.sides):
+    if any(side.answer is None for side in row.samples):
         problem = (
             "only preferences between answers can be imported; for preferences between passages use ragboard agree"
         )
         raise BadCellError(
             "" if row.form == "pairs" else "answer", problem if row.form == "pairs" else "has no `answer`"
         )
-    answers = tuple(LabelledAnswer(key=answer_key(side), sample=_labelled_parts(side)) for side in row.sides)
+    answers = tuple(LabelledAnswer(key=answer_key(side), sample=_labelled_parts(side)) for side in row.samples)
     base = NewLabel(
         annotator=row.annotator or annotator,
         kind="verdict",
@@ -166,15 +166,15 @@ def _convert_row(row: LabelRow, annotator: str, design: SamplingDesign | None) -
         sample_id=row.sample,
     )
     labels: list[NewLabel] = [
-        replace(base, value=text.verdict, statement=text.text, note=text.note, span=_span(number, text, row.sides[0]))
+        replace(base, value=text.verdict, statement=text.text, note=text.note, span=_span(number, text, row.samples[0]))
         for number, text in enumerate(row.texts, 1)
         if text.verdict
     ]
-    for dimension, ratings in row.ratings.items():
+    for dimension, ratings in row.human_labels.items():
         for number, rating in enumerate(ratings, 1):
             if rating is None:
                 continue
-            name = f"{base.annotator} {number}" if dimension in row.listed else base.annotator
+            name = f"{base.annotator} {number}" if dimension in row.list_dimensions else base.annotator
             label = replace(base, annotator=name, dimension=dimension, note=row.note)
             labels.append(_preference(label, answers, rating) if row.form == "pairs" else _grade(label, rating))
     return _LabelledRow(
@@ -206,8 +206,8 @@ def _grade(label: NewLabel, grade: float) -> NewLabel:
     return replace(label, kind="grade", value=str(int(grade)))
 
 
-def _preference(label: NewLabel, answers: Sequence[LabelledAnswer], rating: HumanRating) -> NewLabel:
-    sides: dict[HumanRating, Preferred] = {-1.0: "a", 1.0: "b", 0.0: "tie"}
+def _preference(label: NewLabel, answers: Sequence[LabelledAnswer], rating: HumanLabel) -> NewLabel:
+    sides: dict[HumanLabel, Preferred] = {-1.0: "a", 1.0: "b", 0.0: "tie"}
     if rating not in sides:
         raise BadCellError("votes", f"got {rating:g}, expected one of a, b, tie")
     preferred, (a, b) = sides[rating], (answer.key for answer in answers)

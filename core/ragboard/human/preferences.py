@@ -246,7 +246,7 @@ def _accuracy(data: AgreementData, pairs: Sequence[tuple[int, Pair]], ties: Ties
 def _votes(data: AgreementData, dimension: str, scorer: str) -> Correlations | None:
     """Correlate score differences with all votes; None if pairs have one vote each and votes have no strength."""
     votes_by_pair = data.ratings(dimension)
-    several = any(len(item.get(dimension, ())) > 1 for item in data.human_ratings)
+    several = any(len(item.get(dimension, ())) > 1 for item in data.human_labels)
     if not several and len({abs(vote) for votes in votes_by_pair.values() for vote in votes if vote}) <= 1:
         return None
     return _correlations(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ragboard.readers.labels import GRADES, Item, LabelFile, human_grades
+from ragboard.readers.labels import GRADE_COLUMNS, LabelFile, LabelledItem, human_grades
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.values import runs_with_objects
 
@@ -17,7 +17,7 @@ SEARCHED = 1_000
 def graded_runs(store: Store) -> frozenset[str]:
     """Return the ids of the runs with human grades of answers among their first 1,000 samples."""
     with store.database.read() as connection:
-        return frozenset(runs_with_objects(connection, GRADES, SEARCHED))
+        return frozenset(runs_with_objects(connection, GRADE_COLUMNS, SEARCHED))
 
 
 def load_run_grades(store: Store, runs: Sequence[RunRef]) -> LabelFile | None:
@@ -25,18 +25,18 @@ def load_run_grades(store: Store, runs: Sequence[RunRef]) -> LabelFile | None:
 
     The turns of a conversation form a cluster, as do the answers to one question.
     """
-    items: list[Item] = []
+    items: list[LabelledItem] = []
     for run in runs:
         clusters = store.clusters(run.run_id)
         for _, sample in store.samples(run.run_id):
             grades = human_grades(sample.metadata)
             if grades and sample.answer is not None:
                 items.append(
-                    Item(
+                    LabelledItem(
                         id=sample.id if len(runs) == 1 else f"{run.name}:{sample.id}",
                         cluster=clusters.get(sample.id, sample.question),
-                        sides=(sample,),
-                        human_ratings={dimension: ratings.each for dimension, ratings in grades.items()},
+                        samples=(sample,),
+                        human_labels={dimension: ratings.each for dimension, ratings in grades.items()},
                     )
                 )
     if not items:

@@ -15,7 +15,7 @@ from ragboard.human.agreement import Measure
 from ragboard.human.pairwise import compared_text
 from ragboard.judges.panel import Panel
 from ragboard.metrics import Metric, gpt_score, ragchecker
-from ragboard.readers.labels import PASSAGE_RELEVANCE, Item, LabelFile
+from ragboard.readers.labels import PASSAGE_RELEVANCE, LabelFile, LabelledItem
 from ragboard.records import Outcome, Sample, Score, Unscored
 from ragboard.stats import auroc, clustered_interval
 from ragboard.stats.auroc_intervals import auroc_difference, clustered_auroc
@@ -91,7 +91,7 @@ def select_scorers(labelled: LabelFile, panel: Panel, metrics: Sequence[Metric])
     Metrics of one source that are named like dimensions form one scorer, named like the source. If the labels are
     verdicts or grades of passages, the scorers are the judge's verdicts or grades instead of metrics.
     """
-    chosen = {} if labelled.is_verdicts else _metrics_by_dimension(labelled.dimensions, metrics, panel)
+    chosen = {} if labelled.compares_verdicts else _metrics_by_dimension(labelled.dimensions, metrics, panel)
     qualities: list[Quality] = [name for name in QUALITIES if name in chosen]
     rated = qualities if panel.find_judge(Rate) else []
     ranked: list[Quality] = qualities if labelled.form == "pairs" and panel.find_judge(Prefer) else []
@@ -123,7 +123,7 @@ def _judge_scorers(labelled: LabelFile, judge: str) -> tuple[Scorer, ...]:
     """Return the scorers for a judge's own verdicts or grades; empty if metrics are compared."""
     if labelled.form == "passages":
         return (grade_scorer(judge),)
-    return judge_scorers(judge) if labelled.is_verdicts else ()
+    return judge_scorers(judge) if labelled.compares_verdicts else ()
 
 
 def grade_scorer(judge: str) -> Scorer:
@@ -172,11 +172,11 @@ def _published_scorers(labelled: LabelFile) -> Iterator[Scorer]:
         yield Scorer(name=name, kind="published")
 
 
-def trivial_outcomes(item: Item, dimension: str, seed: int) -> Iterator[tuple[str, tuple[Outcome, ...]]]:
+def trivial_outcomes(item: LabelledItem, dimension: str, seed: int) -> Iterator[tuple[str, tuple[Outcome, ...]]]:
     """Score an item with the trivial baselines; yield (baseline, outcomes), with one outcome per side."""
-    texts = [compared_text(dimension, sample) for sample in item.sides]
+    texts = [compared_text(dimension, sample) for sample in item.samples]
     yield "shorter", tuple(Score(value=-len(text), counted=f"{len(text):,} characters") for text in texts)
-    yield "word overlap", tuple(_overlap(sample, dimension) for sample in item.sides)
+    yield "word overlap", tuple(_overlap(sample, dimension) for sample in item.samples)
     if len(texts) == 2:
         yield "longer", tuple(Score(value=len(text), counted=f"{len(text):,} characters") for text in texts)
         heads = blake2b(f"{seed} {dimension} {item.id}".encode(), digest_size=1).digest()[0] % 2

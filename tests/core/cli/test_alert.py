@@ -139,7 +139,7 @@ def test_a_dry_run_and_another_dataset_send_nothing(store: Store, webhook: Webho
     dry = ragboard(store, "alert", "--dry-run", "--json", RAGBOARD_WEBHOOK=webhook.address)
     report = json.loads(dry.stdout)
     assert (report["sent"], report["changes"][0]["now"]["state"]) == (False, "below threshold")
-    assert "no change of state" in ragboard(store, "alert", "other", RAGBOARD_WEBHOOK=webhook.address).output
+    assert "nothing changed" in ragboard(store, "alert", "other", RAGBOARD_WEBHOOK=webhook.address).output
     assert webhook.bodies == []
     assert ragboard(store, "alert", CHAT, RAGBOARD_WEBHOOK=webhook.address).stdout.startswith("Alert")
 

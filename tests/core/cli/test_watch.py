@@ -102,7 +102,7 @@ def test_samples_are_evaluated_as_they_come_and_ctrl_c_ends_the_watch(python: st
         _, said = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
     assert "2 samples evaluated" in said or "1 sample evaluated" in said
-    assert "stopped; the same command goes on" in said
+    assert "stopped; run the same command to resume" in said
     assert "Traceback" not in said
 
 

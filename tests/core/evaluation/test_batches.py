@@ -451,7 +451,7 @@ def test_python_evaluates_in_batches(tmp_path: Path, server: BatchServer, monkey
     live = evaluate(rows, judge=judge)
     assert [found[spec].mean for spec in found.summary.metrics] == [live[spec].mean for spec in live.summary.metrics]
     assert len(server.batches) == 2
-    with pytest.raises(SettingError, match="batch applies only to a judge given by name"):
+    with pytest.raises(SettingError, match="batch can be used only with the name of a judge"):
         evaluate(rows, judge=EmbeddedJudge(), batch=True)
 
 

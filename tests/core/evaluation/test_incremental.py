@@ -15,7 +15,7 @@ from ragboard.evaluation.engine import FinishedEvaluation
 from ragboard.judges import JudgeOptions, panel_named
 from ragboard.metrics import metrics_named
 from ragboard.metrics.base import Metric
-from ragboard.store.nouns import RESULT_TABLES
+from ragboard.store.run_refs import RESULT_TABLES
 from ragboard.tasks import ExtractStatements
 
 CHAT = "chat (production)"

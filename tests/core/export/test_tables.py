@@ -85,7 +85,7 @@ def test_samples_are_exported_as_they_were_filtered(store: Store, runs: tuple[Ru
 def test_too_many_runs_or_too_few_are_rejected(
     store: Store, runs: tuple[RunRef, RunRef], what: str, count: int
 ) -> None:
-    with pytest.raises(SettingError, match=f"the table {what} takes .* not {count}"):
+    with pytest.raises(SettingError, match=f"the table {what} needs .* got {count}"):
         table(store, what, runs[:count])
 
 

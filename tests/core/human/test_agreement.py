@@ -237,8 +237,8 @@ def test_an_item_is_opened_with_its_texts_and_what_everybody_said(store: Store, 
     agree(store, rows, Panel(judge=Opinionated()))
     kept = find_agreement(store, "said")
     found = item_detail(store, kept, "p1")
-    assert found.sides == rows.items[1].sides
-    assert found.human_ratings == {"faithfulness": (-1.0,)}
+    assert found.samples == rows.items[1].samples
+    assert found.human_labels == {"faithfulness": (-1.0,)}
     assert set(found.outcomes["faithfulness"]) == {one.name for one in kept.agreement.scorers}
     with pytest.raises(NotFoundError, match="said has no item 'p9'"):
         item_detail(store, kept, "p9")
@@ -250,7 +250,7 @@ def test_a_graded_answer_leads_to_the_sample_that_its_judge_split_into_statement
     kept = find_agreement(store, "said")
     item = item_detail(store, kept, rows.items[1].id)
     assert sample_of_item(store, kept, item) is None
-    side = replace(rows.items[1].sides[0], id="its-sample")
+    side = replace(rows.items[1].samples[0], id="its-sample")
     (run,) = store.add_runs([Run(name="mine", samples=(side,))])
     assert sample_of_item(store, kept, item) is None, "nobody judged it"
     evaluated = evaluate_run(store, run.id, metrics_named(["faithfulness"]), Panel(judge=PlainJudge()))

@@ -14,13 +14,13 @@ from ragboard.errors import SettingError
 from ragboard.human.agree import agree
 from ragboard.human.agreement import AgreementData, find_agreement, load_agreement
 from ragboard.human.grades import grade_report, grade_verdicts
-from ragboard.readers.labels import Form, HumanRating, read_labels
+from ragboard.readers.labels import Form, HumanLabel, read_labels
 from ragboard.stats import Interval, NoInterval, cohen_kappa, krippendorff_alpha
 from ragboard.store.queries.agreements import Agreement, Scorer, StoredAgreement
 
 
 def heard(
-    grades: list[tuple[HumanRating, ...]],
+    grades: list[tuple[HumanLabel, ...]],
     scores: Mapping[str, list[float | None]],
     *,
     clusters: list[str] | None = None,
@@ -47,7 +47,7 @@ def heard(
         stored=kept,
         ids=ids,
         clusters=tuple(clusters or ids),
-        human_ratings=tuple({"quality": given} for given in grades),
+        human_labels=tuple({"quality": given} for given in grades),
         outcomes={
             ("quality", name): {
                 place: (Unscored(reason="failed", detail="broken") if value is None else Score(value=value),)
@@ -58,7 +58,7 @@ def heard(
     )
 
 
-GRADES: list[tuple[HumanRating, ...]] = [
+GRADES: list[tuple[HumanLabel, ...]] = [
     (4.0, 4.0, 4.0),
     (4.0, 3.0, 3.0),
     (2.0, 1.0, 2.0),
@@ -106,9 +106,9 @@ def test_the_cut_is_the_chosen_one_or_said_to_be_fitted() -> None:
 
 
 def test_the_weighted_kappa_gives_scores_the_grades_that_people_gave_as_often() -> None:
-    steps: list[tuple[HumanRating, ...]] = [(1.0,), (2.0,), (3.0,), (4.0,)]
-    assert grade_report(heard(steps, {"ours": [1, 2, 30, 400]})).lines[0].agreement.weighted_kappa.value == 1.0
-    swapped = grade_report(heard(steps, {"ours": [1, 30, 2, 400]})).lines[0].agreement.weighted_kappa.value
+    steps: list[tuple[HumanLabel, ...]] = [(1.0,), (2.0,), (3.0,), (4.0,)]
+    assert grade_report(heard(steps, {"ours": [1, 2, 30, 400]})).lines[0].ratings.weighted_kappa.value == 1.0
+    swapped = grade_report(heard(steps, {"ours": [1, 30, 2, 400]})).lines[0].ratings.weighted_kappa.value
     expected = cohen_kappa([1, 3, 2, 4], [1, 2, 3, 4], weights="quadratic", order=[1, 2, 3, 4])
     assert swapped == pytest.approx(expected)
 
@@ -137,7 +137,7 @@ def test_one_annotator_sets_no_ceiling() -> None:
 
 
 def test_what_has_no_score_or_no_grade_is_in_no_number() -> None:
-    grades: list[tuple[HumanRating, ...]] = [(1.0,), (0.0,), (1.0,), (None,)]
+    grades: list[tuple[HumanLabel, ...]] = [(1.0,), (0.0,), (1.0,), (None,)]
     found = grade_report(heard(grades, {"ours": [0.9, 0.1, None, 0.5], "silent": [None] * 4}))
     assert found.graded == 3
     assert [(line.scorer.name, line.unscored, line.agreement.correlations.n) for line in found.lines] == [
@@ -146,7 +146,7 @@ def test_what_has_no_score_or_no_grade_is_in_no_number() -> None:
 
 
 def test_calibration_is_of_scores_that_can_be_probabilities() -> None:
-    grades: list[tuple[HumanRating, ...]] = [(1.0,), (0.0,)]
+    grades: list[tuple[HumanLabel, ...]] = [(1.0,), (0.0,)]
     found = grade_report(heard(grades, {"share": [0.95, 0.05], "length": [90.0, 5.0]}))
     share, length = found.lines
     assert share.calibration is not None
@@ -155,7 +155,7 @@ def test_calibration_is_of_scores_that_can_be_probabilities() -> None:
 
 
 def test_intervals_draw_whole_groups() -> None:
-    grades: list[tuple[HumanRating, ...]] = [(float(place % 4),) for place in range(48)]
+    grades: list[tuple[HumanLabel, ...]] = [(float(place % 4),) for place in range(48)]
     scores: list[float | None] = [place % 4 + place % 3 for place in range(48)]
     twelve = grade_report(heard(grades, {"ours": scores}, clusters=[f"c{place // 4}" for place in range(48)]))
     interval = twelve.lines[0].agreement.correlations.spearman.interval

@@ -94,7 +94,7 @@ def test_two_people_on_one_statement_are_one_item_with_two_ratings(store: Store,
     data = run_label_agreement(store, run)
     assert data
     assert len(data.ids) == 10
-    assert all(set(one["supported"]) == {0.0, 1.0} for one in data.human_ratings)
+    assert all(set(one["supported"]) == {0.0, 1.0} for one in data.human_labels)
 
 
 def test_the_agreement_with_a_runs_labels_is_that_of_the_same_labels_in_a_file(

@@ -17,7 +17,7 @@ from ragboard.human.agree import agree
 from ragboard.human.agreement import AgreementData, find_agreement, load_agreement
 from ragboard.human.preferences import pair_verdicts, preference_report
 from ragboard.metrics import metrics_named
-from ragboard.readers.labels import HumanRating, read_labels
+from ragboard.readers.labels import HumanLabel, read_labels
 from ragboard.records import Outcome
 from ragboard.stats import NoInterval
 from ragboard.store.queries.agreements import Agreement, Scorer, StoredAgreement
@@ -30,7 +30,7 @@ def outcome(value: float | None) -> Outcome:
 
 
 def heard(
-    votes: list[tuple[HumanRating, ...]],
+    votes: list[tuple[HumanLabel, ...]],
     scores: Mapping[str, list[tuple[float | None, float | None]]],
     *,
     dimension: str = "quality",
@@ -61,7 +61,7 @@ def heard(
         stored=kept,
         ids=ids,
         clusters=tuple(clusters or ids),
-        human_ratings=tuple({dimension: given} for given in votes),
+        human_labels=tuple({dimension: given} for given in votes),
         outcomes={
             (dimension, name): {place: (outcome(a), outcome(b)) for place, (a, b) in enumerate(given)}
             for name, given in scores.items()
@@ -69,7 +69,7 @@ def heard(
     )
 
 
-VOTES: list[tuple[HumanRating, ...]] = [(-1.0,), (1.0,), (1.0,), (-1.0,), (0.0,)]
+VOTES: list[tuple[HumanLabel, ...]] = [(-1.0,), (1.0,), (1.0,), (-1.0,), (0.0,)]
 SCORES: list[tuple[float | None, float | None]] = [(0.9, 0.1), (0.2, 0.8), (0.8, 0.2), (0.5, 0.5), (0.1, 0.9)]
 
 
@@ -97,7 +97,7 @@ def test_a_contender_of_which_less_is_better_is_turned() -> None:
 
 
 def test_duels_are_mcnemar_against_one_contender_corrected_for_their_number() -> None:
-    votes: list[tuple[HumanRating, ...]] = [(1.0,)] * 8
+    votes: list[tuple[HumanLabel, ...]] = [(1.0,)] * 8
     right: list[tuple[float | None, float | None]] = [(0.0, 1.0)] * 8
     wrong: list[tuple[float | None, float | None]] = [(1.0, 0.0)] * 8
     found = preference_report(heard(votes, {"good": right, "bad": wrong, "same": right}))
@@ -119,7 +119,7 @@ def test_duels_are_mcnemar_against_one_contender_corrected_for_their_number() ->
 
 
 def test_pairs_of_one_question_are_one_witness_in_a_duel() -> None:
-    votes: list[tuple[HumanRating, ...]] = [(1.0,)] * 12
+    votes: list[tuple[HumanLabel, ...]] = [(1.0,)] * 12
     right: list[tuple[float | None, float | None]] = [(0.0, 1.0)] * 12
     wrong: list[tuple[float | None, float | None]] = [(1.0, 0.0)] * 12
     clusters = [f"q{place % 3}" for place in range(12)]
@@ -130,7 +130,7 @@ def test_pairs_of_one_question_are_one_witness_in_a_duel() -> None:
 
 
 def test_the_interval_to_read_draws_groups_where_pairs_share_one() -> None:
-    votes: list[tuple[HumanRating, ...]] = [(1.0,)] * 24
+    votes: list[tuple[HumanLabel, ...]] = [(1.0,)] * 24
     scores: list[tuple[float | None, float | None]] = [(0.0, 1.0 if place % 5 else -1.0) for place in range(24)]
     alone = preference_report(heard(votes, {"ours": scores})).lines[0].by_dimension["quality"]
     assert alone.interval == alone.accuracy.wilson
@@ -146,7 +146,7 @@ def test_the_interval_to_read_draws_groups_where_pairs_share_one() -> None:
 
 
 def test_people_with_each_other_are_the_ceiling() -> None:
-    votes: list[tuple[HumanRating, ...]] = [(1.0, 2.0), (-1.0, -1.0), (1.0, -1.0), (2.0, None), (0.0, 1.0)]
+    votes: list[tuple[HumanLabel, ...]] = [(1.0, 2.0), (-1.0, -1.0), (1.0, -1.0), (2.0, None), (0.0, 1.0)]
     people = preference_report(heard(votes, {"ours": [(0.0, 1.0)] * 5})).annotators["quality"]
     assert (people.pairs, people.annotators, people.undecided) == (5, 2, 1)
     assert people.accuracy is not None
@@ -165,8 +165,8 @@ def test_votes_that_only_name_a_side_have_no_correlation() -> None:
 
 
 def test_a_score_that_never_differs_has_no_correlation_and_says_why() -> None:
-    votes: list[tuple[HumanRating, ...]] = [(1.0, 2.0), (-1.0, 1.0)]
-    found = preference_report(heard(votes, {"ours": [(0.5, 0.5)] * 2})).lines[0].by_dimension["quality"].votes
+    votes: list[tuple[HumanLabel, ...]] = [(1.0, 2.0), (-1.0, 1.0)]
+    found = preference_report(heard(votes, {"ours": [(0.5, 0.5)] * 2})).lines[0].cells["quality"].votes
     assert found is not None
     assert found.pearson.value is None
     assert isinstance(found.pearson.interval, NoInterval)

@@ -33,7 +33,7 @@ def test_grades_of_answers_are_labels_of_their_run(store: Store, column: str) ->
     labels = load_run_grades(store, [store.resolve(first.name)])
     assert labels
     assert (labels.form, labels.dimensions, len(labels.items)) == ("answers", ("faithfulness",), 6)
-    assert [item.human_ratings["faithfulness"] for item in labels.items[:2]] == [(1.0, 3.0), (2.0, 3.0)]
+    assert [item.human_labels["faithfulness"] for item in labels.items[:2]] == [(1.0, 3.0), (2.0, 3.0)]
     assert load_run_grades(store, [store.resolve("no grades")]) is None
     found = agree(store, labels, Panel(judge=EmbeddedJudge()))
     assert found.items == 6

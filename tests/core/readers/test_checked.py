@@ -72,8 +72,8 @@ UNUSABLE = [
     ({"retrieved2answer": [["Neutral", None]]}, "retrieved2answer", "claim 1: got 'None'"),
     ({"retrieved2answer": ["Neutral"]}, "retrieved2answer", "is not a list of labels"),
     ({"response_claims": "Nile is long"}, "response_claims", "is not a list of claims"),
-    ({"response_claims": ["a", 3]}, "response_claims", "claim 2 is neither a text nor a list of texts"),
-    ({"response_claims": [["a", 3], "b"]}, "response_claims", "claim 1 is neither a text nor a list of texts"),
+    ({"response_claims": ["a", 3]}, "response_claims", "claim 2 is not a text or a list of texts"),
+    ({"response_claims": [["a", 3], "b"]}, "response_claims", "claim 1 is not a text or a list of texts"),
     ({"response_claims": ["a", []]}, "response_claims", "claim 2 is empty"),
     ({"response_claims": None}, "answer2response", "has verdicts, but the sample has no response_claims"),
 ]

@@ -101,7 +101,7 @@ def test_what_was_taken_from_messages_is_reported(write: Write) -> None:
     row = {"question": json.dumps(OPENAI), "answer": [{"type": "text", "text": "a"}, {"type": "image"}]}
     report = read_runs(write("talk.jsonl", json.dumps(row))).report
     assert [change.what for change in report.coerced] == [
-        "question: messages written as text",
+        "question: messages parsed from text",
         "question: non-text message parts dropped",
         "answer: non-text message parts dropped",
     ]
@@ -132,7 +132,7 @@ def test_other_texts_that_look_like_json_are_not_changed(write: Write, text: str
     [
         (
             {"question": "Q", "answer": [{"role": "user", "content": "Hi"}]},
-            "answer: no assistant message in the list, expected an answer",
+            "answer: got a list of messages without one by the assistant, expected an answer",
         ),
         ({"question": [{"role": "user"}]}, "question: got a list, expected text"),
         (

@@ -94,14 +94,12 @@ def test_a_file_that_unpacks_to_very_much_is_rejected(
 ) -> None:
     monkeypatch.setattr("ragboard.readers.packed.MIN_LIMIT", 2**20)
     path = write(name, pack(b" " * (40 * 2**20)))
-    with pytest.raises(RunFileError, match=r"bytes but unpacks to more than \d+ MiB; unpack it yourself"):
+    with pytest.raises(RunFileError, match=r"bytes but unpacks to more than \d+ MiB; unpack it before the import"):
         read_runs(path)
 
 
 def test_archives_of_several_files_and_locked_ones_are_rejected(write: Write) -> None:
-    with pytest.raises(
-        RunFileError, match="a damaged zip archive, or contains several files and is not of a known tool"
-    ):
+    with pytest.raises(RunFileError, match="a damaged zip archive, or has several files that no known tool wrote"):
         read_runs(write("two.zip", zipped({"a.jsonl": JSONL, "b.jsonl": JSONL})))
     content = bytearray(zipped({"a.jsonl": JSONL}))
     for sign, at in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
@@ -429,5 +427,5 @@ def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch, m
         return real(name, *given, **named)
 
     monkeypatch.setattr(builtins, "__import__", refuse)
-    with pytest.raises(RunFileError, match=r"needs the extra remote: pip install 'ragboard\[remote\]'$"):
+    with pytest.raises(RunFileError, match=r"is a URL; to read URLs, run: pip install 'ragboard\[remote\]'$"):
         read_runs("s3://bucket/run.jsonl")

@@ -37,17 +37,17 @@ FILES: list[tuple[str, str | bytes, str]] = [
     ("key.json", "{1: 2}", ":1: not JSON (Expecting property name enclosed in double quotes at column 2)"),
     ("two.json", "{} {}", ":1: not JSON (Extra data at column 4)"),
     ("text.json", '"text"', ": contains a text, expected a list of samples"),
-    ("object.json", "{}", ": contains one object without `samples` or `results`, expected a list of samples"),
-    ("one.json", Q, ": contains one object without `samples` or `results`, expected a list of samples"),
+    ("object.json", "{}", ": is an object without `samples` or `results`, expected a list of samples"),
+    ("one.json", Q, ": is an object without `samples` or `results`, expected a list of samples"),
     (
         "apart.json",
         '{"question": {"0": "Q"}, "answer": {"1": "A"}}',
-        ": contains one object without `samples` or `results`, expected a list of samples",
+        ": is an object without `samples` or `results`, expected a list of samples",
     ),
     (
         "uneven.json",
         '{"question": ["Q", "R"], "answer": ["A"]}',
-        ": contains one object without `samples` or `results`, expected a list of samples",
+        ": is an object without `samples` or `results`, expected a list of samples",
     ),
     ("number.json", "[\n3]", ":2: [0]: got a number, expected an object with the fields of a sample"),
     (
@@ -67,7 +67,7 @@ FILES: list[tuple[str, str | bytes, str]] = [
     (
         "ai.jsonl",
         '{"user_input": [{"type": "ai", "content": "A"}]}',
-        ":1: question: got messages but none from the user, expected a question",
+        ":1: question: got a list of messages without one by the user, expected a question",
     ),
     (
         "hush.jsonl",
@@ -85,9 +85,9 @@ FILES: list[tuple[str, str | bytes, str]] = [
     (
         "columns.csv",
         "frage,antwort\nQ,A\n",
-        ": no column is read as the question; it has frage, antwort: --map question=COLUMN",
+        ": no column has the name of the question; it has frage, antwort; choose one with --map question=COLUMN",
     ),
-    ("twice.csv", "\nquestion,x,x\nQ,1,2\n", ":2: two columns are called 'x', expected each name once"),
+    ("twice.csv", "\nquestion,x,x\nQ,1,2\n", ":2: two columns are called 'x', expected unique names"),
     ("narrow.csv", 'question,answer\n"Q\n1",A\nQ2\n', ":4: got 1 cells, expected 2 as in the header"),
     ("quote.csv", 'question,answer\nQ,A\n"Q2,A\nQ3,A\n', ":3: not CSV (unexpected end of data)"),
     (
@@ -107,7 +107,7 @@ FILES: list[tuple[str, str | bytes, str]] = [
     (
         "book.csv",
         b"PK\x03\x04rest",
-        ": is a damaged zip archive, or contains several files and is not of a known tool, expected JSONL, JSON, CSV or"
+        ": is a damaged zip archive, or has several files that no known tool wrote, expected JSONL, JSON, CSV or"
         " Parquet",
     ),
     ("run.jsonl.gz", gzip.compress(gzip.compress(Q.encode())), ": is a gzip file, expected JSONL"),
@@ -128,7 +128,7 @@ FILES: list[tuple[str, str | bytes, str]] = [
     (
         "zip.parquet",
         b"PK\x03\x04rest",
-        ": is a damaged zip archive, or contains several files and is not of a known tool, expected JSONL, JSON, CSV or"
+        ": is a damaged zip archive, or has several files that no known tool wrote, expected JSONL, JSON, CSV or"
         " Parquet",
     ),
     (
@@ -246,7 +246,7 @@ def test_more_columns_than_any_table_of_samples_has_are_rejected(tmp_path: Path,
 
 def test_many_columns_are_not_all_named(write: Write) -> None:
     columns = ",".join(f"c{place}" + "x" * 99 for place in range(1000))
-    with pytest.raises(RunFileError, match=r"and 960 more: --map question=COLUMN$") as caught:
+    with pytest.raises(RunFileError, match=r"and 960 more; choose one with --map question=COLUMN$") as caught:
         read_runs(write("wide.csv", f"{columns}\n{columns}\n"))
     assert len(str(caught.value)) < 2500
 
@@ -260,7 +260,7 @@ def test_parquet_is_rejected_where_it_is_damaged_or_has_a_name_twice(tmp_path: P
     path = tmp_path / "a.parquet"
     table = pa.table([pa.array(["Q"]), pa.array(["R"])], names=["question", "question"])
     pq.write_table(table, path)
-    with pytest.raises(RunFileError, match=r"two columns are called 'question', expected each name once$"):
+    with pytest.raises(RunFileError, match=r"two columns are called 'question', expected unique names$"):
         read_runs(path)
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(RunFileError, match=r"a\.parquet: not readable as Parquet \(.+\)$"):
@@ -298,7 +298,7 @@ def test_a_small_parquet_file_that_would_fill_the_memory_is_rejected(tmp_path: P
     assert path.stat().st_size < 200_000
     before = pa.total_allocated_bytes()
     for read in (read_runs, preview):
-        with pytest.raises(RunFileError, match=r"bytes but needs more than \d+ MiB of memory; write it as JSONL"):
+        with pytest.raises(RunFileError, match=r"bytes but needs more than \d+ MiB of memory; save it as JSONL"):
             read(path)
     assert pa.total_allocated_bytes() - before < 2**20
 

@@ -227,7 +227,7 @@ def test_a_process_that_is_killed_ends_the_import_and_nothing_is_stored(
     monkeypatch.setattr(bulk, "available_cores", lambda: 2)
     monkeypatch.setattr(bulk, "_prepare", end_process)
     store = Store(tmp_path / "store")
-    with pytest.raises(StoreError, match="was killed, perhaps because memory ran out; nothing is stored"):
+    with pytest.raises(StoreError, match="was killed, perhaps because memory ran out; nothing was stored"):
         store.import_file(written(tmp_path, PLAIN), min_bytes=0)
     assert not list((store.folder / "staging").iterdir())
     assert not store.database.path.exists()

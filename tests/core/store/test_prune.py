@@ -12,7 +12,7 @@ from tests.core.conftest import PlainJudge, make_run, make_sample
 from ragboard import DEFAULT_METRICS, Panel, Run, Store, evaluate_run
 from ragboard.analysis import run_summary
 from ragboard.cli import main
-from ragboard.store.nouns import RESULT_TABLES
+from ragboard.store.run_refs import RESULT_TABLES
 
 CHAT, NEWER = "chat 1 (production)", "chat 2 (production)"
 NOW = datetime.now(UTC).replace(tzinfo=None)

@@ -12,7 +12,7 @@ from ragboard.judges.embedded.figures import figures
 from ragboard.text.sentences import (
     MAX_CACHED_WORDS,
     Language,
-    Remembered,
+    WordCache,
     Words,
     first_words,
     language_of,
@@ -195,7 +195,7 @@ def _steps(text: str) -> int:
 
 
 def test_what_is_remembered_of_words_is_bounded_and_leaves_out_what_is_no_word() -> None:
-    lengths = Remembered(len)
+    lengths = WordCache(len)
     assert [lengths["word"], lengths["w" * 41]] == [4, 41]
     assert list(lengths) == ["word"]
     for number in range(MAX_CACHED_WORDS):

@@ -140,7 +140,7 @@ def test_a_column_is_asked_for_and_the_choice_is_kept_for_files_with_the_same_co
 def test_a_column_that_looks_like_passages_is_offered_as_such(kept: Store) -> None:
     row = {"question": "Q", "answer": "A", "retrieved": ["It opened in July 2000."], "tags": ["red"]}
     page = uploaded("first.jsonl", row)
-    assert "Column retrieved looks like the passages that were retrieved. Read it that way?" in said(page)
+    assert "Column retrieved looks like the retrieved passages. Read it that way?" in said(page)
     assert "Column tags" not in said(page)
     page = press(page, "Read it as passages")
     assert "looks like" not in said(page)
@@ -167,7 +167,7 @@ def test_passages_are_asked_about_before_an_import_is_offered(kept: Store, passa
         "To continue, choose the column with the passages. Statements are checked against them."
     ]
     assert not {"Import and evaluate", "Import only"} & {*labels(page)}
-    assert "Column retrieved looks like the passages that were retrieved. Read it that way?" in said(page)
+    assert "Column retrieved looks like the retrieved passages. Read it that way?" in said(page)
     press(press(page, "Read it as passages"), "Import only")
     ((_, sample),) = kept.samples(kept.resolve("open").run_id)
     assert [passage.text for passage in sample.contexts or ()] == [OPENED]

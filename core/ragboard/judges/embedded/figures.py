@@ -17,7 +17,7 @@ from ragboard.judges.embedded.lexicon import (
     UNITS,
     word_set,
 )
-from ragboard.text.sentences import Language, Remembered, Words
+from ragboard.text.sentences import Language, WordCache, Words
 
 __all__ = ["Figure", "figures", "figures_at", "in_digits", "numeric"]
 
@@ -38,7 +38,7 @@ class Number(NamedTuple):
 
 
 @lru_cache(maxsize=8)
-def numbers_of(language: Language) -> Remembered[Number | None]:
+def numbers_of(language: Language) -> WordCache[Number | None]:
     """Return a mapping from each word to its number if it is written in digits, else to None."""
 
     def parse(word: str) -> Number | None:
@@ -47,7 +47,7 @@ def numbers_of(language: Language) -> Remembered[Number | None]:
             return None
         return Number(f"#{value:.10g}", value, is_plain(word, 4) and 1000 <= int(word) < 2100)
 
-    return Remembered(parse)
+    return WordCache(parse)
 
 
 def is_plain(word: str, length: int) -> bool:
@@ -172,7 +172,7 @@ _MINUS = frozenset("-\u2212\u2013")
 """Characters for a minus, including dashes, which word processors insert."""
 _MARKS_BEFORE, _MARKS_AFTER = _MINUS.union("$€£¥/"), frozenset("-%p")
 """Characters beside a number that may belong to it, as in a currency, a range, a date or `per cent`."""
-_JOINS = Remembered(lambda word: word == "de" or any(word.lower() in words for words in (MONTHS, SCALES, UNITS)))
+_JOINS = WordCache(lambda word: word == "de" or any(word.lower() in words for words in (MONTHS, SCALES, UNITS)))
 """For each word, whether it may belong to the number before it."""
 
 

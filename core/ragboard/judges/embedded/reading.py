@@ -24,7 +24,7 @@ from ragboard.judges.embedded.lexicon import (
 )
 from ragboard.judges.embedded.statements import hedge
 from ragboard.text.lexicon import FUNCTION_WORDS
-from ragboard.text.sentences import Language, Remembered, Words, language_of, normal, sentence_spans, term, words_in
+from ragboard.text.sentences import Language, WordCache, Words, language_of, normal, sentence_spans, term, words_in
 
 __all__ = [
     "BEGINNING_LETTERS",
@@ -266,13 +266,13 @@ def _negates(word: str) -> bool:
     return (plain in NEGATORS and plain != "ne") or plain == "n't"
 
 
-_NUMERIC = Remembered(numeric)
-_NEGATES = Remembered(_negates)
+_NUMERIC = WordCache(numeric)
+_NEGATES = WordCache(_negates)
 _KEYS = attrgetter("key", "unitless_key")
 
 
 @lru_cache(maxsize=8)
-def _terms(language: Language) -> Remembered[str]:
+def _terms(language: Language) -> WordCache[str]:
     """Return a mapping from each word to its term (content words), its clue (numbers) or an empty string."""
     function_words = FUNCTION_WORDS[language] | NEGATORS
 
@@ -284,7 +284,7 @@ def _terms(language: Language) -> Remembered[str]:
             return month_clue(word)
         return term(word, language)
 
-    return Remembered(term_or_clue)
+    return WordCache(term_or_clue)
 
 
 def _names(reading: ParsedSentence) -> Iterator[Name]:

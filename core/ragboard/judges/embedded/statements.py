@@ -15,8 +15,8 @@ from ragboard.text.sentences import (
     Language,
     Words,
     first_words,
+    has_token,
     language_of,
-    says_something,
     sentence_spans,
     tokens,
     words_in,
@@ -418,7 +418,7 @@ def _statement(
     clause_text = text[start:end] if not restated else clause.text.strip(_EDGE_CHARS)
     cited = _may_cite(clause_text, 0, len(clause_text))
     plain = _EMPHASIS.sub("", CITATION.sub("", clause_text) if cited else clause_text)
-    if start >= end or not says_something(plain, 0, len(plain)) or _REACTION.match(plain.replace("\u2019", "'")):
+    if start >= end or not has_token(plain, 0, len(plain)) or _REACTION.match(plain.replace("\u2019", "'")):
         return None, previous
     words = map(str.lower, words_in(plain, 0, len(plain)))
     if (start, end) != (0, len(text)) and all(word in FUNCTION_WORDS[language] for word in words):

@@ -12,7 +12,7 @@ from ragboard.errors import NotFoundError
 from ragboard.human.agreement import ItemDetail
 from ragboard.human.grades import GradeVerdict
 from ragboard.human.preferences import PairVerdict
-from ragboard.readers.labels import HumanRating
+from ragboard.readers.labels import HumanLabel
 from ragboard.records import Outcome, Score
 from ragboard.spans import strip_bidi_controls
 from ragboard.stats.pairwise import Ties
@@ -126,7 +126,7 @@ def grade_rows(
             verdict.item_id,
             *_item_texts(*questions[verdict.position], statements=statements),
             _gap(verdict.gap),
-            {"shown": f"{verdict.mean_grade:.3g}", "note": _ratings(verdict.human_ratings)},
+            {"shown": f"{verdict.mean_grade:.3g}", "note": _ratings(verdict.human_labels)},
             {"shown": "no score" if verdict.score is None else f"{verdict.score:.3g}", "note": ""},
             query,
         )
@@ -141,7 +141,7 @@ def _item_texts(question: str, text: str, *, statements: bool) -> tuple[str, str
     return question or text, shortened(text.strip(), MAX_ANSWER) if question else ""
 
 
-def _ratings(grades: Sequence[HumanRating]) -> str:
+def _ratings(grades: Sequence[HumanLabel]) -> str:
     return f"of {', '.join('–' if grade is None else f'{grade:g}' for grade in grades)}" if len(grades) > 1 else ""
 
 
@@ -186,10 +186,10 @@ def show_item(stored: StoredAgreement, wanted: str) -> None:
         st.error("The item in this link does not exist.", icon=":material/search_off:")
         plain(str(error))
         return
-    earlier_turns(found.sides[0].history)
-    plain(found.sides[0].question or found.item_id, "title")
-    facts([_label_fact(name, ratings, pair=len(found.sides) == 2) for name, ratings in found.human_ratings.items()])
-    if len(found.sides) == 2:
+    earlier_turns(found.samples[0].history)
+    plain(found.samples[0].question or found.item_id, "title")
+    facts([_label_fact(name, ratings, pair=len(found.samples) == 2) for name, ratings in found.human_labels.items()])
+    if len(found.samples) == 2:
         plain(diff_note(found.changes), "note")
         pair_view(opened_data(found), key=safe_key("opened", stored.agreement.id, wanted))
     else:
@@ -199,14 +199,14 @@ def show_item(stored: StoredAgreement, wanted: str) -> None:
             link_to("sample", "Statements and verdicts of this answer", link, ":material/fact_check:")
         else:
             plain("To see statements and verdicts, import these answers as a run and evaluate it.", "note")
-    for dimension in found.human_ratings:
+    for dimension in found.human_labels:
         scores = _score_facts(stored, found, dimension)
         if scores:
             st.subheader(f"Scores for {markdown_escaped(dimension.replace('_', ' '))}", anchor=False)
             facts(scores)
 
 
-def _label_fact(dimension: str, ratings: Sequence[HumanRating], *, pair: bool) -> tuple[str, str, str]:
+def _label_fact(dimension: str, ratings: Sequence[HumanLabel], *, pair: bool) -> tuple[str, str, str]:
     given = [rating for rating in ratings if rating is not None]
     mean = sum(given) / len(given) if given else None
     shown = "nothing" if mean is None else preferred(mean) if pair else f"{mean:.3g}"
@@ -242,7 +242,7 @@ def _fact(scorer: Scorer, outcomes: Sequence[Outcome], dimension: str) -> tuple[
 
 
 def _draw_answer(found: ItemDetail) -> None:
-    side = found.sides[0]
+    side = found.samples[0]
     st.subheader("Answer", anchor=False)
     plain(side.answer or "(empty)")
     passages = side.contexts or ()
@@ -255,8 +255,8 @@ def _draw_answer(found: ItemDetail) -> None:
 
 def opened_data(found: ItemDetail) -> dict[str, Any]:
     """Return both sides of a pair for the browser component."""
-    shared = found.sides[0].contexts == found.sides[1].contexts
-    compares_passages = found.sides[0].answer is None
+    shared = found.samples[0].contexts == found.samples[1].contexts
+    compares_passages = found.samples[0].answer is None
     passages = [] if compares_passages else [_passages(found, 0, "Passages" if shared else "Passages of A")]
     return {
         "a": _side(found, "A"),
@@ -269,11 +269,11 @@ def opened_data(found: ItemDetail) -> dict[str, Any]:
 
 def _side(found: ItemDetail, letter: Literal["A", "B"]) -> dict[str, Any]:
     words = changed_words(found.changes, letter)
-    side = found.sides["AB".index(letter)]
+    side = found.samples["AB".index(letter)]
     what = "Passages of" if side.answer is None else "Answer"
     return {"title": f"{what} {letter}", "note": "" if words else "(empty)", "words": words}
 
 
 def _passages(found: ItemDetail, side: int, title: str) -> dict[str, Any]:
-    passages = found.sides[side].contexts or ()
+    passages = found.samples[side].contexts or ()
     return passage_group(f"{title}: {len(passages)}", [(f"rank {passage.rank}", passage.text) for passage in passages])

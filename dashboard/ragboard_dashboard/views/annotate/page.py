@@ -12,7 +12,7 @@ from ragboard.human.judge_validation import RUN_LABELS
 from ragboard.human.labels import undo
 from ragboard.stats import MIN_LABELS
 from ragboard.store import RunRef
-from ragboard.store.queries.annotation import Draw
+from ragboard.store.queries.annotation import SampleDraw
 from ragboard.store.queries.labels import LabelKind, LabelSource
 from ragboard.tasks import Quality
 from ragboard_dashboard.controls import choose_evaluation, choose_run
@@ -124,7 +124,7 @@ def _runs(run: RunRef, *, pairs: bool) -> RunRef | None:
     return resolve(st.selectbox("Compare with", others, key="against", bind="query-params"))
 
 
-def _start(session: AnnotationSession, kind: LabelKind, drawn: Draw | None) -> None:
+def _start(session: AnnotationSession, kind: LabelKind, drawn: SampleDraw | None) -> None:
     """Say how long labelling takes and what it is for, ask for the annotator's name, and draw the first batch."""
     batch = get_batch(session.run, kind, session.against)
     if not batch.population:

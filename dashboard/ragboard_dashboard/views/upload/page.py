@@ -21,7 +21,7 @@ from ragboard.evaluation.progress import LiveEvaluation, live_evaluation
 from ragboard.judges import JudgeOptions
 from ragboard.prices import read_prices
 from ragboard.readers import EXTENSIONS, ImportReport, Preview, ReadResult, Table, own_run, read_runs, read_table
-from ragboard.readers.labels import LabelFile, detect_labels
+from ragboard.readers.labels import LabelFile, try_read_labels
 from ragboard.readers.runs import splitting_column
 from ragboard.records import Sample
 from ragboard.settings import read_pairs
@@ -304,7 +304,7 @@ def _cached_labels(
 ) -> LabelFile | None:
     """Return the human labels in a file. The session caches them."""
     key = f"upload-labels-{file.file_id}"
-    return _cached_with_status(heading, READING, key, columns, lambda: detect_labels(path, columns))
+    return _cached_with_status(heading, READING, key, columns, lambda: try_read_labels(path, columns))
 
 
 def _draw_labels(layout: Layout, path: Path, matched: Matched, labels: LabelFile) -> None:

@@ -109,9 +109,9 @@ def test_verdicts_of_other_metrics_are_judgements(write: Write) -> None:
     (run,) = result.runs
     assert run.scores is not None
     assert [(one.about, one.number, one.says, one.reason) for one in run.scores.recorded[0].judgements] == [
-        ("useful toward reference", 1, "yes", "It names it."),
-        ("useful toward reference", 2, "no", ""),
-        ("statement of the answer relevant", 1, "idk", '"It grinds rye."'),
+        ("passage is useful for the reference", 1, "yes", "It names it."),
+        ("passage is useful for the reference", 2, "no", ""),
+        ("statement is relevant to the question", 1, "idk", '"It grinds rye."'),
         ("verdict of Contextual Relevancy", 1, "no", '"Old." Off.'),
     ]
     assert run.samples[0].metadata == {"topic": "mills"}, "criteria and steps are not of the sample"
@@ -224,7 +224,7 @@ def test_a_store_with_a_damaged_run_is_rejected_with_its_row(tmp_path: Path) -> 
 
 
 def test_the_cache_is_rejected_with_the_file_to_bring(write: Write) -> None:
-    with pytest.raises(RunFileError, match=r"is DeepEval's cache.*import the test run next to it"):
+    with pytest.raises(RunFileError, match=r"is DeepEval's cache.*import the test run in the same folder"):
         read_runs(write(".deepeval-cache.json", json.dumps({"test_cases_lookup_map": {}})))
 
 

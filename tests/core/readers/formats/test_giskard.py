@@ -55,7 +55,7 @@ def test_in_the_folder_of_a_report_answers_and_scores_are_read_too(tmp_path: Pat
     assert run.scores is not None
     assert run.scores.outcomes[0]["giskard-file.correctness"] == Score(value=0.0, counted="as the file has it")
     assert run.scores.outcomes[1]["giskard-file.ragas_faithfulness"] == Unscored(
-        reason="skipped", detail="the agent gave no documents, for which Giskard's score is 0"
+        reason="skipped", detail="the agent returned no documents, so Giskard wrote 0"
     )
     assert [(one.about, one.says, one.reason) for one in run.scores.recorded[0].judgements] == [
         ("correctness", "no", "It is not named.")

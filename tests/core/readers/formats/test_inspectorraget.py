@@ -72,9 +72,7 @@ def test_each_model_is_a_run_with_passages_scores_and_texts(write: Write) -> Non
         {"inspectorraget-file.faithfulness": Score(value=0.5, counted="as the file has it")},
     )
     assert [(one.about, one.says) for one in small.scores.recorded[0].judgements] == [("why", "Half.")]
-    assert any(
-        note.startswith("annotations of natural left out: they are human labels") for note in result.report.notes
-    )
+    assert any(note.startswith("annotations of natural left out: human labels") for note in result.report.notes)
 
 
 def test_schema_2_gives_the_same_samples(write: Write) -> None:

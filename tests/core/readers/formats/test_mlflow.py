@@ -185,8 +185,8 @@ def test_traces_that_are_not_finished_are_left_out(write: Write) -> None:
     }
     result = read_runs(write("traces.json", json.dumps([half, TRACES[0]])))
     assert [sample.question for sample in result.runs[0].samples] == ["Why?"]
-    assert "1 traces without a question left out" in result.report.notes
-    with pytest.raises(RunFileError, match="contains 1 traces of MLflow without a question"):
+    assert "1 traces without a question dropped" in result.report.notes
+    with pytest.raises(RunFileError, match="has 1 traces of MLflow, but none has a question"):
         read_runs(write("traces.json", json.dumps(half)))
 
 

@@ -68,7 +68,7 @@ def test_references_come_from_the_queries_file_next_to_the_answers_or_above_resu
         (place / "queries.csv").write_text(QUERIES, encoding="utf-8")
         result = read_runs(written(tmp_path / "results" / "answers.csv", ANSWERS))
         assert [sample.reference for run in result.runs for sample in run.samples] == ["Red", None, "Red"]
-        assert "references are from queries.csv, joined by query_id" in result.report.notes
+        assert "references are from queries.csv, matched by query_id" in result.report.notes
         (place / "queries.csv").unlink()
 
 
@@ -83,7 +83,7 @@ def test_queries_that_ask_something_else_give_no_references(tmp_path: Path) -> N
 
 
 def test_two_answers_to_one_query_of_one_run_are_rejected(tmp_path: Path) -> None:
-    with pytest.raises(RunFileError, match=r":3: generated_answer: column 'generated_answer' differs between rows"):
+    with pytest.raises(RunFileError, match=r":3: generated_answer: column 'generated_answer' has several values"):
         read_runs(written(tmp_path / "a.csv", [ANSWERS[0], {**ANSWERS[1], "generated_answer": "Blue"}]))
 
 
@@ -105,10 +105,10 @@ def test_an_evaluation_has_its_scores_nuggets_and_verdicts(tmp_path: Path) -> No
     assert said == {
         ("UMBRELA relevance of passage (0-3)", 1): ("3", 3.0, ""),
         ("UMBRELA relevance of passage (0-3)", 2): ("0", 0.0, ""),
-        ("citation supports what cites it", 1): ("1", 1.0, ""),
+        ("passage supports the text that cites it", 1): ("1", 1.0, ""),
         ("nugget in the answer", 1): ("partial_support", 0.5, "vital: red"),
-        ("claim of the answer, by the reference", 1): ("entailment", None, "It is red"),
-        ("claim of the answer, by the reference", 2): ("contradiction", None, "It is old"),
+        ("answer claim, checked against the reference", 1): ("entailment", None, "It is red"),
+        ("answer claim, checked against the reference", 2): ("contradiction", None, "It is old"),
         ("query answered", 1): ("yes", None, ""),
     }
 

@@ -348,7 +348,7 @@ def test_traces_of_evaluators_are_left_out(write: Write) -> None:
         write("a.json", json.dumps(request(evaluator, *openinference(1, "Why?", "So.", [], at=0, session=""))))
     )
     assert [sample.question for sample in result.runs[0].samples] == ["Why?"]
-    assert "1 traces without a question left out" in result.report.notes
+    assert "1 traces without a question dropped" in result.report.notes
 
 
 def test_a_model_within_an_evaluator_does_not_answer(write: Write) -> None:

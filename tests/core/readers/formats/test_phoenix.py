@@ -257,7 +257,7 @@ def test_evaluations_bring_scores_labels_and_the_judge(write: Write) -> None:
             "toxicity": "lower",
         }
         assert run.scores.recorded[0].judgements[0].reason == "It says so."
-        assert any(note.startswith("passages are joined") for note in result.report.notes)
+        assert any(note.startswith("the file has the passages") for note in result.report.notes)
 
 
 def test_the_passages_that_phoenix_calls_reference_are_no_reference(write: Write) -> None:

@@ -68,7 +68,7 @@ def test_variables_output_scores_and_reasons_are_read(write: Write) -> None:
         ("icontains", "fail", 0.0, "Not in it."),
     ]
     assert read.report.format == "promptfoo results 0.121.20 (JSON)"
-    assert [one.what for one in read.report.coerced] == ["contexts: one text kept as one passage"]
+    assert [one.what for one in read.report.coerced] == ["contexts: single text read as one passage"]
 
 
 def test_lines_contain_only_the_results(write: Write) -> None:

@@ -117,7 +117,7 @@ def test_statements_verdicts_and_reasons_are_those_of_ragas_judge(write: Write, 
         "Its wheel is iron.",
     ]
     judged = {(one.about, one.number): (one.says, one.reason) for one in report.judgements}
-    assert judged["useful toward reference", 2] == ("no", "No year.")
+    assert judged["passage is useful for the reference", 2] == ("no", "No year.")
     assert judged["question generated from the answer", 1] == ("What closed?", "the judge called the answer evasive")
     assert run_summary(store, store.resolve("traces")).judged.judge == "ragas (file)"
 
@@ -183,11 +183,11 @@ def test_an_experiment_that_kept_its_calls(write: Write) -> None:
 
 @pytest.mark.parametrize(
     ("said", "what"),
-    [({"statements": ["a"]}, "traces without their samples"), ("statements=['a']", "traces printed by Python")],
+    [({"statements": ["a"]}, "traces without samples"), ("statements=['a']", r"the repr\(\) of traces")],
 )
 def test_a_file_with_only_traces_names_the_needed_file(write: Write, said: object, what: str) -> None:
     alone = [{"faithfulness": {"statement_generator_prompt": {"input": {}, "output": said}}}]
-    with pytest.raises(RunFileError, match=rf"has {what}.*save json\.dump\(.*ragas_traces"):
+    with pytest.raises(RunFileError, match=rf"has {what}.*use json\.dump\(.*ragas_traces"):
         read_runs(write("alone.json", json.dumps(alone)))
 
 

@@ -213,7 +213,7 @@ def test_calls_that_are_python_text_are_left_out_and_named(write: Write) -> None
     (run,) = result.runs
     assert run.scores is not None
     assert (len(run.scores.metrics), run.scores.recorded, run.samples[0].contexts) == (2, (), None)
-    assert any("they are Python text in this file; save json.dump" in note for note in result.report.notes)
+    assert any("this file has them as Python text; instead, save" in note for note in result.report.notes)
 
 
 def test_statements_without_a_verdict_are_shown_with_the_sample(tmp_path: Path) -> None:

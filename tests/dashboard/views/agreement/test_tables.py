@@ -93,7 +93,7 @@ def test_a_pair_is_opened_with_both_sides_whole_and_shared_passages_once(store: 
     kept = find_agreement(store, "pairs")
     found = item_detail(store, kept, "q01:faithfulness")
     data = opened_data(found)
-    for side, sample in zip(("a", "b"), found.sides, strict=True):
+    for side, sample in zip(("a", "b"), found.samples, strict=True):
         assert "".join(part["text"] for part in data[side]["words"]).split() == (sample.answer or "").split()
     assert [group["title"] for group in data["groups"]] == ["Passages: 1"]
     contexts = opened_data(item_detail(store, kept, "q01:context_relevance"))
