@@ -78,7 +78,7 @@ def test_the_result_is_read_at_a_glance_and_three_clicks_lead_to_a_question_that
     expect(page.get_by_role("heading", name=said)).to_be_visible()
     row = metric_row(page, "Context relevance ↑")
     expect(row).to_contain_text("lower, number of passages can explain it")
-    expect(row).to_contain_text("⚠ Context relevance usually falls with more passages: 3.0 in A, 5.0 in B")
+    expect(row).to_contain_text("⚠ Context relevance usually falls with more passages: 3 in A, 5 in B")
     about = page.get_by_text("bm25-rerank-k5 (B) minus bm25-k3 (A) over 60 questions in both runs")
     expect(about).to_contain_text("chunk_words 60 → 90")
     changed = page.get_by_role("table").filter(has_text="questions that changed most")

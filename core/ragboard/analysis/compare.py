@@ -496,6 +496,11 @@ def short_name(name: str) -> str:
     return name if len(name) <= MAX_NAME_LENGTH else f"{name[: MAX_NAME_LENGTH - 1].rstrip()}…"
 
 
+def _passage_count(mean: float | None) -> str:
+    """Format a mean number of passages: `3` or `3.4`."""
+    return f"{round(mean or 0.0, 1):g}"
+
+
 def _explanation_by_passages(metrics: Sequence[MetricComparison], compared: Comparison) -> str:
     """Say that the number of passages is enough to explain the difference of these metrics."""
     lower = metrics[0].pairs is not None and metrics[0].pairs.difference < 0
@@ -503,7 +508,7 @@ def _explanation_by_passages(metrics: Sequence[MetricComparison], compared: Comp
     more = "more" if (compared.passages_b or 0) > (compared.passages_a or 0) else "fewer"
     return (
         f"{_metric_count(metrics)} {differ} in {short_name(compared.b.name)}, which {more} passages alone can cause"
-        f" ({compared.passages_a:.1f} → {compared.passages_b:.1f})"
+        f" ({_passage_count(compared.passages_a)} → {_passage_count(compared.passages_b)})"
     )
 
 
@@ -731,10 +736,11 @@ def _with_passage_warnings(
     `explained by passages`.
     """
     a, b = passages
-    if a is None or b is None or f"{a:.1f}" == f"{b:.1f}":
+    if a is None or b is None or _passage_count(a) == _passage_count(b):
         return tuple(metrics)
+    counts = f"{_passage_count(a)} in A, {_passage_count(b)} in B"
     warnings = {
-        spec: f"{metric.label} {MORE_PASSAGES[metric.more_passages]}: {a:.1f} in A, {b:.1f} in B"
+        spec: f"{metric.label} {MORE_PASSAGES[metric.more_passages]}: {counts}"
         for spec, metric in descriptions.items()
         if metric.more_passages
     }

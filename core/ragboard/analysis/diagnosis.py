@@ -1020,6 +1020,8 @@ def top_questions_in_words(diagnosis: Diagnosis) -> str:
     """Say which share of the unsupported statements the worst questions have; empty without such statements."""
     if diagnosis.top_questions_share is None:
         return ""
+    if diagnosis.unsupported == 1:
+        return "Only 1 statement is unsupported."
     count, total = len(diagnosis.questions), diagnosis.question_count
     account = "accounts" if count == 1 else "account"
     answers = f" (with {diagnosis.samples:,} answers)" if diagnosis.samples > total else ""

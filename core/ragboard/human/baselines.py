@@ -47,6 +47,14 @@ BOTH_IN_WORDS = {
     "labelled answers": "supported and unsupported ones",
 }
 """For each kind of items, the two classes of a balanced accuracy."""
+CLASSES = {
+    "labelled sentences": ("helpful", "unhelpful"),
+    "labelled statements": ("supported", "unsupported"),
+    "labelled answers": ("supported", "unsupported"),
+    "graded answers": ("good", "bad"),
+    "graded passages": ("relevant", "irrelevant"),
+}
+"""For each kind of items, the words for items with high and with low labels."""
 RESULTS: dict[BaselineResult, str] = {
     "better": "significantly better",
     "inconclusive": "no significant difference",
@@ -65,6 +73,8 @@ CLUSTERS = "questions or conversations"
 """The clusters of items, in words."""
 FEW = 30
 """With fewer clusters than this, the conclusion says how few there are."""
+FEW_OF_A_CLASS = 10
+"""With fewer items of a class than this, such as bad answers, the conclusion says how few there are."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,6 +103,8 @@ class BaselineComparison:
     """Scorer minus baseline, in [-1, 1], on the same items; the bootstrap interval resamples clusters."""
     p: float | None = None
     """For pairs, the p value of McNemar's exact test over clusters; None for other items."""
+    high: int | None = None
+    """The number of items with high labels, such as good answers; None for pairs."""
 
     @property
     def result(self) -> BaselineResult:
@@ -115,12 +127,20 @@ class BaselineComparison:
     @property
     def conclusion(self) -> str:
         """Whether the scorer can be trusted: `No: word overlap does better; only 10 pairs`."""
-        independent = f"{self.clusters:,} {self.items if self.clusters == self.n else CLUSTERS}"
-        few = f"; only {independent}" if self.clusters < FEW else ""
         lower = min(self.value.value or 0.0, self.baseline_value)
         both_match = self.annotator_auroc is not None and self.annotator_auroc <= lower
         conclusion = AS_AN_ANNOTATOR if self.result == "inconclusive" and both_match else CONCLUSIONS[self.result]
-        return conclusion.format(self.baseline_in_words) + few
+        return conclusion.format(self.baseline_in_words) + (f"; only {self._few}" if self._few else "")
+
+    @property
+    def _few(self) -> str:
+        """What there is too little of: `3 of 294 answers are bad` or `12 conversations`; empty if there is enough."""
+        if self.high is not None and min(self.high, self.n - self.high) < FEW_OF_A_CLASS:
+            number, word = min(zip((self.high, self.n - self.high), CLASSES[self.items], strict=True))
+            return f"{number:,} of {self.n:,} {self.items.split()[-1]} {'is' if number == 1 else 'are'} {word}"
+        if self.clusters < FEW:
+            return f"{self.clusters:,} {self.items if self.clusters == self.n else CLUSTERS}"
+        return ""
 
     @property
     def baseline_in_words(self) -> str:
@@ -296,6 +316,7 @@ def _compare_graded(
         value=value,
         baseline=best,
         baseline_value=aurocs[best],
+        high=sum(good),
         annotator_auroc=_annotator_auroc(data, dimension, threshold),
         difference=Measure(
             value=auroc(columns[main], good) - aurocs[best],

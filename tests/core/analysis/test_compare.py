@@ -176,11 +176,11 @@ def test_a_difference_that_the_number_of_passages_explains_decides_nothing(store
     assert relevance.change == "explained by passages"
     assert verdict_in_words(found) == (
         "No significant difference between many and few on Faithfulness; Context relevance is lower in many,"
-        " which more passages alone can cause (2.0 → 4.0)"
+        " which more passages alone can cause (2 → 4)"
     )
     back = compare(store, "many", "few")
     assert {one.label: one.change for one in back.metrics}["Context relevance"] == "explained by passages"
-    assert "higher in few, which fewer passages alone can cause (4.0 → 2.0)" in verdict_in_words(back)
+    assert "higher in few, which fewer passages alone can cause (4 → 2)" in verdict_in_words(back)
 
 
 def test_annotators_grades_in_both_files_are_compared_apart_from_metrics(store: Store) -> None:
@@ -491,8 +491,8 @@ def test_a_metric_that_moves_with_the_number_of_passages_says_so_where_that_diff
     found = compare(store, "a", "b")
     assert (found.passages_a, found.passages_b) == (3, 5)
     assert {one.metric: one.caution for one in found.metrics if one.caution} == {
-        "ragas.context_relevance": "Context relevance usually falls with more passages: 3.0 in A, 5.0 in B",
-        "retrieval.precision": "Retrieval precision usually falls with more passages: 3.0 in A, 5.0 in B",
+        "ragas.context_relevance": "Context relevance usually falls with more passages: 3 in A, 5 in B",
+        "retrieval.precision": "Retrieval precision usually falls with more passages: 3 in A, 5 in B",
     }
     assert not any(one.caution for one in compare(store, "b", "c").metrics)
 

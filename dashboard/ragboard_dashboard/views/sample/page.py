@@ -18,7 +18,7 @@ from ragboard.store import RunRef
 from ragboard_dashboard.components import safe_key
 from ragboard_dashboard.controls import breadcrumb, choose_run
 from ragboard_dashboard.data import get_calls, get_sample, get_sample_rows, store, writable
-from ragboard_dashboard.links import number_in_url, open_sample
+from ragboard_dashboard.links import link_to, number_in_url, open_sample
 from ragboard_dashboard.text import (
     config_line,
     earlier_turns,
@@ -27,6 +27,7 @@ from ragboard_dashboard.text import (
     folded_facts,
     grade_facts,
     html_escaped,
+    markdown_escaped,
     outcome_fact,
     plain,
     shortened,
@@ -94,6 +95,8 @@ def _report(run: RunRef) -> SampleReport | None:
     except NotFoundError as error:
         st.error("The sample in this link is not in the run.", icon=":material/search_off:")
         plain(str(error))
+        name = st.query_params["run"]
+        link_to("run", f"Open {markdown_escaped(shortened(name))}", {"run": name}, ":material/arrow_forward:")
         return None
 
 

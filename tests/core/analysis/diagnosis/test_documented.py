@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ragboard.analysis import QUANTITIES, RULES, cite_sources, condition_in_words
+from ragboard.analysis import QUANTITIES, RULES, condition_in_words
 
 PAGE = Path(__file__).parents[4] / "docs" / "tasks" / "diagnose.md"
 
@@ -12,13 +12,7 @@ PAGE = Path(__file__).parents[4] / "docs" / "tasks" / "diagnose.md"
 def rules_markdown() -> str:
     """Return the table of rules in Markdown."""
     rows = [
-        (
-            condition_in_words(rule),
-            QUANTITIES[rule.quantity].text,
-            rule.template.format("…"),
-            rule.advice,
-            cite_sources(rule, QUANTITIES[rule.quantity].inputs),
-        )
+        (condition_in_words(rule), QUANTITIES[rule.quantity].text, rule.template.format("…"), rule.advice)
         for rule in RULES
     ]
     head = ("rule", "value of a sample", "finding", "what to try")
