@@ -1,4 +1,4 @@
-"""A trace that the real OpenTelemetry SDK sends to the dashboard is a sample on its pages."""
+"""Browser test: a trace from the OpenTelemetry SDK becomes a sample on the dashboard's pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run, or two compared, as one file."""
+"""Tests of the HTML reports of one run and of two runs."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_comparison_says_the_result_and_shows_what_got_worse(store: Store) -> 
     assert (
         "No significant difference between bm25-rerank-k5 and bm25-k3 on 2 metrics; Context relevance is lower" in found
     )
-    assert "Context relevance usually falls with more passages: 3.0 in A, 5.0 in B" in found
+    assert "Context relevance usually falls with more passages: 3 in A, 5 in B" in found
     assert "of their words, so the differences are not marked" in found
     assert "bm25-rerank-k5 vs bm25-k3, 60 pairs" in found
     assert "chunk_words" in found
