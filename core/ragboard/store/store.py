@@ -445,6 +445,11 @@ class Store:
                 RunRef(run_id=run_id, name=run, evaluation_id=None) for run_id, run in rows if grows(connection, run_id)
             )
 
+    def grows(self, run_id: str | None = None) -> bool:
+        """Return whether samples are appended to a run; without an id, whether they are to any run."""
+        with self.database.read() as connection:
+            return grows(connection, run_id)
+
     def sampling_rates(self, evaluation_id: str) -> tuple[SamplingRate, ...]:
         """Return the sampling rates of an evaluation by first position; empty if all samples were to be evaluated."""
         with self.database.read() as connection:

@@ -348,10 +348,15 @@ def _drop_from_draws(connection: duckdb.DuckDBPyConnection, run_id: str, gone: C
             connection.execute("DELETE FROM draws WHERE draw_id = ?", [draw_id])
 
 
-def grows(connection: duckdb.DuckDBPyConnection, run_id: str) -> bool:
-    """Return whether samples are appended to a run, which therefore has no digest of them as its id."""
-    rows = connection.execute("SELECT name, next_position FROM runs WHERE run_id = ?", [run_id]).fetchall()
-    return any(position is not None or growing_id(name) == run_id for name, position in rows)
+def grows(connection: duckdb.DuckDBPyConnection, run_id: str | None) -> bool:
+    """Return whether samples are appended to a run, which therefore has no digest of them as its id.
+
+    Without an id, return whether they are appended to any run.
+    """
+    rows = connection.execute(
+        "SELECT run_id, name, next_position FROM runs WHERE run_id = $run OR $run IS NULL", {"run": run_id}
+    ).fetchall()
+    return any(position is not None or growing_id(name) == found for found, name, position in rows)
 
 
 def _with_unique_ids(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -17,7 +17,7 @@ from ragboard.records import Importance, Label, Sample, Score
 from ragboard.store import RunRef
 from ragboard_dashboard.components import safe_key
 from ragboard_dashboard.controls import breadcrumb, choose_run
-from ragboard_dashboard.data import get_calls, get_sample, get_sample_rows, store, writable
+from ragboard_dashboard.data import get_calls, get_grows, get_sample, get_sample_rows, resolve, store, writable
 from ragboard_dashboard.links import number_in_address, open_sample
 from ragboard_dashboard.text import (
     config_line,
@@ -31,6 +31,7 @@ from ragboard_dashboard.text import (
     plain,
     shortened,
 )
+from ragboard_dashboard.updates import redraw_when
 from ragboard_dashboard.views.dataset.tables import WORDS
 from ragboard_dashboard.views.sample.reader import statement_reader
 
@@ -82,6 +83,8 @@ def draw() -> None:
     _reader(report)
     _more(report)
     _calls(report)
+    if not report.scores:
+        _redraw_when(run, lambda found: bool(found.scores))
 
 
 def _report(run: RunRef) -> SampleReport | None:
@@ -94,7 +97,15 @@ def _report(run: RunRef) -> SampleReport | None:
     except NotFoundError as error:
         st.error("The sample in this link is not in the run.", icon=":material/search_off:")
         plain(str(error))
+        _redraw_when(run, bool)
         return None
+
+
+def _redraw_when(run: RunRef, ready: Callable[[SampleReport], bool]) -> None:
+    """Redraw the page as soon as the sample in the URL is ready, if its run grows."""
+    name, sample_id = st.query_params["run"], st.query_params["sample"]
+    if get_grows(run.run_id):
+        redraw_when(lambda: ready(get_sample(resolve(name), sample_id)))
 
 
 def _head(report: SampleReport) -> None:
