@@ -2,9 +2,9 @@
 
     python benchmarks/live.py [--traces 20] [--every SECONDS]
 
-A page of a sample that is not there yet is open in Chromium (`CHROMIUM` is its path). Then the trace is sent. Prints the
-seconds from the acknowledgement of the request until the page shows the sample, and until it shows a score of
-faithfulness by the embedded judge; median and maximum.
+A page of a sample that is not there yet is open in Chromium (`CHROMIUM` is its path). Then the trace is sent. Prints
+the seconds from the acknowledgement of the request until the page shows the sample, and until it shows its faithfulness
+by the embedded judge; median and maximum.
 """
 
 from __future__ import annotations
