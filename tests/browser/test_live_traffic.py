@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -105,7 +106,8 @@ def test_what_is_new_is_offered_on_a_page_that_is_read(folder: Path, address: st
 
 @pytest.fixture(scope="session")
 def environments(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("environments")
+    """A folder for environments: what `ENVIRONMENTS` names, as `python -m tests.real_libraries --keep` leaves it."""
+    return Path(os.environ.get("ENVIRONMENTS") or tmp_path_factory.mktemp("environments"))
 
 
 @pytest.mark.slow

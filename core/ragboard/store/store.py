@@ -11,11 +11,10 @@ from contextlib import ExitStack
 from dataclasses import replace
 from datetime import date, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ragboard.database import LOAD_MEMORY, WAIT_SECONDS, Database
 from ragboard.errors import NotFoundError, RunExistsError, StoreError
-from ragboard.judges.options import JudgeOptions, options_from_json
 from ragboard.prices import Price
 from ragboard.readers import ImportReport, open_runs
 from ragboard.readers.labels import Item
@@ -61,6 +60,9 @@ from ragboard.store.writing import (
     same_run,
     set_column,
 )
+
+if TYPE_CHECKING:
+    from ragboard.judges.options import JudgeOptions
 
 __all__ = ["Store"]
 
@@ -537,6 +539,8 @@ class Store:
 
     def judge_options(self, evaluation_id: str) -> JudgeOptions | None:
         """Return the options of an evaluation's judges; None if the judges were built in Python."""
+        from ragboard.judges.options import options_from_json  # not at the start: the collector needs no judges
+
         with self.database.read() as connection:
             row = connection.execute(
                 "SELECT judging FROM evaluations WHERE evaluation_id = ?", [evaluation_id]

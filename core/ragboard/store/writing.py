@@ -10,14 +10,13 @@ from hashlib import blake2b
 from itertools import chain, count
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import duckdb
 import orjson
 import pyarrow as pa
 
 from ragboard.errors import NotFoundError, RunExistsError, SettingError
-from ragboard.judges.options import JudgeOptions, options_to_json
 from ragboard.records import (
     Evaluation,
     FileScores,
@@ -36,6 +35,9 @@ from ragboard.store.queries.nuggets import append_lists, history_json
 from ragboard.store.reading import column, page_end, read_samples, run_id_and_name
 from ragboard.store.rows import append_rows, as_json, passage_rows, recorded_rows, sample_row, score_row
 from ragboard.store.score_hours import update_score_hours
+
+if TYPE_CHECKING:
+    from ragboard.judges.options import JudgeOptions
 
 __all__ = [
     "add_run",
@@ -568,6 +570,12 @@ def _recounted(scores: FileScores, metric: MetricDescription) -> MetricDescripti
     return replace(metric, spec=spec, label=label, source=spec.partition(".")[0], low=0.0, high=1.0)
 
 
+def _judging(judge_options: JudgeOptions | None) -> str | None:
+    from ragboard.judges.options import options_to_json  # not at the start: the collector needs no judges
+
+    return None if judge_options is None else json.dumps(options_to_json(judge_options))
+
+
 def put_evaluation(
     connection: duckdb.DuckDBPyConnection,
     evaluation: Evaluation,
@@ -594,7 +602,7 @@ def put_evaluation(
             json.dumps(evaluation.identity),
             list(evaluation.metrics),
             covered,
-            None if judge_options is None else json.dumps(options_to_json(judge_options)),
+            _judging(judge_options),
             evaluation.id,
             evaluation.imported,
             evaluation.run_id,
