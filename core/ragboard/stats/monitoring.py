@@ -33,7 +33,7 @@ ALPHA = 0.05
 """Probability of a false alarm within a year, over all series."""
 DAYS = 365
 """Batches of a year if each is a day."""
-MIN_BATCHES = 7
+MIN_BATCHES = 14
 """Minimum number of batches before the first change."""
 MIN_SAMPLES = 100
 """Minimum number of samples before a change."""
