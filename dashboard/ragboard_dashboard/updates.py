@@ -19,6 +19,7 @@ from ragboard_dashboard.text import plain
 __all__ = ["offer_refresh", "redraw_when"]
 
 TICK_SECONDS = 1.0
+WAITING_TICK_SECONDS = 0.5
 
 
 def offer_refresh(run: RunRef | None = None) -> None:
@@ -29,7 +30,7 @@ def offer_refresh(run: RunRef | None = None) -> None:
 
 def redraw_when(ready: Callable[[], bool]) -> None:
     """Redraw the page as soon as `ready`, which reads the store, returns True."""
-    st.fragment(_redraw, run_every=TICK_SECONDS)(ready)
+    st.fragment(_redraw, run_every=WAITING_TICK_SECONDS)(ready)
 
 
 def _offer(run: RunRef | None, drawn: StoreContents) -> None:

@@ -58,7 +58,7 @@ MAX_PAUSE = 300.0
 @click.option(
     "--every",
     type=click.FloatRange(0, min_open=True),
-    default=1.0,
+    default=0.5,
     show_default=True,
     help="Seconds between two looks for new samples.",
 )
