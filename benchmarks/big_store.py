@@ -1,9 +1,9 @@
 """Make stores of any size for benchmarks: two evaluated runs over the same questions.
 
-Each answer has five statements and five passages. Each statement has a verdict on all passages together and one on
-each single passage, and each sample has six metrics. Texts are random combinations of sentences from the passages of
-the sample runs, which gives them realistic lengths and words. Runs are written by SQL, because a million samples would
-take an hour as Python objects. Evaluations are loaded from Parquet files, as usual.
+Each sample has six metrics, five passages and an answer with five statements. Each statement has a joint verdict and a
+verdict against each passage. Texts are random combinations of sentences from the passages of the sample runs. Runs are
+written by SQL, because a million samples would take an hour as Python objects. Evaluations are loaded from Parquet
+files, as usual.
 
     python -m benchmarks.big_store FOLDER SAMPLES
 """
@@ -33,7 +33,7 @@ PASSAGES = 5
 
 
 def make_store(folder: Path, samples: int) -> Store:
-    """Return a store with `samples` samples, half of them in each of two runs. An existing store is kept."""
+    """Return a store with `samples` samples, half of them in each of two runs. An existing store is not changed."""
     store = Store(folder)
     if store.database.path.exists():
         return store
@@ -45,7 +45,7 @@ def make_store(folder: Path, samples: int) -> Store:
 
 
 def _prepare(connection: duckdb.DuckDBPyConnection) -> None:
-    """Create the macro `pick`, which returns a sentence of the sample runs' passages for three numbers."""
+    """Create the macro `pick`, which maps three numbers to a sentence from the sample runs."""
     passages = {passage.text for sample in sample_runs()[0].samples for passage in sample.contexts or ()}
     found = sorted({part.strip() for text in passages for part in text.split(". ") if 40 < len(part.strip()) < 240})
     connection.execute("SET VARIABLE sentences = ?", [[f"{one.rstrip('.')}." for one in found]])

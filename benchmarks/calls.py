@@ -2,8 +2,8 @@
 
     python -m benchmarks.calls --samples 5 --statements 12 --passages 5 --json
 
-Computes three metrics of RAGAS, ragas context precision and RAGChecker's eleven metrics with the test server. A token
-is four characters. A bundled task asks about all passages, single and together, at once.
+Evaluates three metrics of RAGAS, ragas context precision and RAGChecker's eleven metrics with the test server. A token
+is four characters. A bundled task asks for the joint verdict and for the verdicts against single passages at once.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ METRICS = metrics_named(
 
 @dataclass(frozen=True)
 class OneByOne:
-    """Passes tasks to a judge, but splits a verification into one task for each passage and one for all together."""
+    """A judge that splits each verification into one task per passage and one for all passages together."""
 
     inner: Judge
     name: str = "one by one"
@@ -43,19 +43,19 @@ class OneByOne:
     def identity(self, task: type[Task]) -> str:
         return f"one by one/{self.inner.identity(task)}"
 
-    async def answer(self, tasks: Sequence[Task], hear: OnCall = ignore_call) -> Sequence[Reply | Failure]:
-        return [await self._answer(task, hear) for task in tasks]
+    async def answer(self, tasks: Sequence[Task], on_call: OnCall = ignore_call) -> Sequence[Reply | Failure]:
+        return [await self._answer(task, on_call) for task in tasks]
 
-    async def _answer(self, task: Task, hear: OnCall) -> Reply | Failure:
+    async def _answer(self, task: Task, on_call: OnCall) -> Reply | Failure:
         if not isinstance(task, Verify):
-            return (await self.inner.answer([task], hear))[0]
+            return (await self.inner.answer([task], on_call))[0]
         parts = [self._part(task, (text,), joint=False) for text in task.passages if task.single]
         parts += [self._part(task, task.passages, joint=True)] if task.joint else []
-        said = await self.inner.answer(parts, hear)
-        failed = next((reply for reply in said if isinstance(reply, Failure)), None)
+        replies = await self.inner.answer(parts, on_call)
+        failed = next((reply for reply in replies if isinstance(reply, Failure)), None)
         if failed:
             return failed
-        tables = cast("list[Verification]", said)
+        tables = cast("list[Verification]", replies)
         joint = tables.pop().joint if task.joint else ()
         rows = zip(*(table.single for table in tables), strict=True)
         return Verification(joint=joint, single=tuple(tuple(cell for (cell,) in row) for row in rows))
@@ -67,7 +67,7 @@ class OneByOne:
         )
 
 
-def made_run(samples: int, statements: int, passages: int) -> Run:
+def make_run(samples: int, statements: int, passages: int) -> Run:
     """Return samples with `statements` sentences in answer and reference, and `passages` passages of 120 words."""
 
     def text(what: str, sample: int, sentences: int) -> str:
@@ -89,25 +89,25 @@ def made_run(samples: int, statements: int, passages: int) -> Run:
     return Run(name="towers", samples=made)
 
 
-def measured(run: Run, *, bundled: bool) -> dict[str, float]:
-    """Return calls and tokens per sample."""
+def measure(run: Run, *, bundled: bool) -> dict[str, float]:
+    """Evaluate a run, and return calls and tokens per sample."""
     with chat_server() as server, TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         endpoint = Endpoint(server.url, "key")
         judge = LlmJudge("m", endpoint)
-        asking: Judge = judge if bundled else OneByOne(judge)
+        used_judge: Judge = judge if bundled else OneByOne(judge)
         store = Store(Path(folder))
         done = evaluate_run(
             store,
             store.add_runs([run])[0].id,
             METRICS,
-            Panel(judge=asking, roles={"embed": OpenAiEmbedder("e", endpoint)}),
+            Panel(judge=used_judge, roles={"embed": OpenAiEmbedder("e", endpoint)}),
         )
         assert done.failed == 0
         return _figures(server, len(run.samples), bundled=bundled)
 
 
 def _figures(server: ChatServer, samples: int, *, bundled: bool) -> dict[str, float]:
-    """Return calls and tokens per sample. Reply tokens count only if `bundled`, the form of all server replies."""
+    """Return calls and tokens per sample. Completion tokens are counted for bundled tasks only."""
     prompts = [asked["messages"][0]["content"] for asked in server.asked if "messages" in asked]
     figures = {
         "llm_calls": len(prompts) / samples,
@@ -124,14 +124,14 @@ def main() -> None:
     parser.add_argument("--statements", type=int, default=12)
     parser.add_argument("--passages", type=int, default=5)
     parser.add_argument("--json", action="store_true")
-    given = parser.parse_args()
-    run = made_run(given.samples, given.statements, given.passages)
-    found = {"bundled": measured(run, bundled=True), "one by one": measured(run, bundled=False)}
-    if given.json:
+    args = parser.parse_args()
+    run = make_run(args.samples, args.statements, args.passages)
+    found = {"bundled": measure(run, bundled=True), "one by one": measure(run, bundled=False)}
+    if args.json:
         print(json.dumps(found, indent=2))
         return
-    for way, figures in found.items():
-        print(f"{way}: " + ", ".join(f"{number:,.0f} {name.replace('_', ' ')}" for name, number in figures.items()))
+    for variant, figures in found.items():
+        print(f"{variant}: " + ", ".join(f"{number:,.0f} {name.replace('_', ' ')}" for name, number in figures.items()))
 
 
 if __name__ == "__main__":

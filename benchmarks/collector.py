@@ -1,9 +1,9 @@
-"""Sends traces to `ragboard collect` at a rate, kills it several times, and counts what is lost or stored twice.
+"""Send traces to `ragboard collect` at a rate, kill it several times, and count lost and repeated traces.
 
     python benchmarks/collector.py [--rate 1000] [--seconds 60] [--kills 2] [--spans 5] [--batch 50] [--senders 4]
 
-Prints the share of the wanted rate that was accepted, without and with the time in which the collector was down, the
-seconds until a request is acknowledged, lost and repeated traces, and the collector's share of one core.
+Prints the accepted share of the rate, with and without the time in which the collector was down, the time until a
+request is acknowledged, the lost and repeated traces, and the collector's share of one core.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ TEXT = "The mill at the river closed in 1931, after the great flood had broken i
 
 @dataclass
 class Sent:
-    """What the senders have done."""
+    """What the senders have done so far."""
 
     acknowledged: list[str] = field(default_factory=list[str])
     seconds: list[float] = field(default_factory=list[float])
@@ -62,8 +62,8 @@ def add_span(spans: list[Span], trace: bytes, number: int, **attributes: str | f
     spans.append(span)
 
 
-def trace_of(identifier: bytes, spans: int) -> list[Span]:
-    """A trace as OpenInference has it: a chain, a retriever with four passages, and models."""
+def make_trace(identifier: bytes, spans: int) -> list[Span]:
+    """Return the spans of an OpenInference trace: a chain, a retriever with four passages, and models."""
     found: list[Span] = []
     question = f"When did the mill {identifier.hex()[:8]} close?"
     chain = {"input__value": question, "output__value": "In 1931.", "user__id": "kim", "http__url": "http://a/b"}
@@ -80,20 +80,20 @@ def trace_of(identifier: bytes, spans: int) -> list[Span]:
     return found[1:] + found[:1]  # a span is exported when it ends
 
 
-def request_of(traces: list[bytes], spans: int) -> bytes:
+def encode_request(traces: list[bytes], spans: int) -> bytes:
     request = ExportTraceServiceRequest()
     group = request.resource_spans.add()
     for name, text in (("service.name", "bench"), ("service.version", "1"), ("host.name", "a")):
         group.resource.attributes.add(key=name).value.string_value = text
     scope = group.scope_spans.add()
     for trace in traces:
-        scope.spans.extend(trace_of(trace, spans))
+        scope.spans.extend(make_trace(trace, spans))
     encoded: bytes = request.SerializeToString()
     return encoded
 
 
 def send(port: int, waiting: Queue[tuple[list[bytes], bytes]], sent: Sent, done: threading.Event) -> None:
-    """Send requests, again and again until each is acknowledged, as exporters do."""
+    """Send requests, and repeat each until it is acknowledged, as exporters do."""
     while not (done.is_set() and waiting.empty()):
         try:
             traces, body = waiting.get(timeout=0.1)
@@ -120,8 +120,8 @@ def send(port: int, waiting: Queue[tuple[list[bytes], bytes]], sent: Sent, done:
 
 
 def start(port: int, store: Path) -> subprocess.Popen[bytes]:
-    words = [sys.executable, "-m", "ragboard", "collect", "--port", str(port), "--store", str(store)]
-    process = subprocess.Popen(words)
+    command = [sys.executable, "-m", "ragboard", "collect", "--port", str(port), "--store", str(store)]
+    process = subprocess.Popen(command)
     while True:
         try:
             with urlopen(f"http://127.0.0.1:{port}/health", timeout=5):
@@ -135,7 +135,7 @@ def cpu_seconds(process: subprocess.Popen[bytes]) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def stored(store: Path) -> list[str]:
+def stored_sample_ids(store: Path) -> list[str]:
     with Store(store).database.read() as connection:
         return [sample for (sample,) in connection.execute("SELECT sample_id FROM samples").fetchall()]
 
@@ -144,7 +144,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name, default in (("rate", 1000), ("seconds", 60), ("kills", 2), ("spans", 5), ("batch", 50), ("senders", 4)):
         parser.add_argument(f"--{name}", type=int, default=default)
-    given = parser.parse_args()
+    args = parser.parse_args()
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port: int = probe.getsockname()[1]
     sent, done = Sent(), threading.Event()
@@ -153,13 +153,13 @@ def main() -> None:
         store = Path(folder) / "store"
         process = start(port, store)
         threads = [
-            threading.Thread(target=send, args=(port, waiting, sent, done), daemon=True) for _ in range(given.senders)
+            threading.Thread(target=send, args=(port, waiting, sent, done), daemon=True) for _ in range(args.senders)
         ]
         for thread in threads:
             thread.start()
-        began, asked, cpu, down = time.monotonic(), 0, 0.0, 0.0
-        kill_at = [given.seconds * (number + 1) / (given.kills + 1) for number in range(given.kills)]
-        while (elapsed := time.monotonic() - began) < given.seconds:
+        began, sent_spans, cpu, down = time.monotonic(), 0, 0.0, 0.0
+        kill_at = [args.seconds * (number + 1) / (args.kills + 1) for number in range(args.kills)]
+        while (elapsed := time.monotonic() - began) < args.seconds:
             if kill_at and elapsed > kill_at[0]:
                 kill_at.pop(0)
                 cpu += cpu_seconds(process)
@@ -168,19 +168,19 @@ def main() -> None:
                 process.wait()
                 process = start(port, store)
                 down += time.monotonic() - killed
-            while asked < elapsed * given.rate:
-                traces = [os.urandom(16) for _ in range(given.batch // given.spans)]
-                waiting.put((traces, request_of(traces, given.spans)))
-                asked += given.batch
+            while sent_spans < elapsed * args.rate:
+                traces = [os.urandom(16) for _ in range(args.batch // args.spans)]
+                waiting.put((traces, encode_request(traces, args.spans)))
+                sent_spans += args.batch
             time.sleep(0.01)
-        in_time = len(sent.acknowledged) * given.spans
+        in_time = len(sent.acknowledged) * args.spans
         done.set()
         for thread in threads:
             thread.join()
         took = time.monotonic() - began
         acknowledged = set(sent.acknowledged)
         until = time.monotonic() + 300
-        while len(samples := stored(store)) < len(acknowledged) and time.monotonic() < until:
+        while len(samples := stored_sample_ids(store)) < len(acknowledged) and time.monotonic() < until:
             time.sleep(1)
         stored_after = time.monotonic() - began
         cpu += cpu_seconds(process)
@@ -188,16 +188,16 @@ def main() -> None:
         process.wait()
         left = len(list((store / "traces").glob("*.jsonl")))
     latencies = sorted(sent.seconds)
-    print(f"asked: {asked:,} spans in {given.seconds} s, {given.kills} kills, {down:.1f} s without a collector")
-    print(f"accepted within that time: {in_time / asked:.3f}; all within {took / given.seconds:.3f} of it")
-    print(f"accepted while it ran, of the rate asked: {asked / (took - down) / given.rate:.2f}")
-    print(f"in the store: all within {stored_after / given.seconds:.3f} of it; files left in the spool: {left}")
+    print(f"sent: {sent_spans:,} spans in {args.seconds} s, {args.kills} kills, {down:.1f} s without a collector")
+    print(f"accepted within that time: {in_time / sent_spans:.3f}; all accepted after {took / args.seconds:.3f} of it")
+    print(f"accepted rate while the collector ran, relative to --rate: {sent_spans / (took - down) / args.rate:.2f}")
+    print(f"all stored after {stored_after / args.seconds:.3f} of that time; files left in the spool: {left}")
     print(f"acknowledged traces: {len(acknowledged):,}; lost: {len(acknowledged - set(samples)):,}", end="; ")
     print(f"stored twice: {len(samples) - len({sample.partition('#')[0] for sample in samples}):,}")
     print(f"requests refused: {sent.refused:,}, failed: {sent.failed:,}")
     middle, late = latencies[len(latencies) // 2], latencies[int(len(latencies) * 0.99)]
     print(f"acknowledged after: median {1000 * middle:.0f} ms, 99% within {1000 * late:.0f} ms")
-    print(f"collector: {cpu / given.seconds:.2f} of one core over the time asked")
+    print(f"collector: {cpu / args.seconds:.2f} of one core")
 
 
 if __name__ == "__main__":

@@ -481,8 +481,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("table", choices=TABLES)
     parser.add_argument("--repeats", type=int, default=20_000)
-    given = parser.parse_args()
-    for line in TABLES[given.table](given.repeats):
+    args = parser.parse_args()
+    for line in TABLES[args.table](args.repeats):
         print(line, flush=True)
 
 

@@ -6,8 +6,8 @@ Evaluates 15 metrics (three of RAGAS, ranked context precision, eleven of RAGChe
 each sample) with the test server in another process. The bound is the larger of calls x latency / concurrency and the
 longest chain of calls. `ratio_to_bound` is the time from the first request to the last response, divided by the bound.
 As references, the same requests are sent through the SDK, and as prepared bytes through an HTTP client that does not
-parse replies, in alternation. `--faults` repeats the evaluation with a faulty server and compares the scores. Each
-measurement is a separate process. Figures are medians of `--pairs` repetitions.
+parse replies, in alternation. `--faults` repeats the evaluation with a faulty server and compares the scores.
+Each measurement is a separate process. Figures are medians of `--pairs` repetitions.
 
     python benchmarks/engine.py --samples 2000 --faults --virtual --deadline 2 --pairs 5 --json
 
@@ -46,12 +46,12 @@ CHAIN = 2
 
 
 def main() -> None:
-    given = arguments()
-    if given.measure:
-        print(json.dumps({"engine": engine, "sdk": bare_sdk, "http": bare_http}[given.measure](given)))
+    args = arguments()
+    if args.measure:
+        print(json.dumps({"engine": engine, "sdk": bare_sdk, "http": bare_http}[args.measure](args)))
         return
-    found = virtual_report(given) if given.virtual else report(given)
-    print(json.dumps(found, indent=2) if given.json else "\n".join(f"{key}: {value}" for key, value in found.items()))
+    found = virtual_report(args) if args.virtual else report(args)
+    print(json.dumps(found, indent=2) if args.json else "\n".join(f"{key}: {value}" for key, value in found.items()))
 
 
 def arguments() -> argparse.Namespace:
@@ -72,89 +72,91 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def report(given: argparse.Namespace) -> dict[str, Any]:
-    with server(given, faults=False) as url:
-        turns = [{what: measured(given, what, url) for what in ("engine", "http", "sdk")} for _ in range(given.pairs)]
-    ours = turns[-1]["engine"]
+def report(args: argparse.Namespace) -> dict[str, Any]:
+    with server(args, faults=False) as url:
+        rounds = [{what: measure(args, what, url) for what in ("engine", "http", "sdk")} for _ in range(args.pairs)]
+    ours = rounds[-1]["engine"]
     calls = ours["requests"]
-    seconds = given.latency_ms / 1000
-    bound = max(calls * seconds / given.concurrency, CHAIN * seconds)
+    seconds = args.latency_ms / 1000
+    bound = max(calls * seconds / args.concurrency, CHAIN * seconds)
 
-    def middle(figure: Callable[[dict[str, Any]], float]) -> float:
-        return round(median(map(figure, turns)), 3)
+    def median_of(figure: Callable[[dict[str, Any]], float]) -> float:
+        return round(median(map(figure, rounds)), 3)
 
-    def cpu(turn: dict[str, Any], what: str) -> float:
-        return float(1000 * turn[what]["cpu_s"] / turn[what]["requests"])
+    def cpu(round_: dict[str, Any], what: str) -> float:
+        return float(1000 * round_[what]["cpu_s"] / round_[what]["requests"])
 
     found = {
-        "samples": given.samples,
+        "samples": args.samples,
         "calls": calls,
-        "calls_per_sample": round(calls / given.samples, 2),
+        "calls_per_sample": round(calls / args.samples, 2),
         "bound_s": round(bound, 3),
-        "wall_s": middle(lambda turn: turn["engine"]["seconds"]),
-        "ratio_to_bound": middle(lambda turn: turn["engine"]["seconds"] / bound) if bound else None,
-        "sdk_ratio_to_bound": middle(
-            lambda turn: turn["sdk"]["seconds"] / (turn["sdk"]["requests"] * seconds / given.concurrency)
+        "wall_s": median_of(lambda round_: round_["engine"]["seconds"]),
+        "ratio_to_bound": median_of(lambda round_: round_["engine"]["seconds"] / bound) if bound else None,
+        "sdk_ratio_to_bound": median_of(
+            lambda round_: round_["sdk"]["seconds"] / (round_["sdk"]["requests"] * seconds / args.concurrency)
         )
         if seconds
         else None,
-        "cpu_ms_per_call": middle(lambda turn: cpu(turn, "engine")),
-        "sdk_cpu_ms_per_call": middle(lambda turn: cpu(turn, "sdk")),
-        "http_cpu_ms_per_call": middle(lambda turn: cpu(turn, "http")),
-        "cpu_ratio_to_sdk": middle(lambda turn: cpu(turn, "engine") / cpu(turn, "sdk")),
-        "cpu_ratio_to_http": middle(lambda turn: cpu(turn, "engine") / cpu(turn, "http")),
+        "cpu_ms_per_call": median_of(lambda round_: cpu(round_, "engine")),
+        "sdk_cpu_ms_per_call": median_of(lambda round_: cpu(round_, "sdk")),
+        "http_cpu_ms_per_call": median_of(lambda round_: cpu(round_, "http")),
+        "cpu_ratio_to_sdk": median_of(lambda round_: cpu(round_, "engine") / cpu(round_, "sdk")),
+        "cpu_ratio_to_http": median_of(lambda round_: cpu(round_, "engine") / cpu(round_, "http")),
         "peak_memory_mb": round(ours["memory_mb"], 1),
         "scored": ours["scored"],
     }
-    return found | (faulty(given, ours) if given.faults else {})
+    return found | (measure_faults(args, ours) if args.faults else {})
 
 
-def faulty(given: argparse.Namespace, well: dict[str, Any]) -> dict[str, Any]:
+def measure_faults(args: argparse.Namespace, without_faults: dict[str, Any]) -> dict[str, Any]:
     """Compare the same evaluation with a faulty server and with a server without faults."""
-    turns = [faulty_turn(given, well) for _ in range(given.pairs)]
+    rounds = [measure_faults_once(args, without_faults) for _ in range(args.pairs)]
     worst = {"faults_scored_share": min, "faults_changed_scores": max}
-    return {name: worst.get(name, median)([turn[name] for turn in turns]) for name in turns[0]}
+    return {name: worst.get(name, median)([round_[name] for round_ in rounds]) for name in rounds[0]}
 
 
-def faulty_turn(given: argparse.Namespace, well: dict[str, Any]) -> dict[str, float]:
-    with server(given, faults=True) as url:
-        ill = measured(given, "engine", url)
-        drawn = asked(f"{url}/drawn")
-    return beside_ideal(given, well, ill, drawn) | {"faults_time_ratio": round(ill["wall_s"] / well["wall_s"], 3)}
-
-
-def beside_ideal(
-    given: argparse.Namespace, well: dict[str, Any], ill: dict[str, Any], drawn: list[list[str]]
-) -> dict[str, float]:
-    """Compare an evaluation with faults with one without, and with the ideal schedule for the same faults."""
-    ideal, foreseen = ideal_seconds(drawn, given), ideal_seconds(drawn, given, foresees=True)
-    whole = sum(1 for scores in ill["scores"].values() if all(value is not None for value in scores.values()))
-    changed = sum(
-        value is not None and value != well["scores"][sample][metric]
-        for sample, scores in ill["scores"].items()
-        for metric, value in scores.items()
-    )
-    return {
-        "faults_scored_share": round(whole / given.samples, 4),
-        "faults_changed_scores": changed,
-        "faults_requests": ill["requests"],
-        "faults_ideal_s": round(ideal, 3),
-        "faults_s": round(ill["seconds"], 3),
-        "faults_ratio_to_ideal": round(ill["seconds"] / ideal, 3),
-        "faults_ratio_to_foreseen": round(ill["seconds"] / foreseen, 3),
+def measure_faults_once(args: argparse.Namespace, without_faults: dict[str, Any]) -> dict[str, float]:
+    with server(args, faults=True) as url:
+        with_faults = measure(args, "engine", url)
+        drawn = fetch_json(f"{url}/drawn")
+    return compare_with_ideal(args, without_faults, with_faults, drawn) | {
+        "faults_time_ratio": round(with_faults["wall_s"] / without_faults["wall_s"], 3)
     }
 
 
-def virtual_report(given: argparse.Namespace) -> dict[str, Any]:
+def compare_with_ideal(
+    args: argparse.Namespace, without_faults: dict[str, Any], with_faults: dict[str, Any], drawn: list[list[str]]
+) -> dict[str, float]:
+    """Compare an evaluation with faults with one without, and with the ideal schedule for the same faults."""
+    ideal, foreseen = ideal_seconds(drawn, args), ideal_seconds(drawn, args, knows_faults=True)
+    whole = sum(1 for scores in with_faults["scores"].values() if all(value is not None for value in scores.values()))
+    changed = sum(
+        value is not None and value != without_faults["scores"][sample][metric]
+        for sample, scores in with_faults["scores"].items()
+        for metric, value in scores.items()
+    )
+    return {
+        "faults_scored_share": round(whole / args.samples, 4),
+        "faults_changed_scores": changed,
+        "faults_requests": with_faults["requests"],
+        "faults_ideal_s": round(ideal, 3),
+        "faults_s": round(with_faults["seconds"], 3),
+        "faults_ratio_to_ideal": round(with_faults["seconds"] / ideal, 3),
+        "faults_ratio_to_foreseen": round(with_faults["seconds"] / foreseen, 3),
+    }
+
+
+def virtual_report(args: argparse.Namespace) -> dict[str, Any]:
     """Compare evaluations in virtual time with and without faults."""
-    well, _ = engine_virtually(given, None)
-    turns: list[dict[str, float]] = []
-    for turn in range(given.pairs):
-        ill, drawn = engine_virtually(given, turn + 1)
-        turns.append(beside_ideal(given, well, ill, drawn))
+    without_faults, _ = evaluate_virtually(args, None)
+    rounds: list[dict[str, float]] = []
+    for round_ in range(args.pairs):
+        with_faults, drawn = evaluate_virtually(args, round_ + 1)
+        rounds.append(compare_with_ideal(args, without_faults, with_faults, drawn))
     worst = {"faults_scored_share": min, "faults_changed_scores": max}
-    found = {name: worst.get(name, median)([turn[name] for turn in turns]) for name in turns[0]}
-    return found | {"faults_ratios_to_ideal": [turn["faults_ratio_to_ideal"] for turn in turns]}
+    found = {name: worst.get(name, median)([round_[name] for round_ in rounds]) for name in rounds[0]}
+    return found | {"faults_ratios_to_ideal": [round_["faults_ratio_to_ideal"] for round_ in rounds]}
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
@@ -177,9 +179,9 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         return self.now
 
 
-def engine_virtually(given: argparse.Namespace, seed: int | None) -> tuple[dict[str, Any], list[list[str]]]:
+def evaluate_virtually(args: argparse.Namespace, seed: int | None) -> tuple[dict[str, Any], list[list[str]]]:
     """Evaluate in virtual time; return the result of `engine` and all requests. If `seed` is None, without faults."""
-    from engine_server import call_of, kind_of_fault
+    from engine_server import draw_fault, identify_call
     from tests.chat_server import answer, vector
 
     from ragboard.judges.llm.transport import RawResponse, Transport
@@ -189,9 +191,9 @@ def engine_virtually(given: argparse.Namespace, seed: int | None) -> tuple[dict[
     ends: list[float] = []
 
     async def post(_transport: Transport, _route: str, body: dict[str, Any]) -> RawResponse:
-        kind = "" if seed is None else kind_of_fault(rng)
-        drawn.append([*call_of(body), kind])
-        await asyncio.sleep(1e9 if kind == "hung" else given.latency_ms / 1000)
+        kind = "" if seed is None else draw_fault(rng)
+        drawn.append([*identify_call(body), kind])
+        await asyncio.sleep(1e9 if kind == "hung" else args.latency_ms / 1000)
         ends.append(asyncio.get_running_loop().time())
         if kind in ("429", "500"):
             return RawResponse(int(kind), {"retry-after": "1"} if kind == "429" else {}, "{}")
@@ -206,9 +208,9 @@ def engine_virtually(given: argparse.Namespace, seed: int | None) -> tuple[dict[
         with asyncio.Runner(loop_factory=VirtualLoop) as runner:
             return runner.run(work)
 
-    given = argparse.Namespace(**{**vars(given), "url": "http://127.0.0.1"})
+    args = argparse.Namespace(**{**vars(args), "url": "http://127.0.0.1"})
     with patch.object(Transport, "post", post), patch("asyncio.run", run):
-        found = engine(given)
+        found = engine(args)
     return found | {"requests": len(drawn), "seconds": max(ends)}, drawn
 
 
@@ -221,20 +223,20 @@ DEPENDS = {VERIFIES: EXTRACTS, "embeddings": WRITES}
 """Calls that start after all calls of another kind for the same sample are answered."""
 
 
-def ideal_seconds(drawn: list[list[str]], given: argparse.Namespace, *, foresees: bool = False) -> float:
+def ideal_seconds(drawn: list[list[str]], args: argparse.Namespace, *, knows_faults: bool = False) -> float:
     """Return the time of a scheduler that never idles and sends the call with the longest remaining work first.
 
     `drawn` has the sample, title, call and fault of each request to the server. An attempt takes the latency, or the
-    deadline if it hangs. After a 429 the call pauses for a second, and other calls use its slot. With `foresees`, the
-    scheduler knows the faults in advance and starts long calls early.
+    deadline if it hangs. After a 429 the call pauses for a second, and other calls use its slot. With `knows_faults`,
+    the scheduler knows the faults in advance and starts long calls early.
     """
-    latency = given.latency_ms / 1000
+    latency = args.latency_ms / 1000
     attempts: dict[tuple[str, str, str], list[str]] = {}
     for sample, title, digest, fault in drawn:
         attempts.setdefault((sample, title, digest), []).append(fault)
     lasts = {
-        call: sum(given.deadline if fault == "hung" else latency + (fault == "429") for fault in faults)
-        if foresees
+        call: sum(args.deadline if fault == "hung" else latency + (fault == "429") for fault in faults)
+        if knows_faults
         else latency
         for call, faults in attempts.items()
     }
@@ -253,12 +255,12 @@ def ideal_seconds(drawn: list[list[str]], given: argparse.Namespace, *, foresees
     events: list[
         tuple[float, int, tuple[str, str, str], int]
     ] = []  # the time, and 0 if a slot is free or 1 if a pause ends
-    now, free = 0.0, given.concurrency
+    now, free = 0.0, args.concurrency
     while ready or events:
         while ready and free:
             _, call, number = heappop(ready)
             fault = attempts[call][number]
-            heappush(events, (now + (given.deadline if fault == "hung" else latency), 0, call, number))
+            heappush(events, (now + (args.deadline if fault == "hung" else latency), 0, call, number))
             free -= 1
         now, paused, call, number = heappop(events)
         if paused:
@@ -280,9 +282,9 @@ def ideal_seconds(drawn: list[list[str]], given: argparse.Namespace, *, foresees
 
 
 @contextmanager
-def server(given: argparse.Namespace, *, faults: bool) -> Generator[str]:
-    command = [sys.executable, str(Path(__file__).with_name("engine_server.py")), "--latency-ms", str(given.latency_ms)]
-    command += ["--tail"] * given.tail + ["--faults"] * faults
+def server(args: argparse.Namespace, *, faults: bool) -> Generator[str]:
+    command = [sys.executable, str(Path(__file__).with_name("engine_server.py")), "--latency-ms", str(args.latency_ms)]
+    command += ["--tail"] * args.tail + ["--faults"] * faults
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout
@@ -291,24 +293,24 @@ def server(given: argparse.Namespace, *, faults: bool) -> Generator[str]:
             process.kill()
 
 
-def measured(given: argparse.Namespace, what: str, url: str) -> dict[str, Any]:
+def measure(args: argparse.Namespace, what: str, url: str) -> dict[str, Any]:
     """Return the output of a separate process and what the server counted meanwhile."""
-    asked(f"{url}/clock", "POST")
+    fetch_json(f"{url}/clock", "POST")
     command = [sys.executable, __file__, "--measure", what, "--url", url]
-    command += ["--samples", str(given.samples), "--concurrency", str(given.concurrency)]
-    command += ["--deadline", str(given.deadline)]
-    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    found: dict[str, Any] = json.loads(said)
-    counted: dict[str, Any] = asked(f"{url}/clock")
+    command += ["--samples", str(args.samples), "--concurrency", str(args.concurrency)]
+    command += ["--deadline", str(args.deadline)]
+    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    found: dict[str, Any] = json.loads(output)
+    counted: dict[str, Any] = fetch_json(f"{url}/clock")
     return counted | found
 
 
-def asked(url: str, method: str = "GET") -> Any:
+def fetch_json(url: str, method: str = "GET") -> Any:
     with urlopen(Request(url, method=method)) as response:
         return json.load(response)
 
 
-def engine(given: argparse.Namespace) -> dict[str, Any]:
+def engine(args: argparse.Namespace) -> dict[str, Any]:
     """Evaluate, and return the resources that this process used."""
     import openai  # noqa: F401 - imported before the measurement for both sides
 
@@ -317,14 +319,14 @@ def engine(given: argparse.Namespace) -> dict[str, Any]:
     from ragboard.judges.llm import Endpoint, Limits, LlmJudge, OpenAiEmbedder
     from ragboard.metrics import metrics_named
 
-    endpoint = Endpoint(f"{given.url}/v1", "key", limits=Limits(concurrency=given.concurrency), timeout=given.deadline)
+    endpoint = Endpoint(f"{args.url}/v1", "key", limits=Limits(concurrency=args.concurrency), timeout=args.deadline)
     panel = Panel(judge=LlmJudge("m", endpoint), roles={"embed": OpenAiEmbedder("e", endpoint)})
     with TemporaryDirectory() as folder:
         store = Store(Path(folder))
-        (run,) = store.add_runs([made_run(given.samples)])
+        (run,) = store.add_runs([make_run(args.samples)])
         metrics = metrics_named([*METRICS, "ragchecker"])
         cpu, clock = time.process_time(), time.perf_counter()
-        done = evaluate_run(store, run.id, metrics, panel, EvaluationOptions(concurrency=given.concurrency))
+        done = evaluate_run(store, run.id, metrics, panel, EvaluationOptions(concurrency=args.concurrency))
         cpu, clock = time.process_time() - cpu, time.perf_counter() - clock
         ref = RunRef(run_id=run.id, name=run.name, evaluation_id=done.evaluation.id)
         rows = sample_rows(store, ref, SampleQuery(limit=2000)).rows
@@ -336,12 +338,12 @@ def engine(given: argparse.Namespace) -> dict[str, Any]:
         "cpu_s": cpu,
         "wall_s": clock,
         "memory_mb": memory,
-        "scored": f"{given.samples - done.unscored} of {given.samples}",
+        "scored": f"{args.samples - done.unscored} of {args.samples}",
         "scores": scores,
     }
 
 
-def made_run(samples: int) -> Any:
+def make_run(samples: int) -> Any:
     """Return samples with 4 statements in answer and reference, and 5 different passages of about 120 words."""
     from ragboard import Passage, Run, Sample
 
@@ -364,12 +366,12 @@ def made_run(samples: int) -> Any:
     return Run(name="made", samples=tuple(map(sample, range(samples))))
 
 
-def bare_sdk(given: argparse.Namespace) -> dict[str, Any]:
-    """Send the requests of an evaluation through the SDK with the given concurrency, and read the replies."""
+def bare_sdk(args: argparse.Namespace) -> dict[str, Any]:
+    """Send the requests of an evaluation through the SDK with the same concurrency, and read the replies."""
     from openai import AsyncOpenAI, DefaultAioHttpClient
 
     async def send() -> float:
-        async with AsyncOpenAI(api_key="key", base_url=f"{given.url}/v1", http_client=DefaultAioHttpClient()) as client:
+        async with AsyncOpenAI(api_key="key", base_url=f"{args.url}/v1", http_client=DefaultAioHttpClient()) as client:
 
             async def one(body: dict[str, Any]) -> None:
                 if "input" in body:
@@ -378,25 +380,25 @@ def bare_sdk(given: argparse.Namespace) -> dict[str, Any]:
                     reply = await client.chat.completions.create(**body)
                     json.loads(reply.choices[0].message.content or "")
 
-            return await cpu_of(given, one, requests_of(given)["bodies"])
+            return await measure_cpu(args, one, record_requests(args)["bodies"])
 
     return {"cpu_s": asyncio.run(send())}
 
 
-def bare_http(given: argparse.Namespace) -> dict[str, Any]:
-    """Send the bytes of an evaluation through an HTTP client with the given concurrency, and discard the replies."""
+def bare_http(args: argparse.Namespace) -> dict[str, Any]:
+    """Send the bytes of an evaluation through an HTTP client with the same concurrency, and discard the replies."""
     import aiohttp
 
-    kept = requests_of(given)
+    kept = record_requests(args)
     headers = {name: value for name, value in kept["headers"].items() if name not in ("host", "content-length")}
-    chat, embeddings = (f"{given.url}/v1/{operation}" for operation in ("chat/completions", "embeddings"))
+    chat, embeddings = (f"{args.url}/v1/{operation}" for operation in ("chat/completions", "embeddings"))
     ready = [
         (embeddings if "input" in body else chat, json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode())
         for body in kept["bodies"]
     ]
 
     async def send() -> float:
-        connector = aiohttp.TCPConnector(limit=given.concurrency)
+        connector = aiohttp.TCPConnector(limit=args.concurrency)
         async with aiohttp.ClientSession(headers=headers, connector=connector) as session:
 
             async def one(request: tuple[str, bytes]) -> None:
@@ -404,30 +406,30 @@ def bare_http(given: argparse.Namespace) -> dict[str, Any]:
                 async with session.post(url, data=body) as response:
                     await response.read()
 
-            return await cpu_of(given, one, ready)
+            return await measure_cpu(args, one, ready)
 
     return {"cpu_s": asyncio.run(send())}
 
 
-async def cpu_of(given: argparse.Namespace, one: Callable[[T], Awaitable[None]], requests: list[T]) -> float:
-    """Send all requests with the given concurrency, and return the CPU time in seconds."""
+async def measure_cpu(args: argparse.Namespace, one: Callable[[T], Awaitable[None]], requests: list[T]) -> float:
+    """Send all requests with the same concurrency, and return the CPU time in seconds."""
     waiting = iter(requests)
 
     async def work() -> None:
         for request in waiting:
             await one(request)
 
-    asked(f"{given.url}/clock", "POST")
+    fetch_json(f"{args.url}/clock", "POST")
     cpu = time.process_time()
-    await asyncio.gather(*(work() for _ in range(given.concurrency)))
+    await asyncio.gather(*(work() for _ in range(args.concurrency)))
     return time.process_time() - cpu
 
 
-def requests_of(given: argparse.Namespace) -> dict[str, Any]:
+def record_requests(args: argparse.Namespace) -> dict[str, Any]:
     """Return the request bodies of an evaluation of at most 200 samples, and the headers of one request."""
-    asked(f"{given.url}/clock?keep=yes", "POST")
-    engine(argparse.Namespace(url=given.url, samples=min(given.samples, 200), concurrency=256, deadline=120.0))
-    kept: dict[str, Any] = asked(f"{given.url}/kept")
+    fetch_json(f"{args.url}/clock?keep=yes", "POST")
+    engine(argparse.Namespace(url=args.url, samples=min(args.samples, 200), concurrency=256, deadline=120.0))
+    kept: dict[str, Any] = fetch_json(f"{args.url}/kept")
     return kept
 
 

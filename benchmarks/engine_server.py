@@ -3,8 +3,8 @@
     python benchmarks/engine_server.py --latency-ms 200 --tail --faults
 
 Prints its port, then answers like the test server, with latency. `GET /clock` returns the number of requests and the
-time from the first to the last; `POST /clock` resets both. `GET /kept` returns the requests since then, if they are
-kept. `GET /drawn` returns the sample, call and fault of each request.
+time from the first to the last; `POST /clock` resets both. `GET /kept` returns the requests since `POST
+/clock?keep=yes`. `GET /drawn` returns the sample, call and fault of each request.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ from tests.chat_server import ChatServer, Fault, never, replies, status
 
 
 def main() -> None:
-    given = arguments()
+    args = arguments()
     rng = random.Random(1)
     state = ChatServer(forgetful=True)
-    seconds = given.latency_ms / 1000
-    state.delay = (lambda: seconds * rng.lognormvariate(-0.5, 1.0)) if given.tail else (lambda: seconds)
+    seconds = args.latency_ms / 1000
+    state.delay = (lambda: seconds * rng.lognormvariate(-0.5, 1.0)) if args.tail else (lambda: seconds)
     drawn: list[tuple[str, str, str, str]] = []
 
-    def draw(asked: Mapping[str, Any]) -> Fault | None:
-        kind = kind_of_fault(rng) if given.faults else ""
-        drawn.append((*call_of(asked), kind))
+    def draw(body: Mapping[str, Any]) -> Fault | None:
+        kind = draw_fault(rng) if args.faults else ""
+        drawn.append((*identify_call(body), kind))
         return FAULTS.get(kind)
 
     state.chance = draw
     config = uvicorn.Config(app(state, drawn), port=0, log_level="critical", lifespan="off", ws="none", backlog=4096)
     server = uvicorn.Server(config)
-    # If the protocol is given, asyncio sends small segments at once; otherwise responses wait 40 ms for an ACK.
+    # If asyncio knows the protocol, it sends small segments at once; otherwise responses wait 40 ms for an ACK.
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.bind(("127.0.0.1", 0))
     listening.listen(4096)
@@ -70,19 +70,19 @@ FAULTS: Mapping[str, Fault] = {
 }
 
 
-def kind_of_fault(rng: random.Random) -> str:
+def draw_fault(rng: random.Random) -> str:
     """Draw a fault: 5% are told to retry after a second, 5% fail, 5% are malformed, 2% hang."""
     drawn = rng.random()
     limits = {"429": 0.05, "500": 0.10, "malformed": 0.15, "hung": 0.17}
     return next((kind for kind, limit in limits.items() if drawn < limit), "")
 
 
-def call_of(asked: Mapping[str, Any]) -> tuple[str, str, str]:
+def identify_call(body: Mapping[str, Any]) -> tuple[str, str, str]:
     """Return a request's sample, the title of its prompt, and a digest that is the same for repairs and retries."""
-    text = asked["messages"][0]["content"] if "messages" in asked else json.dumps(asked["input"])
+    text = body["messages"][0]["content"] if "messages" in body else json.dumps(body["input"])
     texts = text.partition("## Now")[2] or text
     sample = re.search(r"[Ii]tem (\d+)", texts)
-    title = text.split("\n", 1)[0] if "messages" in asked else "embeddings"
+    title = text.split("\n", 1)[0] if "messages" in body else "embeddings"
     return sample[1] if sample else "", title, blake2b(text.encode(), digest_size=8).hexdigest()
 
 

@@ -1,9 +1,9 @@
-"""Measure the speed of the embedded judge and of importing runs, as ratios within one process.
+"""Measure the speed of the embedded judge and of imports, as ratios within one process.
 
     python benchmarks/first_light.py --samples 300 --rows 20000 --json
 
-The judge is compared with one pass of `re.findall(r"\\w+", text)` over the same text, the store with DuckDB's
-`read_json` of the same rows. Unlike absolute times, the ratios can be compared between machines.
+The judge is compared with one pass of `re.findall(r"\\w+", text)` over the same text, imports with DuckDB's `read_json`
+of the same rows. Unlike absolute times, ratios can be compared between machines.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ragboard.metrics.base import resolve
 from ragboard.tasks import Failure, Reply, Task
 
 
-def made_samples(count: int, seed: int = 1) -> list[Sample]:
+def make_samples(count: int, seed: int = 1) -> list[Sample]:
     """Return samples with 5 passages of about 120 words and an answer of 4 sentences, with text of the sample runs."""
     rng = random.Random(seed)
     runs = sample_runs()
@@ -71,7 +71,7 @@ async def judge_all(samples: list[Sample]) -> None:
 
 
 def judge_benchmark(count: int) -> dict[str, float]:
-    samples = made_samples(count)
+    samples = make_samples(count)
     texts = [
         text
         for sample in samples
@@ -83,7 +83,7 @@ def judge_benchmark(count: int) -> dict[str, float]:
 
 
 def store_benchmark(rows: int) -> dict[str, float]:
-    few = made_samples(200)
+    few = make_samples(200)
     samples = tuple(
         Sample(id=str(n), question=few[n % 200].question, answer=few[n % 200].answer, contexts=few[n % 200].contexts)
         for n in range(rows)
@@ -111,9 +111,9 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=300)
     parser.add_argument("--rows", type=int, default=20_000)
     parser.add_argument("--json", action="store_true")
-    given = parser.parse_args()
-    found = judge_benchmark(given.samples) | store_benchmark(given.rows)
-    if given.json:
+    args = parser.parse_args()
+    found = judge_benchmark(args.samples) | store_benchmark(args.rows)
+    if args.json:
         print(json.dumps(found, indent=1))
     else:
         for name, value in found.items():

@@ -13,9 +13,9 @@ Support of a statement is fitted on:
   with an added personal remark, or with half of another sentence
 
 WiCE is used only for the calibration, because its text is share-alike. Sources have equal weights, and so have the two
-classes in each source. Help of a sentence with a question is fitted on the labelled sentences of the sample data and
-CLAPNQ, and on MTRAG: sentences that support the reference answer, against other sentences. The sign of each coefficient
-is fixed: missing words never increase the support of a claim.
+classes in each source. Help of a sentence with a question is fitted on the labelled sentences of the sample data
+and CLAPNQ, and on MTRAG: sentences that support the reference answer, against other sentences. The sign of each
+coefficient is fixed: missing words never increase the support of a claim.
 
 With equal class weights, the score is a probability only if half of the statements are supported. A line through the
 log odds is therefore fitted to the sources with their natural shares and equal weights, and merged into the
@@ -40,19 +40,19 @@ from scipy.optimize import minimize
 from sources import SETS, JudgedRow, raw_rows, read_set
 
 from ragboard.human.scorers import word_overlap
-from ragboard.judges.embedded.changes import changed, names_in
+from ragboard.judges.embedded.changes import changed_sentences, names_in
 from ragboard.judges.embedded.index import Corpus, lookups
 from ragboard.judges.embedded.matching import FEATURES, Comparison, Model, best_match, compare, judge_comparison
-from ragboard.judges.embedded.select import FEATURES as HELP
+from ragboard.judges.embedded.select import FEATURES as SENTENCE_FEATURES
 from ragboard.judges.embedded.select import sentence_features
 from ragboard.judges.embedded.statements import extract
 from ragboard.records import Passage, Sample
 from ragboard.stats import NoInterval, auroc
 from ragboard.stats.auroc_intervals import auroc_difference
 
-FITTED = ("factcheck_gpt", "begin", "mtrag", "sample", "changed")
+FITTED = ("factcheck_gpt", "begin", "mtrag", "sample", "changed_sentences")
 HELD_OUT = ("wice", "factcheck_gpt", "begin", "mtrag", "sample")
-FOR = {"sentence", "pair", "words", *HELP}
+POSITIVE_FEATURES = {"sentence", "pair", "words", *SENTENCE_FEATURES}
 """Features that increase the score of a claim or sentence; all others decrease it."""
 RIDGE, EXAMPLES = 40.0, 1500.0
 """The penalty of the squared standardised coefficients, and the number of examples that it is meant for."""
@@ -61,9 +61,9 @@ REMARKS = (
     "{} Do you know it?", "I am not sure, but {}", "{} I have never been there myself.",
 )  # fmt: skip
 OUT = Path(__file__).parents[1] / "core" / "ragboard" / "judges" / "embedded"
-SHOWN = (0.3, 0.7)
+SCORE_BOUNDS = (0.3, 0.7)
 """Bounds of the ranges of scores that are reported separately."""
-BORNE_OUT = 0.5
+MIN_COVERAGE = 0.5
 """Minimum share of a reference statement that a sentence must cover to count as its source."""
 
 FloatArray: TypeAlias = NDArray[np.float64]
@@ -81,19 +81,19 @@ class Example:
 
 def examples(rows: Sequence[JudgedRow]) -> Iterator[Example]:
     for row in rows:
-        corpus = Corpus.of(row.passages, row.sample.question)
+        corpus = Corpus.from_passages(row.passages, row.sample.question)
         for text, label in zip(row.texts, row.labels, strict=True):
             if label is None:
                 continue
-            said = [each.text for each in extract(text).statements] if row.kind == "answers" else [text]
-            looks = lookups(corpus, [corpus.claim(each) for each in said])
+            texts = [each.text for each in extract(text).statements] if row.kind == "answers" else [text]
+            looks = lookups(corpus, [corpus.claim(each) for each in texts])
             found = tuple(tuple(compare(each, lead, None) for lead in each.candidates(None)) for each in looks)
             if found:
                 yield Example(found, label, row, text)
 
 
-def source(name: str, folder: Path, *, fitting: bool) -> list[Example]:
-    if name == "changed":
+def load_source(name: str, folder: Path, *, fitting: bool) -> list[Example]:
+    if name == "changed_sentences":
         return list(examples(list(changed_rows(folder))))
     rows = read_set(name, folder)
     if name == "factcheck_gpt" and fitting:
@@ -106,10 +106,10 @@ def irrelevant_rows(folder: Path, count: int = 700) -> Iterator[JudgedRow]:
     rows = raw_rows(folder / SETS["factcheck_gpt"][0])
     rows = [row for row in rows if row["statements"][0]["label_raw"] == "irrelevant"]
     for row in random.Random(1).sample(rows, count):
-        yield made(row["statements"][0]["text"], row["contexts"], supported=False, cluster=row["id"])
+        yield make_row(row["statements"][0]["text"], row["contexts"], supported=False, cluster=row["id"])
 
 
-def made(text: str, contexts: Sequence[str], *, supported: bool, cluster: str, question: str = "") -> JudgedRow:
+def make_row(text: str, contexts: Sequence[str], *, supported: bool, cluster: str, question: str = "") -> JudgedRow:
     return JudgedRow(
         kind="statements",
         sample=sample_of(question, contexts),
@@ -137,11 +137,11 @@ def changed_rows(folder: Path, count: int = 250) -> Iterator[JudgedRow]:
         sentence = rng.choice(sentences)
         other = rng.choice(rng.choice(rows).texts).split()
         half = " ".join([*sentence.split()[: 2 * len(sentence.split()) // 3], *other[len(other) // 2 :]])
-        spoilt = [text for *_, text in changed([(sentence, row.passages)], names, seed=rng.randrange(10**6))]
+        spoilt = [text for *_, text in changed_sentences([(sentence, row.passages)], names, seed=rng.randrange(10**6))]
         spoilt += [rng.choice(REMARKS).format(sentence), half]
-        yield made(sentence, row.passages, supported=True, cluster=row.cluster, question=row.sample.question)
+        yield make_row(sentence, row.passages, supported=True, cluster=row.cluster, question=row.sample.question)
         for text in spoilt:
-            yield made(text, row.passages, supported=False, cluster=row.cluster, question=row.sample.question)
+            yield make_row(text, row.passages, supported=False, cluster=row.cluster, question=row.sample.question)
 
 
 def fit(sources: dict[str, list[Example]], natural: dict[str, list[Example]]) -> Model:
@@ -171,7 +171,7 @@ def balanced_fit(sources: dict[str, list[Example]]) -> Model:
     """Fit alternately the coefficients and the choice of the comparison that supports each statement most."""
     model = Model(0.0, tuple(float(name == "pair") for name in FEATURES))
     for _ in range(3):
-        values, labels, weights = chosen(sources, model)
+        values, labels, weights = best_comparisons(sources, model)
         model = regression(values, labels, weights, tuple(FEATURES))
     return model
 
@@ -184,12 +184,12 @@ def fit_selection(folder: Path, clapnq: Sequence[JudgedRow]) -> Model:
             for row in rows
             for values, label in zip(sentence_features(row.sample.question, row.texts), row.labels, strict=True)
         ]
-        for rows in (read_set("sample_sentences", folder), list(written_from(folder)), clapnq)
+        for rows in (read_set("sample_sentences", folder), list(reference_rows(folder)), clapnq)
     ]
     values = np.array([each for group in groups for each, _ in group])
     labels = np.array([label for group in groups for _, label in group], dtype=np.float64)
     weights = np.concatenate([balanced(np.array([label for _, label in group], dtype=np.float64)) for group in groups])
-    return regression(values, labels, weights / weights.sum() * EXAMPLES, tuple(HELP))
+    return regression(values, labels, weights / weights.sum() * EXAMPLES, tuple(SENTENCE_FEATURES))
 
 
 def balanced(positive: FloatArray, weights: FloatArray | None = None) -> FloatArray:
@@ -200,17 +200,17 @@ def balanced(positive: FloatArray, weights: FloatArray | None = None) -> FloatAr
     return found
 
 
-def written_from(folder: Path) -> Iterator[JudgedRow]:
+def reference_rows(folder: Path) -> Iterator[JudgedRow]:
     """Yield the sentences of MTRAG's passages, labelled 1 if they support a statement of the reference best."""
     for row in raw_rows(folder / SETS["mtrag"][0]):
-        corpus = Corpus.of(row["contexts"])
+        corpus = Corpus.from_passages(row["contexts"])
         statements = [corpus.claim(each.text) for each in extract(row["answer"]).statements]
         found = [
             match.comparison
             for match in (best_match(each, None) for each in lookups(corpus, statements))
             if match.comparison
         ]
-        helps = {number for seen in found if seen.pair_share >= BORNE_OUT for number in seen.sentences}
+        helps = {number for seen in found if seen.pair_share >= MIN_COVERAGE for number in seen.sentences}
         if row["model"] == "reference" and helps:
             yield JudgedRow(
                 kind="sentences",
@@ -221,7 +221,7 @@ def written_from(folder: Path) -> Iterator[JudgedRow]:
             )
 
 
-def chosen(sources: dict[str, list[Example]], model: Model) -> tuple[FloatArray, FloatArray, FloatArray]:
+def best_comparisons(sources: dict[str, list[Example]], model: Model) -> tuple[FloatArray, FloatArray, FloatArray]:
     values: list[tuple[float, ...]] = []
     labels: list[float] = []
     weights: list[FloatArray] = []
@@ -256,7 +256,7 @@ def regression(values: FloatArray, labels: FloatArray, weights: FloatArray, name
             (weights * (np.logaddexp(0, logit) - labels * logit)).sum() + RIDGE / 2 * (beta[1:] ** 2).sum()
         ), slope
 
-    bounds = [(None, None), *((0, None) if name in FOR else (None, 0) for name in names)]
+    bounds = [(None, None), *((0, None) if name in POSITIVE_FEATURES else (None, 0) for name in names)]
     beta: FloatArray = minimize(loss, np.zeros(design.shape[1]), jac=True, method="L-BFGS-B", bounds=bounds).x
     slopes = beta[1:] / spread
     return Model(float(beta[0] - (slopes * centre).sum()), tuple(map(float, slopes)))
@@ -267,10 +267,10 @@ def score(model: Model, example: Example) -> float:
     return sum(best) / len(best)
 
 
-def held_out(folder: Path) -> Iterator[dict[str, Any]]:
+def evaluate_held_out(folder: Path) -> Iterator[dict[str, Any]]:
     """Evaluate each source with a model that was not fitted or calibrated on it; last, the calibration on all."""
-    fitted = {name: source(name, folder, fitting=True) for name in FITTED}
-    natural = {name: source(name, folder, fitting=False) for name in HELD_OUT}
+    fitted = {name: load_source(name, folder, fitting=True) for name in FITTED}
+    natural = {name: load_source(name, folder, fitting=False) for name in HELD_OUT}
     scores: dict[str, FloatArray] = {}
     labels: dict[str, FloatArray] = {}
     for name, test in natural.items():
@@ -282,7 +282,7 @@ def held_out(folder: Path) -> Iterator[dict[str, Any]]:
         overlap = [word_overlap(each.text, each.row.passages) for each in test]
         length = [-float(len(each.text)) for each in test]
         error = calibration_error([scores[name]], [labels[name]])
-        yield compared(name, list(scores[name]), overlap, length, positive, clusters) | {
+        yield compare_with_baselines(name, list(scores[name]), overlap, length, positive, clusters) | {
             "base rate": round(float(labels[name].mean()), 3), "calibration error": error,
         }  # fmt: skip
     error = calibration_error(list(scores.values()), list(labels.values()))
@@ -304,13 +304,13 @@ def calibration_error(scores: Sequence[FloatArray], labels: Sequence[FloatArray]
 
 
 def by_score(scores: Sequence[FloatArray], labels: Sequence[FloatArray]) -> Iterator[dict[str, Any]]:
-    """Yield the share of scores in each range of `SHOWN`, with the share of supported ones; then accuracy by threshold.
+    """Yield the scores and supported statements in each range of `SCORE_BOUNDS`, then the accuracy by threshold.
 
     Sources have equal weights.
     """
-    bounds = (0.0, *SHOWN, 1.0)
+    bounds = (0.0, *SCORE_BOUNDS, 1.0)
     for place, (low, high) in enumerate(pairwise(bounds)):
-        within = [np.digitize(found, SHOWN) == place for found in scores]
+        within = [np.digitize(found, SCORE_BOUNDS) == place for found in scores]
         share = np.array([found.mean() for found in within])
         right = np.array([y[found].mean() for found, y in zip(within, labels, strict=True)])
         yield {
@@ -338,10 +338,12 @@ def sentences_held_out(folder: Path, folds: int = 5) -> dict[str, Any]:
     overlap = [word_overlap(row.sample.question, [text]) for row in rows for text in row.texts]
     length = [float(len(text)) for row in rows for text in row.texts]
     positive = [bool(label) for row in rows for label in row.labels]
-    return compared("clapnq", scores, overlap, length, positive, [row.cluster for row in rows for _ in row.texts])
+    return compare_with_baselines(
+        "clapnq", scores, overlap, length, positive, [row.cluster for row in rows for _ in row.texts]
+    )
 
 
-def compared(
+def compare_with_baselines(
     name: str,
     scores: Sequence[float],
     overlap: Sequence[float],
@@ -366,7 +368,7 @@ def interval(found: Any) -> list[float] | str:
     )
 
 
-def write(name: str, model: Model, features: dict[str, str]) -> None:
+def write_model(name: str, model: Model, features: dict[str, str]) -> None:
     lines = [
         "# Written by benchmarks/fit_embedded.py, which names the sources: coefficients of a logistic regression.",
         "# The score is 1 / (1 + exp(-(constant + sum of coefficient * feature))).",
@@ -384,16 +386,16 @@ def main() -> None:
         "--data", type=Path, default=os.environ.get("RAGBOARD_DATA"), required="RAGBOARD_DATA" not in os.environ
     )
     parser.add_argument("--held-out", action="store_true")
-    given = parser.parse_args()
-    folder = Path(given.data)
-    if given.held_out:
-        for line in held_out(folder):
+    args = parser.parse_args()
+    folder = Path(args.data)
+    if args.held_out:
+        for line in evaluate_held_out(folder):
             print(json.dumps(line))
         return
-    fitted = {name: source(name, folder, fitting=True) for name in FITTED}
-    natural = {name: source(name, folder, fitting=False) for name in HELD_OUT}
-    write("support", fit(fitted, natural), FEATURES)
-    write("selection", fit_selection(folder, read_set("clapnq", folder)), HELP)
+    fitted = {name: load_source(name, folder, fitting=True) for name in FITTED}
+    natural = {name: load_source(name, folder, fitting=False) for name in HELD_OUT}
+    write_model("support", fit(fitted, natural), FEATURES)
+    write_model("selection", fit_selection(folder, read_set("clapnq", folder)), SENTENCE_FEATURES)
     print(f"wrote support.toml and selection.toml in {OUT}")
 
 

@@ -21,7 +21,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from first_light import made_samples
+from first_light import make_samples
 
 from ragboard import Sample
 from ragboard.judges.embedded.statements import extract
@@ -30,9 +30,9 @@ from ragboard.tasks import Verify
 
 SAMPLES, TURNS, PASSES = 20, 40, 20
 PASSAGES = (1_250_000, 2_500_000, 5_000_000)
-"""Characters."""
+"""Sizes of passages, in characters."""
 ANSWERS = (2_500, 5_000, 10_000)
-"""Statements."""
+"""Sizes of answers, in statements."""
 JUDGED, AT_ONCE = (1_000, 10_000), 100
 """Numbers of samples after which memory is measured; number of samples in memory at a time."""
 
@@ -45,14 +45,14 @@ def seconds(work: Callable[[], object]) -> float:
 
 def judge_sample(sample: Sample) -> None:
     statements = tuple(each.text for each in extract(sample.answer or "").statements)
-    held_against(statements, tuple(passage.text for passage in sample.contexts or ()))
+    verify_statements(statements, tuple(passage.text for passage in sample.contexts or ()))
 
 
-def held_against(statements: tuple[str, ...], passages: tuple[str, ...]) -> None:
+def verify_statements(statements: tuple[str, ...], passages: tuple[str, ...]) -> None:
     verify(Verify(question="", statements=statements, passages=passages, joint=True, single=False))
 
 
-def judged_all(samples: Sequence[Sample]) -> None:
+def judge_all(samples: Sequence[Sample]) -> None:
     for sample in samples:
         judge_sample(sample)
 
@@ -63,11 +63,11 @@ def plain_passes(texts: Sequence[str], count: int) -> None:
             re.findall(r"\w+", text)
 
 
-def usual_work() -> dict[str, float]:
-    samples = made_samples(SAMPLES)
+def typical_samples() -> dict[str, float]:
+    samples = make_samples(SAMPLES)
     texts = [text for each in samples for text in (each.answer or "", *(one.text for one in each.contexts or ()))]
     turns = [
-        (seconds(partial(judged_all, samples)), seconds(partial(plain_passes, texts, PASSES)) / PASSES)
+        (seconds(partial(judge_all, samples)), seconds(partial(plain_passes, texts, PASSES)) / PASSES)
         for _ in range(TURNS)
     ]
     judge, plain = min(judge for judge, _ in turns), min(plain for _, plain in turns)
@@ -83,7 +83,7 @@ def memory() -> Iterator[tuple[str, float]]:
     done = 0
     for count in JUDGED:
         for batch in range(done, count, AT_ONCE):
-            judged_all(made_samples(AT_ONCE, seed=batch))
+            judge_all(make_samples(AT_ONCE, seed=batch))
         done = count
         kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform == "darwin" else 1)
         yield f"peak_after_{count}_samples_mb", kilobytes / 1024
@@ -91,24 +91,26 @@ def memory() -> Iterator[tuple[str, float]]:
 
 def growth() -> Iterator[tuple[str, float]]:
     rng = random.Random(1)
-    words = sorted({word for each in made_samples(200) for word in re.findall(r"\w+", each.answer or "")})
-    said = [f"The {' '.join(rng.choices(words, k=13))} {rng.randrange(5000)}. " for _ in range(max(PASSAGES) // 90)]
-    text = "".join(said)
+    words = sorted({word for each in make_samples(200) for word in re.findall(r"\w+", each.answer or "")})
+    statements = [
+        f"The {' '.join(rng.choices(words, k=13))} {rng.randrange(5000)}. " for _ in range(max(PASSAGES) // 90)
+    ]
+    text = "".join(statements)
     for size in PASSAGES:
-        spent = seconds(partial(held_against, tuple(said[:10]), (text[:size],)))
+        spent = seconds(partial(verify_statements, tuple(statements[:10]), (text[:size],)))
         yield f"passage_{size}_us_per_character", spent / min(size, len(text)) * 1e6
-    passages = made_samples(1)[0].contexts
+    passages = make_samples(1)[0].contexts
     for count in ANSWERS:
-        sample = Sample(id="long", question="", answer="".join(said[:count]), contexts=passages)
+        sample = Sample(id="long", question="", answer="".join(statements[:count]), contexts=passages)
         yield f"answer_{count}_us_per_statement", seconds(partial(judge_sample, sample)) / count * 1e6
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true")
-    given = parser.parse_args()
-    found = dict(memory()) | usual_work() | dict(growth())
-    if given.json:
+    args = parser.parse_args()
+    found = dict(memory()) | typical_samples() | dict(growth())
+    if args.json:
         print(json.dumps(found, indent=1))
     else:
         for name, value in found.items():

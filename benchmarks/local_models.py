@@ -2,8 +2,8 @@
 
     python benchmarks/local_models.py --pairs 64
 
-Uses untrained models of each kind with four layers, on one CPU thread. The bare model gets prepared and sorted texts;
-the judge also splits passages, sorts, and makes verdicts. The exit code is 1 if the ratio of a kind is below `LEAST`.
+Uses untrained models of each kind with four layers, on one CPU thread. The bare model gets prepared, sorted texts. The
+judge also splits passages, sorts, and makes verdicts. The exit code is 1 if a ratio is below `MIN_RATIO`.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from ragboard.tasks import Verify
 sys.path.insert(0, str(Path(__file__).parents[1]))
 models: Any = import_module("tests.local_models")
 
-LEAST = 0.8
+MIN_RATIO = 0.8
 REPEATS = 3
 WORDS = ("boat", "hall", "wet", "gate", "mill", "opened", "1998", "people", "came", "red", "old", "near", "and", "the")
 WIDE = {"hidden_size": 128, "num_hidden_layers": 4, "num_attention_heads": 4, "intermediate_size": 512}
 T5_WIDE = {"d_model": 128, "d_kv": 32, "d_ff": 512, "num_layers": 4, "num_heads": 4}
 
 
-def made_tasks(count: int, seed: int = 1) -> list[Verify]:
+def make_tasks(count: int, seed: int = 1) -> list[Verify]:
     """Return statements of 6 to 20 words with 2 passages of 30 to 120 words each."""
     rng = random.Random(seed)
 
@@ -54,7 +54,7 @@ def made_tasks(count: int, seed: int = 1) -> list[Verify]:
 
 
 def fastest(*works: Callable[[], Coroutine[Any, Any, object]]) -> list[float]:
-    """Return the shortest time of each in seconds. They run in alternation, because other programs may be running."""
+    """Return the shortest time of each function in seconds. They run in alternation, because other programs may run."""
     times: list[list[float]] = [[] for _ in works]
     for _ in range(REPEATS):
         for work, taken in zip(works, times, strict=True):
@@ -70,11 +70,11 @@ def bare(judge: LocalJudge, tasks: list[Verify]) -> Callable[[], None]:
     read: list[Any] = []
     predict = head.predict
 
-    def noted(texts: Any) -> Any:
+    def record(texts: Any) -> Any:
         read.extend(texts)
         return predict(texts)
 
-    head.predict = noted  # type: ignore[method-assign]
+    head.predict = record  # type: ignore[method-assign]
     asyncio.run(judge.answer(tasks))
     head.predict = predict  # type: ignore[method-assign]
     texts = sorted(read, key=lambda one: -sum(map(len, one)))
@@ -105,7 +105,7 @@ def main() -> int:
         "minicheck": models.text_to_text,
         "": models.nli_model,
     }
-    tasks = made_tasks(pairs)
+    tasks = make_tasks(pairs)
     below = False
     with TemporaryDirectory() as folder:
         for preset, make in kinds.items():
@@ -113,9 +113,9 @@ def main() -> int:
             judge = LocalJudge(
                 f"{preset}@{place}" if preset else str(place), hardware=Hardware(device="cpu", threads=1)
             )
-            alone = bare(judge, tasks)
-            model, judged = fastest(lambda: asyncio.to_thread(alone), lambda: judge.answer(tasks))  # noqa: B023
-            below |= model / judged < LEAST
+            bare_run = bare(judge, tasks)
+            model, judged = fastest(lambda: asyncio.to_thread(bare_run), lambda: judge.answer(tasks))  # noqa: B023
+            below |= model / judged < MIN_RATIO
             print(f"{make.__name__:<13} {model / judged:.2f} of the bare model's pairs a second")
     return int(below)
 

@@ -38,10 +38,10 @@ from ragboard_dashboard.server import wait_until_healthy
 EMPTY = """
 import sys
 from pathlib import Path
-from ragboard_dashboard.server import app_of, server_options
+from ragboard_dashboard.server import build_app, server_options
 from ragboard_dashboard.settings import ServerSettings
 given = ServerSettings(store=Path(".ragboard"))
-app_of(given, Path(sys.argv[1])).run(config=server_options(given) | {"server.port": int(sys.argv[2])})
+build_app(given, Path(sys.argv[1])).run(config=server_options(given) | {"server.port": int(sys.argv[2])})
 """
 SCRIPT = "import streamlit as st\nst.title('An empty page')\n"
 
@@ -73,18 +73,18 @@ Times = dict[tuple[str, str, str], list[float]]
 
 
 def main() -> None:
-    given = arguments()
-    stores = {f"{size:,}": given.stores / str(size) for size in given.sizes}
-    for size, folder in zip(given.sizes, stores.values(), strict=True):
+    args = arguments()
+    stores = {f"{size:,}": args.stores / str(size) for size in args.sizes}
+    for size, folder in zip(args.sizes, stores.values(), strict=True):
         make_store(folder, size)
     with sync_playwright() as playwright, TemporaryDirectory() as scratch:
         script = Path(scratch) / "empty.py"
         script.write_text(SCRIPT, encoding="utf-8")
-        browser = playwright.chromium.launch(executable_path=given.chromium, args=ARGUMENTS)
+        browser = playwright.chromium.launch(executable_path=args.chromium, args=ARGUMENTS)
         times: Times = defaultdict(list)
-        for _ in range(given.first):
+        for _ in range(args.first):
             first_loads(browser, stores, script, times)
-        memory = loads(browser, stores, script, times, given.repeats)
+        memory = loads(browser, stores, script, times, args.repeats)
     print(report(times, memory, list(stores)))
 
 

@@ -41,49 +41,53 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--samples", type=int, default=10_000)
     parser.add_argument("--pairs", type=int, default=3)
-    given = parser.parse_args()
-    given.folder.mkdir(parents=True, exist_ok=True)
-    compare = {"import": imports, "workers": workers, "rerun": reruns}[given.what]
-    print(json.dumps({"samples": given.samples, **compare(given.folder, given.samples, given.pairs)}, indent=2))
+    args = parser.parse_args()
+    args.folder.mkdir(parents=True, exist_ok=True)
+    compare = {"import": imports, "workers": workers, "rerun": reruns}[args.what]
+    print(json.dumps({"samples": args.samples, **compare(args.folder, args.samples, args.pairs)}, indent=2))
 
 
 def imports(folder: Path, samples: int, pairs: int) -> dict[str, Any]:
-    file, database, store = written(folder, samples), folder / "ctas.duckdb", folder / "import-store"
+    file, database, store = write_samples(folder, samples), folder / "ctas.duckdb", folder / "import-store"
     create = (
         f"import duckdb; c = duckdb.connect({str(database)!r}); c.execute(\"SET memory_limit = '{LOAD_MEMORY}'\");"
         f" c.execute('CREATE TABLE t AS SELECT * FROM read_json(?)', [{str(file)!r}]); c.close()"
     )
-    ours, theirs = [], []
+    ragboard, reference = [], []
     for _ in range(pairs):
-        theirs.append(measured([[sys.executable, "-c", create]]))
+        reference.append(measure([[sys.executable, "-c", create]]))
         database.unlink()
-        ours.append(measured([command("import", str(file), store=store)]))
+        ragboard.append(measure([command("import", str(file), store=store)]))
         subprocess.run(["rm", "-r", str(store)], check=True)
-    return ratios(ours, theirs)
+    return ratios(ragboard, reference)
 
 
 def workers(folder: Path, samples: int, pairs: int) -> dict[str, Any]:
-    both, theirs = [], []
-    files = [written(folder, samples), written(folder, samples // 2), written(folder, samples // 2, first=samples // 2)]
+    both, reference = [], []
+    files = [
+        write_samples(folder, samples),
+        write_samples(folder, samples // 2),
+        write_samples(folder, samples // 2, first=samples // 2),
+    ]
     for pair in range(pairs):
         stores = [folder / f"workers-{pair}-{number}" for number in range(3)]
         for store, file in zip(stores, files, strict=True):
             Store(store).import_file(file, name="run")
         judged = ("evaluate", "run", "--metrics", METRICS)
-        both.append(measured([command(*judged, "--workers", "2", store=stores[0])]))
-        theirs.append(measured([command(*judged, "--workers", "1", store=store) for store in stores[1:]]))
-    return ratios(both, theirs)
+        both.append(measure([command(*judged, "--workers", "2", store=stores[0])]))
+        reference.append(measure([command(*judged, "--workers", "1", store=store) for store in stores[1:]]))
+    return ratios(both, reference)
 
 
 def reruns(folder: Path, samples: int, pairs: int) -> dict[str, Any]:
     store = folder / f"rerun-{samples}"
     if not store.exists():
-        Store(store).import_file(written(folder, samples), name="run")
-        measured([command("evaluate", "run", "--metrics", OVERLAP, store=store)])
+        Store(store).import_file(write_samples(folder, samples), name="run")
+        measure([command("evaluate", "run", "--metrics", OVERLAP, store=store)])
     again, listed = [], []
     for _ in range(pairs):
-        listed.append(measured([command("runs", store=store)]))
-        again.append(measured([command("evaluate", "run", "--metrics", OVERLAP, store=store)]))
+        listed.append(measure([command("runs", store=store)]))
+        again.append(measure([command("evaluate", "run", "--metrics", OVERLAP, store=store)]))
     return ratios(again, listed)
 
 
@@ -91,19 +95,19 @@ def command(*words: str, store: Path) -> list[str]:
     return [sys.executable, "-m", "ragboard", *words, "--store", str(store)]
 
 
-def ratios(ours: list[dict[str, float]], theirs: list[dict[str, float]]) -> dict[str, Any]:
+def ratios(ragboard: list[dict[str, float]], reference: list[dict[str, float]]) -> dict[str, Any]:
     """Return the medians of both, and the median ratio of the pairs, by measure."""
     return {
         name: {
-            "ours": round(median(one[name] for one in ours), 2),
-            "theirs": round(median(one[name] for one in theirs), 2),
-            "ratio": round(median(a[name] / b[name] for a, b in zip(ours, theirs, strict=True)), 2),
+            "ragboard": round(median(one[name] for one in ragboard), 2),
+            "reference": round(median(one[name] for one in reference), 2),
+            "ratio": round(median(a[name] / b[name] for a, b in zip(ragboard, reference, strict=True)), 2),
         }
-        for name in ours[0]
+        for name in ragboard[0]
     }
 
 
-def measured(commands: list[list[str]]) -> dict[str, float]:
+def measure(commands: list[list[str]]) -> dict[str, float]:
     """Run commands at the same time; return their total wall time, CPU time and peak memory."""
     before, began = os.times(), time.perf_counter()
     running = [subprocess.Popen(one, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for one in commands]
@@ -136,7 +140,7 @@ def memory(pid: int) -> float:
     return total
 
 
-def written(folder: Path, samples: int, first: int = 0) -> Path:
+def write_samples(folder: Path, samples: int, first: int = 0) -> Path:
     """Write a file of `samples` samples with random combinations of sentences from the sample runs' passages."""
     file = folder / f"samples-{first}-{samples}.jsonl"
     if file.exists():

@@ -1,9 +1,10 @@
-"""Runs that grow: what appending, evaluating new samples and evaluating nothing cost in a large run, as ratios.
+"""Measure appends and evaluations of new samples in a large run, relative to a small run.
 
     python benchmarks/traffic.py [SAMPLES]
 
-Prints the time of a batch of 100 samples in a run of SAMPLES (by default 200,000) over that in a run of 1,000, and the
-time of `ragboard evaluate` with nothing to do over that of `ragboard runs`. Medians of interleaved repetitions.
+Prints the time for a batch of 100 samples in a run of SAMPLES (default: 200,000), relative to a run of 1,000, and the
+time of `ragboard evaluate` with nothing to do, relative to `ragboard runs`. Figures are medians of repetitions in
+alternation.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""False alarms and delay of the detector of changes, by simulation.
+"""Simulate the false alarms and the delay of the change detector.
 
     python benchmarks/trends.py alarms [--years N] [--design DESIGN]
     python benchmarks/trends.py delay [--years N]
 
-`alarms`: the share of projects with an alarm within a year in which nothing changes, in any of their series. `delay`:
-the days from a planted drop of 5 points to its report, next to a CUSUM that knows the mean before, the drop and the
-variance, and whose threshold gives the same share of false alarms. Prints Markdown tables.
+`alarms` prints the share of projects with an alarm in any of their series, within a year in which nothing changes.
+`delay` prints the days from a planted drop of 5 points to its report. It also prints them for a CUSUM that knows the
+mean, the drop and the variance, with a threshold for the same share of false alarms.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def _year(rng: np.random.Generator, scores: Scores, size: int, design: str) -> t
 
 
 DESIGNS = ("equal days", "days of different size", "days differ", "weekends differ", "6 hours")
-"""How samples are spread over time; 6 hours: equal batches of 6 hours."""
+"""How samples are distributed over time. `6 hours` has equal batches of 6 hours."""
 
 
 def alarms(years: int, designs: Sequence[str]) -> Iterator[str]:
@@ -101,25 +101,25 @@ def alarms(years: int, designs: Sequence[str]) -> Iterator[str]:
     yield "|---|---|---|---|---|"
     cases = [(number, design, years) for number in range(len(SCORES)) for design in designs]
     with ProcessPoolExecutor(2) as pool:
-        yield from pool.map(_alarms_of, cases)
+        yield from pool.map(_alarm_row, cases)
 
 
-def _alarms_of(case: tuple[int, str, int]) -> str:
-    """Return a row of the table; a project of 20 series is 20 of the years, which are independent."""
+def _alarm_row(case: tuple[int, str, int]) -> str:
+    """Return a row of the table. Series are independent, so 20 years stand for a project with 20 series."""
     number, design, years = case
     scores, size = SCORES[number], 120 if design == "6 hours" else 30
     rng = np.random.default_rng([1, number, DESIGNS.index(design)])
     single = pooled = 0
     for _ in range(years):
         batches, per_year = _year(rng, scores, size, design)
-        if find_changes(batches, size=DROP, per_year=per_year):  # what the stricter threshold reports is among these
+        if find_changes(batches, size=DROP, per_year=per_year):  # a stricter threshold reports a subset
             single += 1
             pooled += bool(find_changes(batches, size=DROP, per_year=per_year, series=20))
     return f"| {scores.name} | {size} | {design} | {single / years:.1%} | {1 - (1 - pooled / years) ** 20:.1%} |"
 
 
 def _oracle_delays(null: Values, changed: Values, scores: Scores, size: int, planted: int, alpha: float) -> list[int]:
-    """Return the days until CUSUM sees the drop; `null`: daily means of years without one, `changed`: with one."""
+    """Return the days until CUSUM sees the drop. `null` are daily means of years without a drop, `changed` with one."""
     gain = DROP / scores.deviation**2 * size
 
     def steps(means: Values) -> Iterator[Values]:
@@ -182,9 +182,9 @@ def main() -> None:
     parser.add_argument("what", choices=("alarms", "delay"))
     parser.add_argument("--years", type=int, default=300)
     parser.add_argument("--design", choices=DESIGNS, help="of the days, for alarms; all by default")
-    given = parser.parse_args()
-    designs = [given.design] if given.design else DESIGNS
-    for line in alarms(given.years, designs) if given.what == "alarms" else delay(given.years):
+    args = parser.parse_args()
+    designs = [args.design] if args.design else DESIGNS
+    for line in alarms(args.years, designs) if args.what == "alarms" else delay(args.years):
         print(line, flush=True)
 
 

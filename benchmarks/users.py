@@ -1,4 +1,4 @@
-"""Test eight users, an evaluation and imports at the same time: no errors, locks or outdated pages may occur.
+"""Test eight users, an evaluation and imports at the same time. No errors, locks or outdated pages may occur.
 
     python -m benchmarks.users --minutes 10
 
@@ -55,7 +55,7 @@ SIGNS = ("Traceback", "Could not set lock", "another process kept", "Exception")
 
 @dataclass
 class Soak:
-    """The events of the test."""
+    """What happened in the test so far."""
 
     until: float
     imported: list[str] = field(default_factory=list[str])
@@ -71,9 +71,9 @@ class Soak:
 
 
 def main() -> None:
-    given = arguments()
+    args = arguments()
     with TemporaryDirectory() as folder:
-        found = asyncio.run(soak(Path(folder), given.minutes, given.people, given.chromium))
+        found = asyncio.run(soak(Path(folder), args.minutes, args.people, args.chromium))
     print(report(found))
     sys.exit(1 if found.problems else 0)
 
@@ -98,8 +98,8 @@ async def soak(folder: Path, minutes: float, people: int, chromium: str) -> Soak
         visitors = (visit(found, browser, address, number) for number in range(people))
         await asyncio.gather(import_runs(found, store, folder), evaluate_runs(found, store), *visitors)
         await browser.close()
-    said = log.read_text(encoding="utf-8", errors="replace")
-    found.problems += [f"server: {line}" for line in said.splitlines() if any(sign in line for sign in SIGNS)]
+    output = log.read_text(encoding="utf-8", errors="replace")
+    found.problems += [f"server: {line}" for line in output.splitlines() if any(sign in line for sign in SIGNS)]
     return found
 
 
@@ -131,7 +131,7 @@ async def import_runs(found: Soak, store: Store, folder: Path) -> None:
         number += 1
         file.write_text("\n".join(_lines(number)), encoding="utf-8")
         name = f"imported-{number}"
-        if await _runs(found, *_command("import", store, str(file), "--name", name)):
+        if await _run_command(found, *_command("import", store, str(file), "--name", name)):
             found.imported.append(name)
         await asyncio.sleep(PAUSE)
 
@@ -155,7 +155,7 @@ async def evaluate_runs(found: Soak, store: Store) -> None:
     """Evaluate the latest run, repeatedly."""
     while not found.over:
         if found.imported:
-            await _runs(found, *_command("evaluate", store, found.imported[-1]))
+            await _run_command(found, *_command("evaluate", store, found.imported[-1]))
         await asyncio.sleep(0.2)
 
 
@@ -163,15 +163,15 @@ def _command(verb: str, store: Store, *given: str) -> list[str]:
     return [sys.executable, "-m", "ragboard", verb, *given, "--store", str(store.folder)]
 
 
-async def _runs(found: Soak, *command: str) -> bool:
+async def _run_command(found: Soak, *command: str) -> bool:
     """Run a command and return whether it succeeds. If it fails, add its output to the problems."""
     process = await asyncio.create_subprocess_exec(
         *command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
     )
-    said, _ = await process.communicate()
+    output, _ = await process.communicate()
     found.done[command[3]] += 1
     if process.returncode:
-        found.problems.append(f"{' '.join(command[2:])}: {said.decode(errors='replace')[-400:]}")
+        found.problems.append(f"{' '.join(command[2:])}: {output.decode(errors='replace')[-400:]}")
     return process.returncode == 0
 
 
@@ -194,20 +194,20 @@ async def visit(found: Soak, browser: Browser, address: str, number: int) -> Non
 
 async def open_page(found: Soak, page: Page, address: str, path: str) -> None:
     """Open a page and check it."""
-    there = list(found.imported)
+    imported_before = list(found.imported)
     start = time.monotonic()
     await page.goto(f"{address}/{path}")
-    await _come(page, SHOWN[path])
+    await _wait_for_content(page, SHOWN[path])
     found.seconds.append(time.monotonic() - start)
     found.done["page"] += 1
-    await _look(found, page, path)
+    await _collect_errors(found, page, path)
     if path == "runs":
         shown = await page.locator("#board th.run a").all_inner_texts()
-        old = [name for name in there if name not in shown]
+        old = [name for name in imported_before if name not in shown]
         found.problems += [f"runs: {name} is not shown, {len(shown)} runs are" for name in old[-1:]]
 
 
-async def _come(page: Page, selector: str) -> None:
+async def _wait_for_content(page: Page, selector: str) -> None:
     await page.locator(selector).first.wait_for()
     await page.locator("[data-testid=stApp]:not([data-test-script-state=running])").wait_for()
 
@@ -216,12 +216,12 @@ async def _follow(found: Soak, page: Page, choice: random.Random) -> None:
     links: Any = page.locator("#findings a")
     await links.nth(choice.randrange(await links.count())).click()
     await page.wait_for_url("**/sample?*")
-    await _come(page, SHOWN["sample?run=bm25-k3&sample=q23"])
+    await _wait_for_content(page, SHOWN["sample?run=bm25-k3&sample=q23"])
     found.done["sample followed"] += 1
-    await _look(found, page, "sample")
+    await _collect_errors(found, page, "sample")
 
 
-async def _look(found: Soak, page: Page, path: str) -> None:
+async def _collect_errors(found: Soak, page: Page, path: str) -> None:
     """Add errors on the page to the problems."""
     for selector in ("[data-testid=stException]", "[data-testid=stAlertContentError]"):
         for text in await page.locator(selector).all_inner_texts():

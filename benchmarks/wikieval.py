@@ -1,4 +1,4 @@
-"""Measure how often the embedded judge prefers the better side by WikiEval's design, with and without some features.
+"""Measure how often the embedded judge prefers WikiEval's better side, with and without some features.
 
     python benchmarks/wikieval.py FILE_OF_PAIRS
 
@@ -23,21 +23,21 @@ from ragboard.judges.embedded.statements import extract
 from ragboard.text.sentences import sentence_spans
 
 Row = dict[str, Any]
-Side = Callable[[Row, Any], float]
+ScoreSide = Callable[[Row, Any], float]
 
 
 def without(model: Model, features: Sequence[str], dropped: set[str]) -> Model:
-    """Return the model without the `dropped` features."""
+    """Return a model in which the coefficients of the `dropped` features are 0."""
     pairs = zip(features, model.coefficients, strict=True)
     return Model(model.constant, tuple(0.0 if name in dropped else value for name, value in pairs))
 
 
-def faithfulness(dropped: set[str]) -> Side:
-    """Compare shares of supported statements; if equal, mean support."""
+def faithfulness(dropped: set[str]) -> ScoreSide:
+    """Return a function that scores an answer by the share of supported statements, then by mean support."""
     model = without(support_model(), tuple(FEATURES), dropped)
 
     def score(row: Row, answer: str) -> float:
-        corpus = Corpus.of(row["contexts"], row["question"])
+        corpus = Corpus.from_passages(row["contexts"], row["question"])
         claims = [corpus.claim(each.text) for each in extract(answer).statements]
         seen = [best_match(each, None).comparison for each in lookups(corpus, claims)]
         scores = [model(each.values) if each else 0.0 for each in seen]
@@ -46,8 +46,8 @@ def faithfulness(dropped: set[str]) -> Side:
     return score
 
 
-def context_relevance(dropped: set[str]) -> Side:
-    """Compare shares of selected sentences."""
+def context_relevance(dropped: set[str]) -> ScoreSide:
+    """Return a function that scores passages by the share of selected sentences."""
     model = without(helpfulness_model(), tuple(HELP), dropped)
 
     def score(row: Row, contexts: Sequence[str]) -> float:
@@ -58,11 +58,11 @@ def context_relevance(dropped: set[str]) -> Side:
     return score
 
 
-def length(sign: int) -> Side:
+def length(sign: int) -> ScoreSide:
     return lambda _row, side: float(sign * len("".join(side)))
 
 
-WAYS: dict[str, dict[str, Side]] = {
+VARIANTS: dict[str, dict[str, ScoreSide]] = {
     "faithfulness": {
         "the judge": faithfulness(set()),
         "without names and numbers": faithfulness(
@@ -81,9 +81,9 @@ WAYS: dict[str, dict[str, Side]] = {
 
 def main() -> None:
     rows = [json.loads(line) for line in Path(sys.argv[1]).read_text(encoding="utf-8").splitlines()]
-    for dimension, ways in WAYS.items():
+    for dimension, variants in VARIANTS.items():
         pairs = [row for row in rows if row["dimension"] == dimension]
-        for name, score in {**ways, "longer": length(1), "shorter": length(-1)}.items():
+        for name, score in {**variants, "longer": length(1), "shorter": length(-1)}.items():
             right = sum(
                 score(row, row[row["preferred"]]) > score(row, row["ab".replace(row["preferred"], "")]) for row in pairs
             )

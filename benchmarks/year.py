@@ -1,9 +1,9 @@
-"""A store with a year of traffic, and how long the Trends page takes over it, beside an empty page.
+"""Measure how long the Trends page takes for a year of traffic, compared with an empty page.
 
     python benchmarks/year.py --store FOLDER --days 365 --samples 10000 --repeats 5
 
-The store is made where it is not there yet: a run a month, each with four metrics of every sample, and two statements
-of every answer with their verdicts, written by SQL. The page is opened as in `pages.py`, by the ways described there.
+The store is made by SQL if it does not exist. It has a run for each month, and four metrics and two judged statements
+for each sample. The page is opened in the same ways as in `pages.py`.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ FROM range($total) t(i), range(2) p(s)
 
 
 def make_store(folder: Path, days: int, samples: int) -> Store:
-    """Return a store with a year of traffic; one that is there already is kept."""
+    """Return a store with a year of traffic. An existing store is not changed."""
     store = Store(folder)
     if store.database.path.exists():
         return store
@@ -111,17 +111,17 @@ def make_store(folder: Path, days: int, samples: int) -> Store:
 def main() -> None:
     """Make the store, read it, and open the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--store", type=Path, required=True, help="Folder of the store; made where missing.")
+    parser.add_argument("--store", type=Path, required=True, help="Folder of the store, which is made if missing.")
     parser.add_argument("--days", type=int, default=365)
     parser.add_argument("--samples", type=int, default=10_000, help="Samples a day.")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--chromium", default=os.environ.get("CHROMIUM", "/usr/bin/chromium"))
-    given = parser.parse_args()
+    args = parser.parse_args()
     start = time.perf_counter()
-    store = make_store(given.store, given.days, given.samples)
+    store = make_store(args.store, args.days, args.samples)
     size = store.database.path.stat().st_size / 1e9
     taken = time.perf_counter() - start
-    print(f"store: {given.days * given.samples:,} samples, {size:.1f} GB, made or found in {taken:.0f} s", flush=True)
+    print(f"store: {args.days * args.samples:,} samples, {size:.1f} GB, made or found in {taken:.0f} s", flush=True)
     reads: dict[str, Callable[[], object]] = {
         "state of every series": lambda: series_states(store),
         "one metric": lambda: traffic_trend(store, DATASET),
@@ -138,12 +138,12 @@ def main() -> None:
     with sync_playwright() as playwright, TemporaryDirectory() as scratch:
         script = Path(scratch) / "empty.py"
         script.write_text(pages.SCRIPT, encoding="utf-8")
-        browser = playwright.chromium.launch(executable_path=given.chromium, args=pages.ARGUMENTS)
+        browser = playwright.chromium.launch(executable_path=args.chromium, args=pages.ARGUMENTS)
         times: pages.Times = defaultdict(list)
-        stores = {f"{given.days * given.samples:,}": given.store}
+        stores = {f"{args.days * args.samples:,}": args.store}
         with pages.servers(stores, script) as running:
             contexts = {name: browser.new_context(viewport={"width": 1440, "height": 900}) for name in running}
-            for repeat in range(-1, given.repeats):
+            for repeat in range(-1, args.repeats):
                 found: pages.Times = times if repeat >= 0 else defaultdict(list)
                 for name, (address, _) in running.items():
                     shown = "Trends" if name else "Empty"

@@ -1,1 +1,1 @@
-"""Tests: by what they test, `core`, `dashboard` and `browser`; and of the project as a whole."""
+"""Tests of the package (`core`, `dashboard`, `browser`) and of the repository."""

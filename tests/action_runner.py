@@ -1,4 +1,4 @@
-"""A runner of GitHub, as far as the steps of `action.yml` need one."""
+"""A runner for the steps of `action.yml`, in place of GitHub's."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The chat server with batches, which move on each time they are looked at, and what goes wrong with them.
+"""The chat server with a batch API that can fail on demand.
 
-The requests of a batch are answered by the chat server itself, so its counts, rules and faults hold for them too.
+The chat server answers the requests of a batch, so its counts, rules and faults apply to them too.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""A real HTTP server that speaks the chat and embeddings protocol, answers well, and misbehaves on demand.
+"""An HTTP server with the chat and embeddings API, which answers well and can fail on demand.
 
-It finds out what it is asked from the prompt alone, as a model would: the title names the task, and
-what follows `## Now` holds the texts in their tags.
+It recognises the task by the title of the prompt, and reads the texts in the tags after `## Now`.
 """
 
 from __future__ import annotations

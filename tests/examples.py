@@ -1,16 +1,16 @@
-"""The examples of a page: what each fenced block is, and how it is executed.
+"""Execute the code blocks of a documentation page.
 
 | block | what happens |
 |---|---|
-| `python` with `>>>` | executed, and compared with what it prints; the blocks of a page share their names |
-| `console` | each `$ ragboard ...`, `$ cat FILE` and `$ echo $?` is executed, and compared with the lines below it |
-| any with `title="FILE"` | written to that file, for the blocks below it |
-| `shell`, `yaml` | not executed, for it needs a key, a server or the reader's file: commands and options are checked |
-| `json`, `toml` | read by a parser; so is `python` under the name of another tool, which is not installed here |
-| `text` | a picture in letters, or what was printed elsewhere: nothing to execute |
+| `python` with `>>>` | executed, and compared with the output; the blocks of a page share their variables |
+| `console` | each `$ ragboard ...`, `$ cat FILE` and `$ echo $?` is executed, and compared with the lines after it |
+| any block with `title="FILE"` | written to this file, for the following blocks |
+| `shell`, `yaml` | only checked for existing commands and options, because it needs a key, a server or other files |
+| `json`, `toml`, and `python` with another tool as its title | only parsed |
+| `text` | ignored |
 
-`...` in what is printed stands for anything. A page is executed in a folder of its own, beside `sample_data` and the
-store that `ragboard demo` makes.
+`...` in the expected output stands for any text. A page is executed in a temporary folder with `sample_data` and the
+store of `ragboard demo`.
 """
 
 from __future__ import annotations

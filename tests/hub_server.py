@@ -1,4 +1,4 @@
-"""A small server that answers as the Hugging Face hub does, for the models in a folder; it takes data sets."""
+"""A small Hugging Face hub: it serves the models of a folder and accepts datasets."""
 
 from __future__ import annotations
 

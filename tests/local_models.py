@@ -1,4 +1,4 @@
-"""What tests of local models need: the libraries, and models of each kind, so small that they are made in a second."""
+"""Helpers for tests of local models: required libraries, and tiny models of each kind."""
 
 from __future__ import annotations
 

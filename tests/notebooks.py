@@ -1,8 +1,8 @@
-"""Executes the notebooks of the documentation, each in an environment with ragboard from this tree and its library.
+"""Execute the documentation's notebooks, each in an environment with ragboard and its library.
 
     python -m tests.notebooks [--keep FOLDER] [NAME ...]
 
-Prints a line for each notebook, and exits with 1 if one fails. A kept folder can be that of `tests.real_libraries`.
+Prints a line for each notebook, and exits with 1 if one fails. `--keep` can name the folder of `tests.real_libraries`.
 """
 
 from __future__ import annotations

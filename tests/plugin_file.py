@@ -1,4 +1,4 @@
-"""A file of own metrics, as a user would write it."""
+"""An example file of user-defined metrics."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Brevity(Metric):
         return (Statements(),)
 
     def score(self, sample, findings):
-        count = len(findings.of(Statements()).statements)
+        count = len(findings.value(Statements()).statements)
         if not count:
             return Unscored(reason="undefined", detail="the answer makes no statement")
         return Score(value=min(1.0, self.most / count), counted=f"{count} statements")

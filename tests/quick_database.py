@@ -1,8 +1,7 @@
-"""The database of a test's store, without the costs that most tests pay again and again.
+"""A faster database for most tests.
 
-Making a database takes 0.15 s of computing, starting DuckDB 0.015 s, a checkpoint 0.003 s, and a test does so a dozen
-times. Tests of the database itself, and those in which another process has the same store, take it as it is: see
-`plain_database`.
+Creating a database takes 0.15 s, starting DuckDB 0.015 s, and a checkpoint 0.003 s; many tests would do this a dozen
+times. Tests of the database, and tests in which another process uses the same store, use `plain_database` instead.
 """
 
 from __future__ import annotations

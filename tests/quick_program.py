@@ -1,11 +1,10 @@
-"""The commands `ragboard`, `pytest` and `python` for tests that start them, forked from one process that imported them.
+"""Fast starts of `ragboard`, `pytest` and `python` in tests: forks of one process that has imported them.
 
-A process of its own imports for a second, then works for a tenth of one. What is forked is a process too, with the
-arguments, environment, folder, streams and exit code of whoever starts it; SIGINT and SIGTERM reach it, and it ends
-with the program that a test started and kills. Only what Python reads before its first line, and a library while it is
-imported, is that of the one process: a test of such things starts its own.
+Importing takes a second, the work of a command a tenth of it. A forked process has the arguments, environment, folder,
+streams and exit code of its caller. It receives SIGINT and SIGTERM, and ends with its caller. It shares only what
+Python and libraries read at startup and import; tests of this start a new process.
 
-Run as a file, with the path of a socket, it is that one process.
+Run as a file with the path of a socket, this module is the process that forks.
 """
 
 from __future__ import annotations

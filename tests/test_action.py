@@ -1,4 +1,4 @@
-"""The GitHub Action: its steps, run as a runner does."""
+"""Tests of the steps of the GitHub Action."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Imports flow one way, the public surface is what it says, and the package speaks of itself alone."""
+"""Tests of the architecture: directions of imports, public names, and words that no module may contain."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def has_sql(path: Path) -> bool:
     return any(SQL.search(str(node.value)) for node in texts if id(node) not in said)
 
 
-def test_sql_stands_in_the_store() -> None:
+def test_sql_is_only_in_the_store() -> None:
     found = {path.relative_to(CORE).as_posix() for path in CORE.rglob("*.py") if has_sql(path)}
     assert {path for path in found if not path.startswith("store/")} == ELSEWHERE.keys()
     assert not [path for path in DASHBOARD.rglob("*.py") if has_sql(path)]

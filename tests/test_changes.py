@@ -1,4 +1,4 @@
-"""Each recipe of CONTRIBUTING.md is followed in a copy of the package, and touches the files that it should."""
+"""Tests of the recipes in CONTRIBUTING.md, followed in a copy of the package."""
 
 from __future__ import annotations
 

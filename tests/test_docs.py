@@ -1,4 +1,4 @@
-"""What the documentation shows was executed, what it names is there, and the site opens without a network."""
+"""Tests of the documentation: executed examples, existing names and links, and a site without network access."""
 
 from __future__ import annotations
 
@@ -233,7 +233,7 @@ def test_a_built_page_with_a_broken_link_or_from_another_host_is_a_problem(
     assert [one.removeprefix("a.html: ") for one in BUILD.find_problems(tmp_path)] == [problem]
 
 
-def test_a_folder_that_holds_something_else_is_left_alone(tmp_path: Path) -> None:
+def test_a_folder_with_other_files_is_not_changed(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine", encoding="utf-8")
     with pytest.raises(SystemExit, match="contains other files"):
         BUILD.build(tmp_path)

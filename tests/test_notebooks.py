@@ -1,4 +1,4 @@
-"""The notebooks of the documentation are valid; `python -m tests.notebooks` executes them."""
+"""Tests of the documentation's notebooks: valid files. `python -m tests.notebooks` executes them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sample is whole: made by its scripts, read by the public readers, its labels where its texts say."""
+"""Tests of the sample data: its scripts reproduce it, ragboard reads it, and labels match the texts."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_every_document_is_as_long_as_the_readme_says_and_every_question_names_o
             assert bool(row["documents"]) == (row["kind"] != "unanswerable")
 
 
-def test_statement_labels_stand_where_the_answer_says_them() -> None:
+def test_statement_labels_match_the_spans_of_the_answer() -> None:
     answers = {(run.name, sample.id): sample for run in sample_runs() for sample in run.samples}
     found = rows(SAMPLE / "labels" / "statements.jsonl")
     assert len(found) >= 40

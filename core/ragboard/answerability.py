@@ -12,22 +12,21 @@ __all__ = ["ANSWERABILITY_CLASSES", "ANSWERABILITY_COLUMNS", "READ_COLUMNS", "an
 ANSWERABILITY_CLASSES: tuple[Answerability, ...] = get_args(Answerability)
 
 ANSWERABILITY_COLUMNS = ("answerability", "answerable", "is_impossible")
-"""Columns of a run file that say whether a question is answerable; the first that has a value counts. `is_impossible`
+"""Columns of a run file that say whether a question is answerable. The first one with a value counts. `is_impossible`
 is from SQuAD 2."""
 
 READ_COLUMNS = ("answerability", "Answerability", "answerable", "Answerable", "is_impossible")
-"""`ANSWERABILITY_COLUMNS`, with the capitalised names of MTRAG too."""
+"""`ANSWERABILITY_COLUMNS` and the capitalised names in MTRAG."""
 
 _TRUE, _FALSE = ("true", "yes", "y", "t", "1", "1.0"), ("false", "no", "n", "f", "0", "0.0")
 _EMPTY = ("", "null", "none", "nan", "n/a", "na")
 
 
 def answerability_of(metadata: Mapping[str, JsonValue], *, compat: bool = False) -> Answerability | None:
-    """Read the answerability of a sample's question from its metadata; None if no column has a value.
+    """Return the answerability of a sample's question from its metadata; None if no column has a value.
 
-    A value is one of MTRAG's classes (in upper or lower case, also as a list of one entry), or true or false. Raises
-    ValueError for any other value. With `compat`, as in MTRAG's program, only the first entry of a list is read, and
-    any other value gives None.
+    A value is one of MTRAG's classes, a list with one of them, true or false. Raises ValueError for any other value.
+    With `compat`, do as MTRAG's program does: read the first item of a longer list, and return None for other values.
     """
     for column in READ_COLUMNS:
         value = metadata.get(column)

@@ -61,7 +61,7 @@ __all__ = [
 
 NO_LIMIT = 2**31 - 1
 MAX_WARNED = 10
-"""Maximum number of changes named in a warning; the report lists all."""
+"""Maximum number of changes in a warning. The report has all."""
 
 _HEAD = ("metric", "mean", "95% CI", "n", "unscored")
 
@@ -77,20 +77,20 @@ class EvaluationResult:
     samples: tuple[SampleRow, ...]
     """The evaluated samples, in the order of the run."""
     finished: FinishedEvaluation
-    """Calls, cost and failed tasks of the evaluation, and why it was stopped, if it was."""
+    """Calls, cost and failed tasks of the evaluation. If it was stopped, also the reason."""
     report: ImportReport
-    """How the samples were read: columns, and values that were changed, left out or renamed."""
+    """How the samples were read: columns, and values that were converted, dropped or renamed."""
     store: Store
     """The store with the run. A temporary store is deleted with the last result that uses it."""
     run: RunRef
     """The run and its evaluation in `store`, for the functions of `ragboard.analysis`."""
 
     def __getitem__(self, metric: str) -> MetricSummary:
-        """Return the summary of a metric, named as in `evaluate`. Raises NotFoundError for a metric not evaluated."""
+        """Return the summary of a metric, by a name as in `evaluate`. Raises NotFoundError if it was not evaluated."""
         return self.summary.metrics[self._spec(metric)]
 
     def __repr__(self) -> str:
-        """Return a summary that fits on a screen: the judge, a table of the metrics, and the unsupported statements."""
+        """Return the judge, a table of the metrics, and the number of unsupported statements."""
         return "\n".join((one_line(self._title()), text_table(_HEAD, self._rows()), *map(one_line, self._notes())))
 
     def _repr_html_(self) -> str:
@@ -98,11 +98,11 @@ class EvaluationResult:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What was changed, left out or renamed while the samples were read; RunFileWarning names the first 10."""
+        """The values that were converted, dropped or renamed to read the samples. RunFileWarning has the first 10."""
         return _changes(self.report)
 
     def outcomes(self, metric: str) -> tuple[Outcome, ...]:
-        """Return the outcome of each sample, in order."""
+        """Return the outcome of a metric for each sample, in order."""
         spec = self._spec(metric)
         return tuple(row.scores[spec] for row in self.samples)
 
@@ -118,8 +118,8 @@ class EvaluationResult:
     ) -> Comparison:
         """Compare another result with this one, question by question; differences are `other` minus this result.
 
-        `unscored` says how samples without a score count. A metric scored by different judges gets no p value and no
-        verdict unless `allow_different_judges` is set.
+        `unscored` says how samples without a score count. A metric that different judges scored is not compared, unless
+        `allow_different_judges` is set.
         """
         store, a, b = self.store, self.run, other.run
         if other.store.folder.resolve() != store.folder.resolve():
@@ -234,22 +234,23 @@ def evaluate(
       relevance.
     - `judge`: a name as on the command line, JudgeOptions, a judge, or a panel with a judge for each role. For judges
       given by name, `embed` names the embedder and `base_url` is the URL of the model server.
-    - `concurrency`: the maximum number of concurrent requests. `sample`: the number of random samples to evaluate.
-      `max_cost`: a limit in US dollars. `options`: all options of an evaluation; `concurrency`, `sample`, `max_cost`
-      and `ray` override it.
+    - `concurrency`: the maximum number of concurrent requests.
+    - `sample`: the number of random samples to evaluate.
+    - `max_cost`: a limit in US dollars.
+    - `options`: all options of an evaluation. `concurrency`, `sample`, `max_cost` and `ray` override it.
     - `batch`: send requests in batches, at a lower price, with replies within a day. Also pass a `store`: if the
       process ends before the replies arrive, call `evaluate` again to continue.
     - `ray`: evaluate on a Ray cluster: its address, `auto` for the cluster that this machine belongs to, or `local` to
       start a cluster on this machine.
     - `store`: the store for the run. Tasks that have a reply in this store are not sent again, and the dashboard shows
       the run. By default the run is in a temporary store, which is deleted with the result.
-    - `name`: the name of the run; by default the name of the file or of the Run, or else `run`. `config` and `dataset`
-      describe the run.
-    - `mapping`: the column to read each field from (None: leave the field empty), if ragboard does not recognise the
-      columns by their names.
+    - `name`: the name of the run; by default the name of the file or of the Run, else `run`.
+    - `config`, `dataset`: the configuration of the run, and the name of its question set.
+    - `mapping`: for each field, the column to read it from (None leaves the field empty), if ragboard does not
+      recognise the names of the columns.
 
-    Warns with RunFileWarning about values that were converted, left out or renamed; the result's `report` lists all of
-    them. Raises the same errors as the command line: subclasses of RagboardError.
+    Warns with RunFileWarning about values that were converted, dropped or renamed. The `report` of the result lists all
+    of them. Raises subclasses of RagboardError.
     """
     run, report = read_run(samples, name=name, config=config, dataset=dataset, mapping=mapping)
     panel, judge_options = panel_of(judge, embed=embed, base_url=base_url, concurrency=concurrency, batch=batch or None)
@@ -278,9 +279,9 @@ def evaluate(
 
 
 def gate_metrics(names: Iterable[str], panel: Panel, known: Mapping[str, Metric] = METRICS) -> tuple[Metric, ...]:
-    """Return the metrics that conditions name. If the panel's default metrics include a named metric, use its settings.
+    """Return the metrics with these names, with their settings in the panel's default metrics.
 
-    Unknown names are left out: they may be scores in the run file.
+    Unknown names are skipped, because they may be scores in the run file.
     """
     defaults = {metric.spec: metric for metric in default_metrics(panel)}
     chosen: dict[str, Metric] = {}
@@ -321,16 +322,16 @@ def log(
     time: datetime | None = None,
     store: Store | Path | str = ".ragboard",
 ) -> str:
-    """Append one sample of a pipeline to a run, and return the sample's id.
+    """Append a sample to a run, and return the sample's id. Several processes can log at the same time.
 
-    The first sample creates the run, with its `config` and `dataset`. `contexts` are the retrieved passages, best
-    first: texts, or objects with `text` and optionally `id` and `score`. Without a `sample_id`, the id is derived from
-    the question; if an id exists already, a number is appended. `time`: when the question was asked (UTC unless it has
-    a time zone), by default now. Several processes may log at the same time.
+    - `contexts`: the retrieved passages, best first: texts, or objects with `text` and optionally `id` and `score`.
+    - `sample_id`: by default derived from the question. If the id exists already, it gets a number.
+    - `config`, `dataset`: the configuration and dataset of the run, which the first sample creates.
+    - `time`: when the question was asked (UTC if it has no time zone); by default now.
 
-    Nothing is judged: `ragboard evaluate RUN` judges the samples that are new since its last call. Warns with
-    RunFileWarning about values that were converted or left out. Raises RunFileError for a sample that cannot be read,
-    and RunExistsError if an imported run has this name.
+    The sample is not evaluated: run `ragboard evaluate RUN` to evaluate new samples. Warns with RunFileWarning about
+    values that were converted or dropped. Raises RunFileError for a sample that cannot be read, and RunExistsError if
+    an imported run has this name.
     """
     row = {
         "id": sample_id,
@@ -355,7 +356,7 @@ async def alog(run: str, **arguments: Any) -> str:
 
 
 def read_run(samples: Any, *, name: str | None, **options: Any) -> tuple[Run, ImportReport]:
-    """Read samples as a run. Return the run and the import report; warn about changed values, at the caller's line."""
+    """Read samples as a run. Return the run and the import report. Warn about changed values at the caller's line."""
     if isinstance(samples, (str, Path)):
         result = read_runs(samples, name=name, **options)
         if len(result.runs) > 1:
@@ -387,9 +388,9 @@ def _changes(report: ImportReport) -> tuple[str, ...]:
 
 
 def panel_of(judge: str | JudgeOptions | Judge | Panel, **given: Any) -> tuple[Panel, JudgeOptions | None]:
-    """Return the panel of judges, and its options (None unless the judge is given by name or as JudgeOptions).
+    """Return the panel of judges and, if the judge is a name or JudgeOptions, its options.
 
-    Raises SettingError for `embed`, `base_url` or `batch` with a judge that is not given by name.
+    `given` are options that override those of the judge. Raises SettingError for such options with a judge object.
     """
     given = {option: value for option, value in given.items() if value is not None}
     if isinstance(judge, (str, JudgeOptions)):
@@ -398,7 +399,7 @@ def panel_of(judge: str | JudgeOptions | Judge | Panel, **given: Any) -> tuple[P
     for option in ("embed", "base_url", "batch"):
         if option in given:
             raise SettingError(
-                f"{option} applies only to a judge given by name; set it on the {type(judge).__name__} itself"
+                f"{option} can be used only with the name of a judge; set it on the {type(judge).__name__} object"
             )
     return judge if isinstance(judge, Panel) else Panel(judge=judge), None
 

@@ -1,9 +1,8 @@
-"""Short leases on the DuckDB file, and its migrations.
+"""Short connections to the DuckDB file, and its migrations.
 
-While a process writes to a DuckDB file, no other process can open it. A process therefore opens the file only for a
-short time (a lease), and locks a lock file to do so. A reader holds the lock only while it opens the database. A writer
-holds the lock until it has finished, including the time that it waits for earlier readers, so new readers cannot delay
-it further.
+While a process writes to a DuckDB file, no other process can open it. So processes open it only for a short time, and
+take turns with a lock file. A reader holds the lock while it opens the database. A writer holds the lock until it has
+finished, so that new readers cannot delay it.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from ragboard.errors import StoreBusyError, StoreError
 __all__ = ["BUSY_MESSAGES", "LOAD_MEMORY", "WAIT_SECONDS", "Database"]
 
 WAIT_SECONDS = 60.0
-"""Seconds that a lease waits for other processes before it raises StoreBusyError."""
+"""Maximum seconds to wait for other processes; then StoreBusyError is raised."""
 
 LOAD_MEMORY = "1GB"
 """Memory that DuckDB may use to load the samples of a run or the results of an evaluation."""
@@ -77,7 +76,7 @@ class Database:
 
     @contextmanager
     def read(self) -> Generator[duckdb.DuckDBPyConnection]:
-        """Lease a read-only connection, shared with other readers. Raises StoreError for a damaged database."""
+        """Yield a read-only connection; several processes can read at once. Raises StoreError if it is damaged."""
         with self._lease() as connection, _damage_as_store_error(self.path):
             yield connection
 
@@ -115,7 +114,7 @@ class Database:
 
     @contextmanager
     def write(self) -> Generator[duckdb.DuckDBPyConnection]:
-        """Lease a connection in a transaction: committed at the end, rolled back on any error.
+        """Yield a connection in a transaction, which is committed at the end or rolled back on an error.
 
         Raises StoreError if this database was opened read-only.
         """
@@ -136,7 +135,7 @@ class Database:
             raise StoreError("the store is read-only (serve --read-only): nothing can be changed")
 
     def _connect_migrated(self) -> duckdb.DuckDBPyConnection:
-        """Return a read-only connection; the database is created, or migrated to this version's schema, if needed."""
+        """Return a read-only connection. Create the database, or migrate it to the current schema, if needed."""
         if self._exists():
             with self._lock(needed=False):
                 connection = self._connect(read_only=True)
@@ -152,7 +151,7 @@ class Database:
         return self._connect_migrated()
 
     def _exists(self) -> bool:
-        """Return whether the database exists. An empty file does not count: its creation was interrupted."""
+        """Return whether the database exists. An empty file counts as missing: its creation was interrupted."""
         try:
             return self.path.stat().st_size > 0
         except FileNotFoundError:
@@ -176,7 +175,7 @@ class Database:
             ) from error
 
     def _create(self) -> None:
-        """Create the database in a temporary folder and move it into place: a full disk then leaves no broken file."""
+        """Create the database in a temporary folder and move it into place, so that an error leaves no broken file."""
         try:
             with TemporaryDirectory(dir=self.path.parent, prefix=".new-", ignore_cleanup_errors=True) as folder:
                 new = Path(folder) / self.path.name
@@ -195,7 +194,7 @@ class Database:
 
     @contextmanager
     def _lock(self, *, needed: bool = True) -> Generator[None]:
-        """Hold the lock file; if it cannot be created, raise StoreError if it is `needed`, else continue without it."""
+        """Hold the lock. If the lock file cannot be created, raise StoreError, or continue if it is not `needed`."""
         try:
             held: AbstractContextManager[object] = FileLock(
                 self.lock_path, timeout=self._wait, is_singleton=False
@@ -234,7 +233,7 @@ class Database:
             pause = min(pause * 1.5, 0.05)
 
     def _check_kind(self) -> None:
-        """Raise StoreError unless this is a DuckDB file: for other files DuckDB would download an extension."""
+        """Raise StoreError unless this is a DuckDB file. For some other files, DuckDB would download an extension."""
         position, magic = MAGIC_BYTES
         try:
             with self.path.open("rb") as file:
@@ -264,7 +263,7 @@ def _transaction(connection: duckdb.DuckDBPyConnection) -> Generator[None]:
 
 @contextmanager
 def _damage_as_store_error(path: Path) -> Generator[None]:
-    """Turn errors about a damaged file into StoreError; errors in SQL statements pass unchanged."""
+    """Turn errors about a damaged file into StoreError. Errors in SQL statements are not changed."""
     try:
         yield
     except duckdb.Error as error:

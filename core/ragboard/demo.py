@@ -10,7 +10,7 @@ from typing import TypeAlias
 from ragboard.datasets import dataset_of, import_nuggets
 from ragboard.errors import NotFoundError
 from ragboard.evaluation.defaults import default_metrics
-from ragboard.human.agree import agree, agreement_of
+from ragboard.human.agree import agree, plan_agreement
 from ragboard.judges import JudgeOptions, Panel, panel_named
 from ragboard.metrics import DEFAULT_METRICS_BY_RULES, Metric, metrics_named
 from ragboard.readers.labels import LabelFile, read_labels
@@ -73,7 +73,7 @@ def remove_demo(store: Store) -> int:
     ids = sample_ids.intersection(store.runs_tagged(SAMPLE_TAG))
     store.remove_runs(ids)
     with suppress(NotFoundError):
-        store.remove_agreement(agreement_of(_labels(), panel_named(JudgeOptions())).id)
+        store.remove_agreement(plan_agreement(_labels(), panel_named(JudgeOptions())).id)
     return len(ids)
 
 

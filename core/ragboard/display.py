@@ -1,4 +1,4 @@
-"""Tables as plain text and as HTML. Characters that control a terminal or reorder text are removed."""
+"""Tables as plain text and as HTML. Characters that control a terminal or reorder text are replaced."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u
 
 
 def plain(text: str) -> str:
-    """Return the text without characters that control a terminal or reorder the text around them."""
+    """Replace characters that control a terminal or change the order of the text around them."""
     return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def one_line(text: str) -> str:
-    """Return the text on one line, made `plain`. A build server may run a line that begins like one of its commands."""
+    """Return the text on one line, made `plain`. In CI, a line that starts like a command might be run."""
     return plain(text).replace("\n", " ")
 
 
 def text_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return the table in left-aligned columns; callers pad numbers."""
+    """Return the table in left-aligned columns. Numbers must be padded by the caller."""
     cells = [[one_line(cell) for cell in row] for row in (head, *rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     return "\n".join(

@@ -6,7 +6,7 @@
     │   ├── StoreBusyError   the database, an evaluation or the query console is in use
     │   ├── RunExistsError   a different run already has that name
     │   └── NotFoundError    nothing in the store has this name or id
-    ├── JudgeError           a judge cannot work at all (no judge for a role, no credentials)
+    ├── JudgeError           a judge cannot be used (no judge for a role, no credentials)
     ├── SettingError         invalid setting or argument: what was given, what is allowed
     └── QueryError           an SQL statement that is forbidden or invalid
         └── QueryLimitError  an SQL statement that takes too long or too much memory
@@ -70,8 +70,8 @@ class RagboardError(Exception):
 class RunFileError(RagboardError):
     """An input file or folder (run, labels, examples, recording), or one of its rows, cannot be read.
 
-    Rendered as `file:line: field: message`; line and field are optional. `remedy`: the option or argument that fixes
-    it, appended to the message; the dashboard omits it if it has a control for it.
+    The text is `file:line: field: message`; line and field are optional. `remedy` is appended to the message and names
+    the option or argument that fixes the error. The dashboard omits it if it has a control for it.
     """
 
     exit_code = ExitCode.BAD_INPUT
@@ -88,7 +88,7 @@ class RunFileError(RagboardError):
         super().__init__(f"{where}: {field}: {message}{remedy}" if field else f"{where}: {message}{remedy}")
 
     def __reduce__(self) -> tuple[Callable[..., RunFileError], tuple[str, str]]:
-        """Return how to build the error again in another process."""
+        """Return how to recreate the error in another process."""
         rebuild = partial(RunFileError, line=self.line, field=self.field, remedy=self.remedy)
         return rebuild, (self.path, self.message)
 
@@ -124,7 +124,7 @@ class NotFoundError(StoreError):
 
 
 class JudgeError(RagboardError):
-    """A judge cannot work: a role has no judge, or its model cannot be reached."""
+    """A judge cannot be used: a role has no judge, or its model cannot be reached."""
 
 
 class SettingError(RagboardError):

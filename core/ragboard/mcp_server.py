@@ -1,7 +1,7 @@
 """A Model Context Protocol server, with which an assistant can read the runs, samples and comparisons of a store.
 
 A result is one JSON object of at most `MAX_RESULT` characters. `page` is the URL of the dashboard page with the same
-result, and `left_out` says what was cut. The tools call the same functions as commands and pages. They change nothing.
+result, and `left_out` says what was cut. The tools call the same functions as commands and pages, and only read.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from ragboard.analysis import (
     MetricSummary,
     SampleQuery,
     SampleReport,
-    command_for,
     diagnosis_warning,
+    evaluate_command,
     group_in_words,
     leaderboard,
     most_changed,
@@ -40,7 +40,7 @@ from ragboard.analysis import (
     run_summary,
     sample_report,
     sample_rows,
-    start_with,
+    where_to_start,
 )
 from ragboard.analysis import compare_runs as compare
 from ragboard.analysis import diagnose as diagnose_run
@@ -102,8 +102,8 @@ def build_server(store: Store, dashboard: str) -> MCPServer[Any]:
 def serve_http(server: MCPServer[Any], *, host: str, port: int, allowed_hosts: Sequence[str] = ()) -> None:
     """Serve streamable HTTP at `/mcp` until interrupted, and print the URL; port 0 means any free port.
 
-    Requests whose Host or Origin is neither local, `host`, nor in `allowed_hosts` are refused, so a web page cannot
-    read the store through DNS rebinding. Raises SettingError if the port is in use.
+    The Host and Origin of a request must be local, `host`, or one of `allowed_hosts`, so that web pages cannot read the
+    store through DNS rebinding. Raises SettingError if the port is in use.
     """
     try:
         listener = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
@@ -121,7 +121,7 @@ def serve_http(server: MCPServer[Any], *, host: str, port: int, allowed_hosts: S
 
 
 def _with_tool_errors(tool: Callable[..., str]) -> Callable[..., str]:
-    """Turn ragboard's errors into errors of the tool, whose message the assistant reads."""
+    """Convert ragboard's errors to errors of the tool, so that the assistant can read the message."""
 
     @wraps(tool)
     def called(*args: Any, **options: Any) -> str:
@@ -134,7 +134,7 @@ def _with_tool_errors(tool: Callable[..., str]) -> Callable[..., str]:
 
 
 class _Tools:
-    """The tools; the docstring of a method is the description that the assistant reads."""
+    """The tools. The docstring of a method is the description that the assistant reads."""
 
     def __init__(self, store: Store, dashboard: str) -> None:
         self._store = store
@@ -278,7 +278,7 @@ class _Tools:
                 "judge": diagnosis.judged.in_words if diagnosis.judged else None,
                 "warning": " ".join(filter(None, (diagnosis_warning(diagnosis), diagnosis.attribution_note))) or None,
                 "findings": findings,
-                "start_with": ": ".join(filter(None, start_with(diagnosis))),
+                "where_to_start": ": ".join(filter(None, where_to_start(diagnosis))),
                 "unsupported_statements": diagnosis.unsupported,
                 "questions_with_most_unsupported_statements": {
                     question.question: question.statements for question in diagnosis.questions
@@ -293,7 +293,7 @@ class _Tools:
                     for passage in diagnosis.passages
                 ],
                 "weak_groups": [group_in_words(group, group.metric) for group in diagnosis.weak_groups],
-                "to_check_more_rules": command_for(diagnosis) if diagnosis.missing else None,
+                "to_check_more_rules": evaluate_command(diagnosis) if diagnosis.missing else None,
             }
         )
 
@@ -409,7 +409,7 @@ def _compared(metric: MetricComparison) -> dict[str, Any]:
 def _result(data: Mapping[str, Any], *, paged: str = "", offset: int = 0, left_out: str = "") -> str:
     """Return the result as JSON of at most MAX_RESULT characters, with long texts and lists cut.
 
-    `paged` names the list that is one page of a longer list: its first entry is entry `offset` of `total`. Raises
+    `paged` is the key of a list that is one page of a longer list: its first entry is entry `offset` of `total`. Raises
     ToolError if the result is too long even with the smallest of `SIZES`.
     """
     for texts, entries in SIZES:

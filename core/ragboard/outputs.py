@@ -12,7 +12,7 @@ __all__ = ["check_output", "write_atomically", "write_output"]
 
 STORE_FILE = "ragboard.duckdb"
 STORE_FILES = (STORE_FILE, "ragboard.lock", "answers.sqlite")
-"""The files of a store have these names, or names that start with them."""
+"""Start of the names of a store's files."""
 STORE_FOLDERS = ("journals", "uploads", "staging")
 
 
@@ -37,7 +37,7 @@ def write_output(path: Path, data: bytes, *, force: bool = False) -> None:
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file under a temporary name and rename it: a reader never sees an incomplete file."""
+    """Write a file under a temporary name and rename it, so that nobody reads an incomplete file."""
     temporary = path.with_name(f".{uuid4().hex}.part")
     try:
         temporary.write_bytes(data)

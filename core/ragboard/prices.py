@@ -1,4 +1,4 @@
-"""Prices of models: the list that comes with ragboard, and a user's file that overrides it."""
+"""Prices of models: the list included in ragboard, and a user's file that overrides it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ Prices: TypeAlias = Mapping[str, Price]
 
 
 def read_prices(file: Path | None = None) -> Prices:
-    """Return the prices that come with ragboard, overridden for each model in a TOML file.
+    """Return the prices included in ragboard; for models in a TOML file, the prices in that file.
 
     The file has a table for each model: `["my-model"]` with `prompt = 0.1`, `completion = 0.4` and optionally `cached`,
     `batch` (a share), `date` and `source`. Raises SettingError for an invalid file.

@@ -31,7 +31,7 @@ def available_cores() -> int:
 class ProcessPool:
     """Processes that call functions. They start with the first call and end with `close`.
 
-    A script needs no `if __name__ == "__main__"`: the processes do not import it.
+    The processes do not import the script, so it needs no `if __name__ == "__main__"`.
     """
 
     def __init__(self, count: int) -> None:
@@ -57,7 +57,7 @@ class ProcessPool:
 
 @contextmanager
 def process_pool(count: int) -> Generator[ProcessPool | None]:
-    """Yield a pool of `count` processes, closed at the end; None if `count` is 1, because this process is enough."""
+    """Yield a pool of `count` processes, and close it at the end; yield None if `count` is 1."""
     pool = ProcessPool(count) if count > 1 else None
     try:
         yield pool
@@ -81,5 +81,5 @@ def map_in_order(function: Callable[[T], R], items: Iterable[T], pool: ProcessPo
 
 
 def _leave_interrupts_to_parent() -> None:
-    """Ignore Ctrl-C, which reaches every process of a terminal; the parent ends the processes."""
+    """Ignore Ctrl-C, which every process of a terminal receives; the parent ends the processes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -22,7 +22,7 @@ def pytest_sessionstart() -> None:
 
 
 def pytest_runtest_setup(item: Any) -> None:
-    """Set the defaults of a test from its markers; the closest marker wins."""
+    """Set the defaults of a test from its markers. A closer marker overrides the others."""
     SESSION.defaults = {
         name: value for marker in reversed(list(item.iter_markers("ragboard"))) for name, value in marker.kwargs.items()
     }

@@ -52,19 +52,19 @@ Side = Literal["response", "reference"]
 """The text that statements are from: the answer (`response`, as in ragas) or the reference."""
 
 Label = Literal["supported", "contradicted", "unsupported"]
-"""The value of a verdict: the target supports the statement, contradicts it, or neither. Not a person's label."""
+"""The value of a verdict: the target supports the statement, contradicts it, or neither."""
 
 VerdictTarget = Literal["passages", "reference", "response"]
 """What statements are judged against: every passage separately, the reference, or the answer."""
 
 Direction = Literal["higher", "lower", "neutral"]
-"""Which values of a metric are better; neutral: neither."""
+"""Which values of a metric are better; neutral: neither high nor low values are better."""
 
 Answerability: TypeAlias = Literal["answerable", "partial", "unanswerable", "conversational", "underspecified"]
 """The classes of MTRAG (Katsis et al. 2025, arXiv 2501.03468).
 
-answerable, partial, unanswerable: the documents contain the answer, a part of it, or nothing of it; conversational: the
-message is not a question; underspecified: the question does not say exactly what is meant.
+answerable, partial, unanswerable: the documents contain the answer, a part of it, or no part of it; conversational: the
+message is not a question; underspecified: the question is not precise enough to be answered.
 """
 
 Importance = Literal["vital", "okay"]
@@ -81,7 +81,7 @@ PASSAGE_GRADE = "UMBRELA relevance of passage (0-3)"
 """What a stored judgement with the grade of a passage is about."""
 
 MorePassages = Literal["", "falls", "rises"]
-"""How a metric usually changes if more passages are retrieved, whatever they contain; empty if it does not."""
+"""How a metric usually changes if more passages are retrieved, even irrelevant ones; empty if it does not."""
 
 UnscoredReason = Literal["undefined", "refusal", "failed", "skipped"]
 """Why there is no score.
@@ -228,9 +228,8 @@ class FileScores:
     recorded: tuple[RecordedSample, ...] = ()
     """The verdicts and other judgements of the tool's judge for each sample, in order; empty if the file has only
     scores."""
-    recounted: Mapping[str, str] = field(default_factory=dict[str, str])
-    """For each metric of the tool whose scores follow from the recorded verdicts: ragboard's metric with the same
-    scores."""
+    equivalent_metrics: Mapping[str, str] = field(default_factory=dict[str, str])
+    """ragboard's metric with the same scores, for each of the tool's metrics whose scores follow from its verdicts."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -305,7 +304,7 @@ class Verdict:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RecordedJudgement:
-    """One judgement of another tool about a sample, other than a verdict on a statement."""
+    """One judgement of another tool about a sample that is not a verdict on a statement."""
 
     about: str
     """What the judgement is about, in words: `useful toward reference`."""
@@ -338,7 +337,7 @@ class ModelUsage:
     calls: int
     """Number of calls with a reply."""
     uncounted: int
-    """Number of these calls for which the server reported no tokens; the token counts below leave them out."""
+    """Number of these calls for which the server reported no tokens; they are not in the token counts below."""
     prompt_tokens: int
     cached_tokens: int
     """Cached prompt tokens."""

@@ -1,4 +1,4 @@
-"""The sample runs that come with ragboard."""
+"""The sample runs included in ragboard."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ def split_pair(text: str, *, expected: str = "KEY=VALUE") -> tuple[str, str]:
 
 
 def read_pairs(pairs: Iterable[str]) -> dict[str, JsonValue]:
-    """Read `key=value` pairs as a configuration; a value that is valid JSON (`3`, `true`) is parsed."""
+    """Read `key=value` pairs as a configuration. Values that are valid JSON (`3`, `true`) are parsed."""
     return {key: _json_or_text(value) for key, value in map(split_pair, pairs)}
 
 

@@ -1,4 +1,4 @@
-"""Spans of a text to mark on a page, and removal of bidirectional controls."""
+"""Split texts into marked parts for a page, and replace bidirectional control characters."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Piece:
 
 
 def strip_bidi_controls(text: str) -> str:
-    """Replace bidirectional controls, which could reorder the text around this text. Positions do not change.
+    """Replace bidirectional control characters, which could reorder other text on a page. Positions do not change.
 
     Embeddings, overrides and isolates become word joiners, which are invisible. Right-to-left letters and marks keep
     their direction.
@@ -54,7 +54,7 @@ def non_overlapping(spans: Iterable[Offsets], length: int) -> list[Offsets]:
 def covered_pieces(spans: Mapping[int, Offsets], length: int) -> list[Piece]:
     """Return the covered parts of a text, split wherever a span starts or ends.
 
-    Spans outside the text are left out. So is a span that starts at a position that `MAX_DEPTH` spans already cover.
+    Spans outside the text are left out, and so are spans that start where `MAX_DEPTH` other spans overlap.
     """
     edges = [
         (offset, opens, member)

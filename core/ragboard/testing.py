@@ -38,11 +38,11 @@ class Session:
     """State shared by the assertions of a test session."""
 
     active: bool = False
-    """Whether a test session is running; if so, its evaluations are in `stores`."""
+    """Whether a test session is running. During a session, evaluations are kept in `stores`."""
     defaults: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Defaults of the current test: arguments of `evaluate`, `on_inconclusive` and `unscored`."""
     stores: dict[str, Store] = field(default_factory=dict[str, "Store"])
-    """A temporary store for each set of samples, by the digest of the samples, so that they are judged only once."""
+    """Temporary stores by the digest of their samples, so that the same samples are judged only once."""
 
 
 SESSION = Session()
@@ -165,7 +165,7 @@ def _fails(gate: GateResult, on_inconclusive: OnInconclusive) -> bool:
 
 
 def _caution(result: EvaluationResult, gate: GateResult) -> str:
-    """Return the gate in words if it is inconclusive or tasks failed; otherwise an empty text."""
+    """Return a description of the gate if it is inconclusive or samples failed; otherwise an empty text."""
     from ragboard.analysis import gate_text
 
     summary = result.summary.metrics.get(gate.metric)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["flush", "trace"]
 
 MAX_WAITING = 10_000
-"""Maximum number of answers that wait to be stored; further ones are not logged."""
+"""Maximum number of answers waiting to be stored. If there are more, they are not logged."""
 MAX_BATCH = 500
 EXIT_SECONDS = 10.0
 """Seconds that the process waits at its end until all answers are stored."""
@@ -35,7 +35,7 @@ QUESTIONS = ("question", "query", "user_input", "prompt", "message", "input")
 HISTORIES = ("history", "chat_history")
 ANSWERS = ("answer", "response", "output", "result", "text")
 CONTEXTS = ("contexts", "context", "documents", "source_documents", "source_nodes", "passages", "chunks")
-"""Names of keys or attributes of what the function returns."""
+"""Names of keys or attributes of the returned object."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -82,9 +82,9 @@ def trace(
     (or `response`, `output`, `result`, `text`), `contexts` (or `documents`, `source_nodes`, `passages`) and `metadata`.
 
     `config`, `dataset` and `store` are those of `log`. The metadata also has `latency_ms`, and `error` with the type of
-    an exception, which passes through. What cannot be logged is dropped, with one line in the log of this process
-    (logger `ragboard.trace`); so are answers while 10,000 are waiting. `flush` waits until all are stored, as does the
-    end of the process, for at most 10 seconds.
+    an exception, which is raised again. An answer that cannot be logged is dropped with a warning (logger
+    `ragboard.trace`), also if 10,000 answers are waiting. `flush` waits until all answers are stored; when the process
+    ends, it waits for this up to 10 seconds.
     """
     destination = _Destination(run, config, dataset, store)
     _flush_at_exit()
@@ -102,12 +102,12 @@ def trace(
 
 
 def flush(timeout: float | None = None) -> bool:
-    """Wait until all answers are stored that `trace` has logged; return False if that takes longer than `timeout` s."""
+    """Wait until all answers of `trace` are stored; return False if this takes more than `timeout` seconds."""
     return _background.flush(timeout)
 
 
 def _traced(function: Callable[P, R], begin: Callable[..., _Answer]) -> Callable[P, R]:
-    """Return the function with each call recorded; it stays a coroutine or generator function if it is one."""
+    """Return a function that records each call. For a coroutine or generator function, it is one too."""
     if inspect.isasyncgenfunction(function):
 
         @wraps(function)
@@ -168,7 +168,7 @@ def _recorded(answer: _Answer) -> Generator[_Answer]:
 
 
 def _arguments(signature: inspect.Signature, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, Any]:
-    """Return the question and the history in the arguments of a call; None if there is none."""
+    """Return the question and the history from the arguments of a call; None if they are missing."""
     try:
         bound = signature.bind(*args, **kwargs)
     except TypeError:  # the call itself will raise it
@@ -202,7 +202,7 @@ def _row(answer: _Answer) -> dict[str, Any]:
 
 
 def _parts(result: Any) -> tuple[Any, Any, Mapping[str, JsonValue]]:
-    """Return answer, passages and metadata of what a function returned; a list is what it yielded."""
+    """Return answer, passages and metadata of the returned object; a list contains the yielded objects."""
     if isinstance(result, list):
         texts = [part for part in result if isinstance(part, str)]
         others = [part for part in result if not isinstance(part, str)]
@@ -232,10 +232,10 @@ class _Background:
         self._warned: set[str] = set()
 
     def put(self, answer: _Answer) -> None:
-        """Queue an answer; drop it if too many wait."""
+        """Queue an answer; drop it if too many are waiting."""
         with self._changed:
             if self._unfinished >= MAX_WAITING:
-                self._warn("full", f"{MAX_WAITING:,} answers wait to be stored; further ones are not logged")
+                self._warn("full", f"{MAX_WAITING:,} answers are waiting to be stored; new answers are not logged")
                 return
             self._waiting.append(answer)
             self._unfinished += 1
@@ -245,7 +245,7 @@ class _Background:
             self._changed.notify_all()
 
     def flush(self, timeout: float | None) -> bool:
-        """Wait until nothing is unfinished."""
+        """Wait until all answers are stored."""
         with self._changed:
             return self._changed.wait_for(lambda: not self._unfinished, timeout)
 
@@ -256,17 +256,17 @@ class _Background:
                 answers, self._waiting = self._waiting[:MAX_BATCH], self._waiting[MAX_BATCH:]
             try:
                 _store(answers, self._warn)
-            except Exception as error:  # noqa: BLE001 - whatever goes wrong, the program that is logged goes on
+            except Exception as error:  # noqa: BLE001 - an error must not stop the program that is logged
                 self._warn(type(error).__name__, f"{len(answers)} answers are not logged: {error}")
             with self._changed:
                 self._unfinished -= len(answers)
                 self._changed.notify_all()
 
     def _warn(self, kind: str, message: str) -> None:
-        """Write a line to the log, once for each kind."""
+        """Log a warning, only once for each kind."""
         if kind not in self._warned:
             self._warned.add(kind)
-            log.warning("%s (said once)", " ".join(message.split()))
+            log.warning("%s (logged only once)", " ".join(message.split()))
 
 
 def _store(answers: Sequence[_Answer], warn: Callable[[str, str], None]) -> None:
@@ -279,7 +279,7 @@ def _store(answers: Sequence[_Answer], warn: Callable[[str, str], None]) -> None
         to = answer.destination
         try:
             (read,) = read_samples([_row(answer)], name=to.run, config=to.config, dataset=to.dataset).runs
-        except Exception as error:  # noqa: BLE001 - one answer that cannot be read must not hold up the others
+        except Exception as error:  # noqa: BLE001 - one unreadable answer must not block the others
             warn("unreadable", f"an answer of run {to.run!r} is not logged: {error}")
             continue
         samples = tuple(replace(sample, time=answer.asked) for sample in read.samples)
@@ -293,17 +293,17 @@ def _store(answers: Sequence[_Answer], warn: Callable[[str, str], None]) -> None
             warn(type(error).__name__, f"answers of run {to.run!r} are not logged: {error}")
 
 
-def _begin_anew() -> None:
-    """Begin anew in a forked process, which has no thread; the parent stores what waits."""
+def _reset_after_fork() -> None:
+    """Start with an empty queue in a forked process, which has no thread. The parent stores the waiting answers."""
     global _background  # noqa: PLW0603
     _background = _Background()
 
 
 @cache
 def _flush_at_exit() -> None:
-    """Store what waits when the process ends.
+    """Store the waiting answers when the process ends.
 
-    What was registered last is called first: DuckDB must be imported before, or it has stopped already.
+    Exit functions run in reverse order of registration, so DuckDB is imported first: it must still work then.
     """
     import_module("ragboard.store")
     atexit.register(lambda: flush(EXIT_SECONDS))
@@ -311,4 +311,4 @@ def _flush_at_exit() -> None:
 
 _background = _Background()
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_begin_anew)
+    os.register_at_fork(after_in_child=_reset_after_fork)

@@ -1,4 +1,4 @@
-"""Controls that several pages share: to choose a run, page through a list, export, upload, and edit a run."""
+"""Controls that several pages share: choose a run, page through a list, export, upload, edit a run."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ from ragboard_dashboard.links import (
     STETHOSCOPE,
     bound,
     link_to,
-    number_in_address,
+    number_in_url,
     open_page,
     open_query,
     open_run,
-    put_into_address,
+    write_to_url,
 )
 from ragboard_dashboard.text import markdown_escaped, plain, shortened
 from ragboard_dashboard.updates import redraw_when
@@ -73,13 +73,13 @@ __all__ = [
 T = TypeVar("T")
 
 HELP_LINES = 20
-"""Maximum number of lines in the help of a select box."""
+"""Maximum number of lines in the help text of a select box."""
 MAX_DOWNLOAD_NAME = 80
 """Maximum number of characters in the name of a downloaded file."""
 MAX_UPLOAD_NAME, MAX_UPLOAD_SUFFIX = 150, 20
-"""Maximum bytes of an upload's name and maximum characters of its suffix; many file systems allow 255 bytes."""
+"""Maximum number of bytes of an upload's name, and of characters of its suffix. Many file systems allow 255 bytes."""
 UPLOAD_PREFIX = "ragboard-upload-"
-_UNNAMED = re.compile(r"[^\w.-]+")
+_NOT_IN_FILE_NAMES = re.compile(r"[^\w.-]+")
 
 
 RUN_PAGES = (
@@ -91,7 +91,7 @@ RUN_PAGES = (
 
 
 def choose_run(where: str) -> RunRef | None:
-    """Return the run in the URL, or the newest run. If there is none, draw what to do and return None."""
+    """Return the run in the URL, or the newest run. If there is none, say what to do and return None."""
     wanted = st.query_params.get("run")
     runs = get_runs()
     if not runs:
@@ -113,9 +113,9 @@ def choose_run(where: str) -> RunRef | None:
 
 
 def breadcrumb(run: RunRef, here: str, leaf: str = "") -> None:
-    """Draw the breadcrumb of a page of a run: a link to all runs, and links to the run's other pages.
+    """Draw the breadcrumb of a page of a run, with links to the run's other pages.
 
-    `here`: the slug of this page; `leaf`: the last part of the breadcrumb (empty: the run's name).
+    `here` is the slug of this page. `leaf` is the last part of the breadcrumb, by default the run's name.
     """
     query = {"run": st.query_params["run"]}  # it may name an evaluation
     row = st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="breadcrumb")
@@ -137,7 +137,7 @@ def breadcrumb(run: RunRef, here: str, leaf: str = "") -> None:
 def compare_link(run_id: str, *, named: bool = False) -> None:
     """Draw a link that compares a run with the newest other run over the same questions, if there is one.
 
-    `named`: whether the link names the other run.
+    If `named`, the link names the other run.
     """
     listed = sorted(get_runs(), key=lambda run: not run.evaluated)
     this = next((run for run in listed if run.run_id == run_id), None)
@@ -149,7 +149,7 @@ def compare_link(run_id: str, *, named: bool = False) -> None:
 
 
 def run_choices(runs: Iterable[ListedRun]) -> dict[str, str]:
-    """Return {name in URLs: title} for each run, and for each evaluation of a run that has several evaluations."""
+    """Return {name in URLs: title} for each run, and for each evaluation of runs that have several."""
     choices: dict[str, str] = {}
     by_run = get_evaluations()
     for run in runs:
@@ -161,7 +161,7 @@ def run_choices(runs: Iterable[ListedRun]) -> dict[str, str]:
 
 
 def choose_evaluation(run: RunRef, key: str, width: int | Literal["stretch"] = "stretch") -> None:
-    """Draw the choice of an evaluation if a run has several; the choice is in the URL parameter `key`."""
+    """Draw a select box for the evaluation, if a run has several. The choice is the URL parameter `key`."""
     evaluations = get_evaluations().get(run.run_id, ())
     if len(evaluations) < 2:
         return
@@ -181,7 +181,7 @@ def choose_evaluation(run: RunRef, key: str, width: int | Literal["stretch"] = "
 
 
 def evaluations_help(choices: Mapping[str, str]) -> str | None:
-    """Return a help text for `run_choices`: which evaluations the names stand for; None if all names are runs."""
+    """Return a help text that explains the evaluations in `run_choices`; None if there are only runs."""
     lines = [f"{markdown_escaped(name)}: {markdown_escaped(title)}" for name, title in choices.items() if title != name]
     if len(lines) > HELP_LINES:
         lines = [*lines[: HELP_LINES - 1], f"and {len(lines) - HELP_LINES + 1:,} more"]
@@ -189,20 +189,21 @@ def evaluations_help(choices: Mapping[str, str]) -> str | None:
 
 
 def trust_line(run: RunRef, metric: str, what: str) -> None:
-    """Draw the agreement of a metric's judge with labels, and a link to it, if there are labels."""
+    """Draw how well a metric's judge agrees with labels, with a link, if there are labels."""
     trust = get_judge_validation(run, metric)
     if trust is None:
         return
     row = st.container(horizontal=True, vertical_alignment="center")
     with row:
         plain(f"{what}: judge {trust.in_words}", "note")
-        link_to("agreement", "See agreement", {"agreement": trust.agreement}, ":material/handshake:")
+        to = {"agreement": trust.agreement, "dimension": trust.comparison.dimension}
+        link_to("agreement", "See agreement", to, ":material/handshake:")
 
 
 def label_file_line(runs: Iterable[RunSummary]) -> None:
-    """Draw a link to the newest label file that the judge of one of these runs was compared with, if there is one.
+    """Draw a link to the newest label file that a judge of these runs was compared with, if there is one.
 
-    Files with labels of these runs' answers come first.
+    A file with labels of these runs' answers is preferred.
     """
     runs = tuple(runs)
     judges = {run.judged.judge for run in runs if run.judged}
@@ -212,18 +213,20 @@ def label_file_line(runs: Iterable[RunSummary]) -> None:
     found = next(iter(sorted(files, key=lambda one: one.agreement.id not in own)), None)
     if found is None:
         return
-    labelled = {"pairs": "human preferences", "statements": "human labels"}.get(found.agreement.form, "human grades")
+    kinds = {"pairs": "human preferences", "statements": "human labels", "passages": "graded passages"}
+    labelled = kinds.get(found.agreement.form, "graded answers")
     with st.container(horizontal=True, vertical_alignment="center"):
         name = shortened(found.agreement.name)
         about = "for these runs" if found.agreement.id in own else "for other runs"
-        plain(f"{found.items:,} {labelled} {about} ({name}): see how far the metrics agree with annotators.", "note")
+        items = sum(answers.get((found.agreement.id, run.run_id), 0) for run in runs) or found.items
+        plain(f"{items:,} {labelled} {about} ({name}): see how well the metrics agree with annotators.", "note")
         link_to("agreement", "See agreement", {"agreement": found.agreement.id}, ":material/handshake:")
 
 
 def default_pair(runs: Sequence[ListedRun]) -> tuple[str, str]:
-    """Return the two runs (A, B) to compare by default: the newest two over the same questions; A is the older run.
+    """Return the names of the runs (A, B) to compare by default: the newest two over the same questions, A the older.
 
-    Evaluated runs come before others, and the user's runs before the demo's. Needs at least two runs.
+    Evaluated runs are preferred, and the user's runs to those of `ragboard demo`. There must be at least two runs.
     """
     own = [run for run in runs if SAMPLE_TAG not in run.tags]
     evaluated = [run for run in runs if run.evaluated]
@@ -240,14 +243,14 @@ def default_pair(runs: Sequence[ListedRun]) -> tuple[str, str]:
 
 
 def default_partner(runs: Sequence[ListedRun], name: str, default: str) -> str:
-    """Return the newest other evaluated run over the same questions as the run `name`; `default` if there is none."""
+    """Return the newest other evaluated run over the same questions as the run `name`, else `default`."""
     this = next((run for run in runs if run.name == name), None)
     partners = (run for run in runs if this and run.name != name and run.dataset_key == this.dataset_key)
     return next((run.name for run in partners if run.evaluated), default)
 
 
 def _newest_pair(runs: Sequence[ListedRun]) -> list[ListedRun]:
-    """Return the first run that shares its questions with another run, and that other run; empty if there is none."""
+    """Return the first two runs over the same questions; empty if there are none."""
     runs = list({run.run_id: run for run in runs}.values())
     counts = Counter(run.dataset_key for run in runs)
     shared = next((run.dataset_key for run in runs if counts[run.dataset_key] > 1), None)
@@ -265,7 +268,7 @@ them at the worst value to all at the best value."""
 
 
 def unscored_choice() -> UnscoredPolicy:
-    """Draw the choice of how unscored samples count; the choice is in the URL and stays the same on other pages."""
+    """Draw a select box for how unscored samples count. The choice is in the URL and applies to other pages, too."""
     last = st.session_state.get("unscored-chosen", "excluded")
     wanted = st.query_params.get("unscored", last)
     named: dict[str, UnscoredPolicy] = {policy: policy for policy in UNSCORED}
@@ -294,7 +297,7 @@ def _save_unscored(chosen: UnscoredPolicy) -> None:
 
 def page_number(name: str = "page") -> int:
     """Return the number of the page of a list from the URL, from 1."""
-    return number_in_address(name) or 1
+    return number_in_url(name) or 1
 
 
 def last_page(total: int, size: int) -> int:
@@ -303,21 +306,21 @@ def last_page(total: int, size: int) -> int:
 
 
 def pager(total: int, size: int, at: int, name: str = "page") -> None:
-    """Draw the links to the other pages of a list. `at`: the number of this page; `name`: the URL parameter."""
+    """Draw links to the pages of a list. `at` is the number of this page, `name` the URL parameter."""
     if total <= size:
         return
     if st.session_state.get(name, at) != at:
         st.session_state[name] = at
-    st.pagination(last_page(total, size), default=at, key=name, on_change=put_into_address, args=(name, name))
+    st.pagination(last_page(total, size), default=at, key=name, on_change=write_to_url, args=(name, name))
 
 
 def first_page() -> None:
-    """Go back to the first page of a list, after its filter or order was changed."""
+    """Go back to the first page of a list, after its filter or order has changed."""
     st.query_params.pop("page", None)
 
 
 def session_cached(name: str, key: object, compute: Callable[[], T]) -> T:
-    """Return the result of `compute`; the session caches one result per name until the key changes."""
+    """Return the result of `compute`. The session caches one result per name until the key changes."""
     kept = st.session_state.get(name)
     if kept is None or kept[0] != key:
         kept = st.session_state[name] = (key, compute())
@@ -342,7 +345,7 @@ def offer_sql(sql: str, key: str) -> None:
 def export_control(
     name: str, frame: Callable[[], pd.DataFrame], width: Literal["content", "stretch"] = "stretch"
 ) -> None:
-    """Draw the export of a table. `name`: the name of its files; it must be unique on a page."""
+    """Draw the export of a table. `name` is the name of its files and must be unique on the page."""
     with st.popover("Export", icon=":material/download:", width=width):
         for kind in TABLE_FORMATS:
             st.download_button(
@@ -360,7 +363,7 @@ def _table_file(frame: Callable[[], pd.DataFrame], kind: str) -> bytes:
 
 
 def report_button(name: str, written: Callable[[], str], width: Literal["content", "stretch"] = "content") -> None:
-    """Draw the button that downloads the page as one HTML file."""
+    """Draw the button that downloads a report as one HTML file."""
     st.download_button(
         "Report",
         lambda: written().encode(),
@@ -376,12 +379,12 @@ def report_button(name: str, written: Callable[[], str], width: Literal["content
 
 def _file_name(name: str, extension: str) -> str:
     """Return a file name that is valid on any file system."""
-    return f"{_UNNAMED.sub('-', name).strip('-.')[:MAX_DOWNLOAD_NAME] or 'ragboard'}.{extension}"
+    return f"{_NOT_IN_FILE_NAMES.sub('-', name).strip('-.')[:MAX_DOWNLOAD_NAME] or 'ragboard'}.{extension}"
 
 
 @st.dialog("Edit run")
 def edit_run(run: RunSummary, *, back: bool) -> None:
-    """Draw the dialog to edit or delete a run. Saving opens the run's page, or the Runs page if `back`."""
+    """Draw the dialog to edit or delete a run. Saving opens the run's page or, if `back`, the Runs page."""
     name = st.text_input("Name", run.name, key=f"name-{run.run_id}")
     tags = st.text_input("Tags, separated by commas", ", ".join(run.tags), key=f"tags-{run.run_id}")
     notes = st.text_area("Notes", run.notes, key=f"notes-{run.run_id}")
@@ -397,7 +400,7 @@ def _save(run: RunSummary, name: str, tags: str, notes: str) -> bool:
         store().set_tags(run.run_id, tags.split(","))
         store().set_notes(run.run_id, notes)
     except RagboardError as error:
-        _show_refusal(error)
+        _show_error(error)
         return False
     return True
 
@@ -409,19 +412,19 @@ def _delete(run: RunSummary) -> None:
         try:
             store().remove_runs([run.run_id])
         except RagboardError as error:
-            _show_refusal(error)
+            _show_error(error)
         else:
             open_page("runs")
 
 
-def _show_refusal(error: RagboardError) -> None:
+def _show_error(error: RagboardError) -> None:
     st.error("The change was not saved.", icon=":material/error:")
     plain(str(error))
 
 
 @contextmanager
 def uploaded(file: UploadedFile) -> Generator[Path]:
-    """Save an upload under its own name in a temporary folder, deleted at the end of the block. Raises StoreError."""
+    """Save an upload in a temporary folder, which is deleted at the end of the block. Raises StoreError."""
     store().require_writable()
     with TemporaryDirectory(prefix=UPLOAD_PREFIX, ignore_cleanup_errors=True) as folder:
         path = Path(folder) / _upload_name(file.name)
@@ -433,7 +436,7 @@ def uploaded(file: UploadedFile) -> Generator[Path]:
 
 
 def _upload_name(given: str) -> str:
-    """Return the name of an uploaded file, without folders, shortened to a valid length."""
+    """Return the name of an uploaded file without folders, shortened to a valid length."""
     path = PurePosixPath(given.replace("\\", "/").replace("\0", ""))
     return f"{path.stem.encode()[:MAX_UPLOAD_NAME].decode(errors='ignore')}{path.suffix[:MAX_UPLOAD_SUFFIX]}"
 

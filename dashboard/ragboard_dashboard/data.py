@@ -22,9 +22,9 @@ from ragboard.analysis import (
     UnscoredPolicy,
     UnsupportedStatement,
     breakdown,
-    bundling,
+    choose_evaluations,
     columns,
-    comparable_refs,
+    compare_bundling,
     compare_runs,
     dataset_trend,
     diagnose,
@@ -36,8 +36,8 @@ from ragboard.analysis import (
     hallucinations,
     hallucinations_sql,
     judge_noise,
-    judges_of,
     leaderboard,
+    list_judges,
     list_runs,
     metric_descriptions,
     most_changed,
@@ -48,6 +48,7 @@ from ragboard.analysis import (
     pair_rows,
     pair_runs,
     pairs_sql,
+    reference_runs,
     refusal_report,
     run_summary,
     sample_report,
@@ -74,15 +75,15 @@ from ragboard.evaluation.offers import run_contents
 from ragboard.human.agreement import (
     AgreementData,
     ItemDetail,
-    agreement_named,
-    agreements,
-    answers_of_runs,
+    count_answers_by_run,
+    find_agreement,
     item_detail,
+    list_agreements,
     load_agreement,
-    questions_of,
+    load_item_texts,
     sample_of_item,
 )
-from ragboard.human.annotation import annotation_queue, annotator_agreement, batch_of, draw_of
+from ragboard.human.annotation import annotation_queue, annotator_agreement, find_draw, plan_batch
 from ragboard.human.baselines import BaselineComparison, baseline_comparisons
 from ragboard.human.estimates import estimate_runs, estimated_metrics
 from ragboard.human.grades import GradeReport, GradeVerdict, grade_report, grade_verdicts
@@ -95,7 +96,7 @@ from ragboard.human.judge_validation import (
 )
 from ragboard.human.passages import PassageAgreement, passage_agreement
 from ragboard.human.preferences import PairVerdict, PreferenceReport, pair_verdicts, preference_report
-from ragboard.human.questions import label_of_question
+from ragboard.human.questions import find_question_label
 from ragboard.human.run_grades import graded_runs
 from ragboard.judges import JudgeOptions
 from ragboard.metrics import Metric
@@ -119,7 +120,7 @@ def store() -> Store:
 
 
 def writable() -> bool:
-    """Return whether pages may change the store; if not, they draw no controls for changes."""
+    """Return whether pages may change the store. If not, they have no controls for changes."""
     return not settings().read_only
 
 
@@ -144,15 +145,16 @@ def known_metrics() -> Mapping[str, Metric]:
 
 
 def cached(entries: int = 16, *, spinner: bool | str = False) -> Callable[[Read[P, T]], Callable[P, T]]:
-    """Decorate a function that reads a store: it reads this server's store, and results are cached until it changes.
+    """Decorate a function that reads a store: it gets this server's store, and results are cached until that changes.
 
-    Each caller gets a copy. `entries`: maximum number of cached results; `spinner`: the text shown during computation.
+    Each caller gets a copy of the result. `entries` is the maximum number of cached results, `spinner` the text that is
+    shown during computation.
     """
     return _cached(st.cache_data(max_entries=entries, show_spinner=spinner))
 
 
 def shared(entries: int = 4) -> Callable[[Read[P, T]], Callable[P, T]]:
-    """Decorate a function like `cached`, for large results that callers do not change: all callers share one object."""
+    """Do the same as `cached` for large results: all callers share one object, which they must not change."""
     return _cached(st.cache_resource(max_entries=entries, show_spinner=False))
 
 
@@ -185,11 +187,11 @@ get_leaderboard = cached(4, spinner="Reading the runs")(leaderboard)
 get_runs = cached(4)(list_runs)
 get_run = cached()(run_summary)
 get_evaluations = cached(4)(evaluations_by_run)
-get_comparable = cached(64)(comparable_refs)
+get_comparable = cached(64)(choose_evaluations)
 get_sample_rows = cached(64)(sample_rows)
 get_hallucinations = cached(64)(hallucinations)
 get_hallucination_groups = cached(64)(hallucination_groups)
-get_judges = cached(4)(judges_of)
+get_judges = cached(4)(list_judges)
 get_sample = cached(64)(sample_report)
 get_samples_sql = cached(64)(samples_sql)
 get_hallucinations_sql = cached(64)(hallucinations_sql)
@@ -198,14 +200,14 @@ get_contents = cached()(run_contents)
 get_failures = cached()(failures)
 get_failed_evaluations = cached()(failed_evaluations)
 get_diagnosis = cached()(diagnose)
-get_batch = cached(64)(batch_of)
-get_draw = cached(64)(draw_of)
+get_batch = cached(64)(plan_batch)
+get_draw = cached(64)(find_draw)
 get_queue = cached()(annotation_queue)
 get_annotator_agreement = cached()(annotator_agreement)
 get_columns = cached(32)(columns)
 get_self_agreement = cached(32)(self_agreement)
-get_bundling = cached(32)(bundling)
-get_question_label = cached(64)(label_of_question)
+get_bundling = cached(32)(compare_bundling)
+get_question_label = cached(64)(find_question_label)
 get_refusals = cached(32)(refusal_report)
 get_truthfulness = cached(32)(truthfulness_shares)
 get_distribution = cached(64)(distribution)
@@ -218,6 +220,7 @@ get_noise = cached()(judge_noise)
 get_judge_validation = cached(64)(validate_judge)
 get_datasets = cached(4)(datasets)
 get_graded_runs = cached(4)(graded_runs)
+get_reference_runs = cached(4)(reference_runs)
 get_dataset = shared()(dataset_of)
 get_trend = cached(16, spinner="Comparing runs")(dataset_trend)
 get_series_states = cached(4, spinner="Looking for changes")(series_states)
@@ -237,7 +240,7 @@ def _metric_descriptions(store: Store, own: tuple[Path, ...]) -> Mapping[str, Me
 
 
 def get_metrics() -> Mapping[str, MetricDescription]:
-    """Return every metric by full name, including metrics that only the store knows."""
+    """Return {full name: description} of all metrics, including those that only have scores in the store."""
     return _metric_descriptions(plugins())
 
 
@@ -245,7 +248,7 @@ def get_metrics() -> Mapping[str, MetricDescription]:
 def get_unsupported_statements(store: Store, limit: int) -> tuple[UnsupportedStatement, ...]:
     """Return the unsupported statements to read first, from all runs.
 
-    Statements of the demo's runs are included only if no other run is evaluated.
+    Runs of `ragboard demo` are left out if another run is evaluated.
     """
     runs = [run for run in get_leaderboard() if run.judged]
     own = [run for run in runs if SAMPLE_TAG not in run.tags]
@@ -293,7 +296,7 @@ def get_most_changed(store: Store, a: RunRef, b: RunRef, metrics: tuple[str, ...
 
 @cached(4)
 def get_unpaired(store: Store, a: RunRef, b: RunRef) -> tuple[UnpairedSample, ...]:
-    """Return the samples in no pair, and why."""
+    """Return the samples that are in no pair, with the reasons."""
     return unpaired_samples(store, a, b, _pairing(a, b))
 
 
@@ -316,33 +319,35 @@ def get_pair(store: Store, a: RunRef, b: RunRef, sample_id: str) -> PairReport:
 
 
 def get_nugget_table(dataset: Dataset, question: DatasetQuestion) -> NuggetTable:
-    """Return which nuggets of a question the answers of the runs state."""
+    """Return which nuggets of a question each run's answer covers."""
     return nugget_table(store(), dataset, question)
 
 
 @cached(4)
 def get_agreements(store: Store) -> tuple[StoredAgreement, ...]:
-    """Return every agreement, newest first: agreements with label files, and agreements with labels of the runs."""
-    return tuple(sorted((*run_label_agreements(store), *agreements(store)), key=lambda one: one.made, reverse=True))
+    """Return all agreements, newest first: those with label files, and those with labels of runs."""
+    return tuple(
+        sorted((*run_label_agreements(store), *list_agreements(store)), key=lambda one: one.made, reverse=True)
+    )
 
 
 @cached(4)
 def get_label_files(store: Store) -> tuple[StoredAgreement, ...]:
     """Return the agreements with label files, newest first."""
-    return agreements(store)
+    return list_agreements(store)
 
 
 @cached(4)
 def get_items_per_run(store: Store) -> dict[tuple[str, str], int]:
-    """Return, by agreement and run, how many of the agreement's items are about an answer of the run."""
-    return answers_of_runs(store)
+    """Return {(agreement id, run id): number of the agreement's items about answers of the run}."""
+    return count_answers_by_run(store)
 
 
 @shared()
 def _agreement_data(store: Store, agreement_id: str) -> AgreementData:
     if agreement_id.startswith(RUN_LABELS):
         return load_run_label_agreement(store, agreement_id)
-    return load_agreement(store, agreement_named(store, agreement_id))
+    return load_agreement(store, find_agreement(store, agreement_id))
 
 
 def get_agreement(agreement_id: str) -> StoredAgreement:
@@ -354,9 +359,9 @@ def get_agreement(agreement_id: str) -> StoredAgreement:
 def get_baselines(
     store: Store, agreement_id: str, dimension: str, ties: Ties = "random", at_least: float | None = None
 ) -> tuple[BaselineComparison, ...]:
-    """Return the judge's scorers, each compared with the best trivial baseline. Raises SettingError.
+    """Compare the judge's scorers with the best trivial baseline. Raises SettingError.
 
-    This is much faster than the tables of `get_preferences` and `get_grades`.
+    This is much faster than `get_preferences` and `get_grades`.
     """
     del store  # `_agreement_data` reads the store
     return baseline_comparisons(_agreement_data(agreement_id), dimension, ties=ties, at_least=at_least)
@@ -366,7 +371,7 @@ def get_baselines(
 def get_preferences(store: Store, agreement_id: str, ties: Ties, against: str) -> PreferenceReport:
     """Return the scorers compared on pairs. Raises SettingError."""
     del store  # `_agreement_data` reads the store
-    return preference_report(_agreement_data(agreement_id), ties=ties, against=against)
+    return preference_report(_agreement_data(agreement_id), ties=ties, reference=against)
 
 
 @cached(spinner="Computing confidence intervals")
@@ -379,37 +384,37 @@ def get_grades(
 
 
 def get_pair_verdicts(agreement_id: str, dimension: str, scorer: str) -> tuple[PairVerdict, ...]:
-    """Return for every pair whether one scorer prefers the side that annotators prefer."""
+    """Return for every pair whether a scorer prefers the side that annotators prefer."""
     return pair_verdicts(_agreement_data(agreement_id), dimension, scorer)
 
 
 @cached(spinner="Computing confidence intervals")
 def get_passage_agreement(store: Store, agreement_id: str) -> PassageAgreement | None:
-    """Return the judge's grades of passages compared with human grades; None for an agreement without such grades."""
+    """Compare the judge's grades of passages with human grades; None if the agreement has no such grades."""
     del store
     return passage_agreement(_agreement_data(agreement_id))
 
 
 def get_grade_verdicts(agreement_id: str, dimension: str, scorer: str) -> tuple[GradeVerdict, ...]:
-    """Return for every item how far one scorer disagrees with annotators."""
+    """Return for every item how much a scorer disagrees with annotators."""
     return grade_verdicts(_agreement_data(agreement_id), dimension, scorer)
 
 
 def get_texts(agreement_id: str, positions: Sequence[int]) -> Mapping[int, tuple[str, str]]:
-    """Return question and answer (or statement) of items, by position."""
+    """Return {position: (question, answer or statement)} for items."""
     if agreement_id.startswith(RUN_LABELS):
         return run_label_texts(store(), agreement_id, positions)
-    return questions_of(store(), get_agreement(agreement_id), positions)
+    return load_item_texts(store(), get_agreement(agreement_id), positions)
 
 
 @cached(32)
 def get_item_sample(store: Store, agreement_id: str, item_id: str) -> tuple[str, str] | None:
-    """Return the evaluated run and the sample with an item's answer; None if no run has the answer."""
-    stored = agreement_named(store, agreement_id)
+    """Return (run, sample id) of an evaluated sample with an item's answer; None if there is none."""
+    stored = find_agreement(store, agreement_id)
     return sample_of_item(store, stored, item_detail(store, stored, item_id))
 
 
 @cached(32)
 def get_item(store: Store, agreement_id: str, item_id: str) -> ItemDetail:
     """Return one item with its texts. Raises NotFoundError."""
-    return item_detail(store, agreement_named(store, agreement_id), item_id)
+    return item_detail(store, find_agreement(store, agreement_id), item_id)

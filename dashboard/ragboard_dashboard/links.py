@@ -1,4 +1,4 @@
-"""Links between pages, and URL parameters: a page is drawn from its URL."""
+"""Links between pages, and URL parameters, from which a page is drawn."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ __all__ = [
     "Link",
     "address",
     "bound",
-    "keep_pages",
     "link_to",
-    "number_in_address",
+    "number_in_url",
     "open_comparison",
     "open_page",
     "open_query",
     "open_run",
     "open_sample",
-    "put_into_address",
+    "store_pages",
+    "write_to_url",
 ]
 
 STETHOSCOPE = ":material/stethoscope:"
 """The icon of links to a diagnosis."""
 DIGITS = 6
-"""Maximum number of digits of a number in a URL."""
+"""Maximum number of digits of a page or statement number in a URL."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,8 +49,8 @@ def address(page: str, query: Mapping[str, Any]) -> str:
     return f"{page}?{urlencode(query)}"
 
 
-def keep_pages(pages: Mapping[str, st.Page]) -> None:
-    """Store this session's pages by slug, to link from one page to another without importing it."""
+def store_pages(pages: Mapping[str, st.Page]) -> None:
+    """Store this session's pages by slug, so that pages can link to each other without imports."""
     st.session_state["pages"] = pages
 
 
@@ -60,7 +60,7 @@ def link_to(page: str, label: str, query: Mapping[str, str], icon: str | None = 
 
 
 def open_page(page: str, query: Mapping[str, str] | None = None) -> NoReturn:
-    """Go to a page by its slug; the policy for unscored samples stays the same."""
+    """Go to a page by its slug. The policy for unscored samples stays the same."""
     chosen = st.query_params.get("unscored")
     unscored = {"unscored": chosen} if chosen else {}
     st.switch_page(st.session_state["pages"][page], query_params={**(query or {}), **unscored})
@@ -72,7 +72,7 @@ def open_run(run: str) -> NoReturn:
 
 
 def open_sample(run: str, sample_id: str, statement: int | None = None) -> NoReturn:
-    """Go to a sample, at statement number `statement` (from 1) if given."""
+    """Go to a sample and, if given, to its statement number `statement` (from 1)."""
     open_page("sample", {"run": run, "sample": sample_id} | ({"statement": str(statement)} if statement else {}))
 
 
@@ -86,24 +86,24 @@ def open_comparison(a: str, b: str) -> NoReturn:
     open_page("compare", {"a": a, "b": b})
 
 
-def number_in_address(name: str) -> int | None:
-    """Return the number in a URL parameter, from 1; None if it is missing, not a number, or too large."""
+def number_in_url(name: str) -> int | None:
+    """Return the number in a URL parameter, at least 1; None if it is missing, not a number, or too large."""
     given = st.query_params.get(name, "")
     return (int(given) or None) if given.isdecimal() and len(given) <= DIGITS else None
 
 
 def bound(name: str, value: Any, *, key: str = "", drops: Sequence[str] = ()) -> dict[str, Any]:
-    """Return arguments of a widget that shows `value` and writes the user's choice to the URL parameter `name`.
+    """Return arguments for a widget that shows `value` and writes the user's choice to the URL parameter `name`.
 
-    A choice removes the parameters `drops` from the URL. Unlike with `bind="query-params"`, defaults are not written to
+    A choice removes the parameters `drops` from the URL. Unlike `bind="query-params"`, this does not write defaults to
     the URL, and options can have other names in the URL than on the page.
     """
     key = key or name
     st.session_state[key] = value
-    return {"key": key, "on_change": put_into_address, "args": (name, key, *drops)}
+    return {"key": key, "on_change": write_to_url, "args": (name, key, *drops)}
 
 
-def put_into_address(name: str, key: str, *drops: str) -> None:
+def write_to_url(name: str, key: str, *drops: str) -> None:
     """Write the value of the widget with this key to the URL, and remove the parameters `drops`."""
     st.query_params[name] = str(st.session_state[key])
     for other in drops:

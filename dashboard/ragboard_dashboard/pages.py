@@ -1,6 +1,6 @@
 """The pages of the dashboard, in the order of the navigation bar.
 
-To add a page, add a folder in `views` with a `page.py` that has a function `draw()`, and a row here.
+To add a page, add a row here, and a folder in `views` with a `page.py` that has a function `draw()`.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import streamlit as st
 
 from ragboard_dashboard.settings import settings
 
-__all__ = ["PAGES", "Page", "bar_of", "build_pages"]
+__all__ = ["PAGES", "Page", "build_pages", "navigation_menus"]
 
 Menu = Literal["", "Trust", "More"]
-"""The menu that contains a page in the navigation bar; empty: the page is in the bar itself."""
+"""The menu of a page in the navigation bar; empty if the page is in the bar and not in a menu."""
 
 
 @dataclass(frozen=True)
@@ -28,12 +28,12 @@ class Page:
     title: str
     icon: str
     menu: Menu | None
-    """None: the page is not in the navigation bar; other pages link to it."""
+    """None if the page is not in the navigation bar. Other pages link to it."""
     only_writable: bool = False
     """Whether the page is hidden on a read-only server."""
 
     def draw(self) -> None:
-        """Draw the page; its module has the name of the slug."""
+        """Draw the page, whose module is named like the slug."""
         import_module(f"ragboard_dashboard.views.{self.slug}.page").draw()
 
 
@@ -58,7 +58,7 @@ PAGES = (
 
 
 def build_pages() -> dict[str, st.Page]:
-    """Build Streamlit's pages, by slug."""
+    """Return {slug: Streamlit's page}."""
     return {
         page.slug: st.Page(
             page.draw,
@@ -72,8 +72,8 @@ def build_pages() -> dict[str, st.Page]:
     }
 
 
-def bar_of(pages: Mapping[str, st.Page]) -> dict[str, list[st.Page]]:
-    """Group the pages by menu, for the navigation bar."""
+def navigation_menus(pages: Mapping[str, st.Page]) -> dict[str, list[st.Page]]:
+    """Return the navigation bar: {menu: its pages}."""
     bar: dict[str, list[st.Page]] = {}
     for page in PAGES:
         bar.setdefault(page.menu or "", []).append(pages[page.slug])

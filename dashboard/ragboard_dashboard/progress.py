@@ -11,7 +11,7 @@ from ragboard.errors import RagboardError
 from ragboard.evaluation.background import forwards_key, start_evaluation
 from ragboard.evaluation.progress import LiveEvaluation, LiveState, live_evaluations, stop_evaluation
 from ragboard.judges import JudgeOptions
-from ragboard.judges.registry import asks_models
+from ragboard.judges.registry import uses_server
 from ragboard.store import RunRef
 from ragboard_dashboard.data import evaluates, get_runs, launch_context, store
 from ragboard_dashboard.links import open_run
@@ -24,13 +24,13 @@ TYPED_KEY, TYPED_HEADERS = "typed-key", "typed-headers"
 
 
 class Secrets(TypedDict, total=False):
-    """Secrets that are passed to the process of an evaluation and never stored."""
+    """Secrets for the process of an evaluation. They are never stored."""
 
     key: str | None
     headers: str
 
 
-STATES: dict[LiveState, str] = {
+STATE_TEXTS: dict[LiveState, str] = {
     "starting": "starting",
     "running": "running",
     "stopping": "stopping: waiting for open requests",
@@ -42,31 +42,31 @@ STATES: dict[LiveState, str] = {
 
 
 def under_way(*run_ids: str) -> frozenset[str]:
-    """Return the ids of the running evaluations of these runs."""
-    return frozenset(live.evaluation_id for live in _under_way() if live.run_id in run_ids)
+    """Return the ids of the evaluations of these runs that are running."""
+    return frozenset(live.evaluation_id for live in _running() if live.run_id in run_ids)
 
 
 def run_panels(run: RunRef) -> None:
-    """Draw a panel for each unfinished evaluation of a run; the page is redrawn when one ends."""
-    found = _of_run(run.run_id)
+    """Draw a panel for each unfinished evaluation of a run. When one ends, the page is redrawn."""
+    found = _unfinished(run.run_id)
     if found:
         every = TICK_SECONDS if any(live.under_way for live in found) else None
-        st.fragment(_panels, run_every=every)(run, _states(found))
+        st.fragment(_redraw_panels, run_every=every)(run, _ids_and_states(found))
 
 
 def live_lines() -> None:
     """Draw a line for each running evaluation of any run."""
-    found = _under_way()
+    found = _running()
     if found:
-        st.fragment(_lines, run_every=TICK_SECONDS)(_states(found))
+        st.fragment(_redraw_lines, run_every=TICK_SECONDS)(_ids_and_states(found))
 
 
 def panel(live: LiveEvaluation, run: RunRef) -> None:
     """Draw the progress, cost and failures of an evaluation, with buttons to cancel and resume it."""
     now = live.progress
     with st.container(border=True):
-        plain(f"{run.name}, judged by {live.judge}: {STATES[live.state]}")
-        if now.done or not live.under_way:  # a bar that stays at 0 would look stuck
+        plain(f"{run.name}, judged by {live.judge}: {STATE_TEXTS[live.state]}")
+        if now.done or not live.under_way:  # a bar at 0 would look stuck
             st.progress(min(1.0, now.done / now.total) if now.total else 0.0, _samples(live))
         elif live.state == "running":
             plain("Judging; no sample is finished yet.", "note")
@@ -84,11 +84,11 @@ def panel(live: LiveEvaluation, run: RunRef) -> None:
 
 
 def secret_fields(judge_options: JudgeOptions, where: str) -> Secrets:
-    """Draw fields for a key and headers, and return their values; empty if no model is called.
+    """Draw fields for a key and headers, and return their values. If no model is called, draw nothing.
 
-    They must be in a form that is cleared on submit.
+    The fields must be in a form that is cleared on submit.
     """
-    if not asks_models(judge_options):
+    if not uses_server(judge_options):
         return Secrets()
     placeholder = (
         "Default: the key in the server's environment"
@@ -101,33 +101,33 @@ def secret_fields(judge_options: JudgeOptions, where: str) -> Secrets:
         key=f"{TYPED_KEY}-{where}",
         autocomplete="off",
         placeholder=placeholder,
-        help="Used for this evaluation only: not stored, not logged, not shown.",
+        help="Used for this evaluation only. It is not stored, logged or shown.",
     )
     headers = st.text_area(
         "Headers",
         key=f"{TYPED_HEADERS}-{where}",
         height=68,
         placeholder="X-Team: search",
-        help="One per line; sent with every request of this evaluation. Like the key, they are not stored or logged.",
+        help="One per line, sent with every request of this evaluation. Headers are not stored or logged.",
     )
     return Secrets(key=(typed or "").strip() or None, headers=(headers or "").strip())
 
 
-def _of_run(run_id: str) -> tuple[LiveEvaluation, ...]:
+def _unfinished(run_id: str) -> tuple[LiveEvaluation, ...]:
     return tuple(live for live in live_evaluations(store()) if live.run_id == run_id and live.state != "finished")
 
 
-def _under_way() -> tuple[LiveEvaluation, ...]:
+def _running() -> tuple[LiveEvaluation, ...]:
     return tuple(live for live in live_evaluations(store()) if live.under_way)
 
 
-def _states(found: Iterable[LiveEvaluation]) -> tuple[tuple[str, bool], ...]:
+def _ids_and_states(found: Iterable[LiveEvaluation]) -> tuple[tuple[str, bool], ...]:
     return tuple((live.evaluation_id, live.under_way) for live in found)
 
 
-def _panels(run: RunRef, before: tuple[tuple[str, bool], ...]) -> None:
-    found = _of_run(run.run_id)
-    if _states(found) != before:
+def _redraw_panels(run: RunRef, before: tuple[tuple[str, bool], ...]) -> None:
+    found = _unfinished(run.run_id)
+    if _ids_and_states(found) != before:
         st.rerun()
     for live in found:
         panel(live, run)
@@ -139,9 +139,9 @@ def _panels(run: RunRef, before: tuple[tuple[str, bool], ...]) -> None:
         )
 
 
-def _lines(before: tuple[tuple[str, bool], ...]) -> None:
-    found = _under_way()
-    if _states(found) != before:
+def _redraw_lines(before: tuple[tuple[str, bool], ...]) -> None:
+    found = _running()
+    if _ids_and_states(found) != before:
         st.rerun()
     names = {run.run_id: run.name for run in get_runs()}
     for live in found:
@@ -150,7 +150,7 @@ def _lines(before: tuple[tuple[str, bool], ...]) -> None:
 
 def _line(live: LiveEvaluation, name: str) -> None:
     now = live.progress
-    parts = [f"{name}: {STATES[live.state]}", _samples(live), *filter(None, [_time_left(live)])]
+    parts = [f"{name}: {STATE_TEXTS[live.state]}", _samples(live), *filter(None, [_time_left(live)])]
     if now.calls:
         parts.append(f"{now.calls:,} calls, {dollars(now.cost)}")
     if now.at_server and live.under_way:

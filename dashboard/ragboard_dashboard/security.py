@@ -19,19 +19,19 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ragboard_dashboard.settings import LOOPBACK, ServerSettings
 
-__all__ = ["RequestGuard", "content_policy", "names_of", "security_headers"]
+__all__ = ["RequestGuard", "accepted_host_names", "content_policy", "security_headers"]
 
-READING = ("GET", "HEAD", "OPTIONS")
+SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 LOCAL_NAMES = (LOOPBACK, "localhost", "::1")
 POLICY_VIOLATION = 1008
 
 
 class RequestGuard:
-    """ASGI middleware: refuses requests with a foreign host name or origin, and adds headers to every response.
+    """ASGI middleware that rejects requests with a foreign host name or origin, and adds headers to every response.
 
-    A page of another site whose name resolves to this machine (DNS rebinding) still sends that site's name as Host. A
-    page of another site that sends a form or opens a socket here sends its site's name as Origin. Another port of this
-    machine counts as another site.
+    It protects against DNS rebinding, where a site's name resolves to this machine but is still sent as Host, and
+    against pages of other sites that send forms or open sockets here, with their site as Origin. Another port of this
+    machine is another site.
     """
 
     def __init__(self, app: ASGIApp, *, names: frozenset[str], headers: MutableMapping[str, str]) -> None:
@@ -41,29 +41,29 @@ class RequestGuard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or open one socket."""
-        refused = self._refusal(scope) if scope["type"] in ("http", "websocket") else ""
+        problem = self._problem(scope) if scope["type"] in ("http", "websocket") else ""
         if scope["type"] == "http":
-            answer = PlainTextResponse(refused, status_code=403) if refused else self._app
+            answer = PlainTextResponse(problem, status_code=403) if problem else self._app
             await answer(scope, receive, self._with_headers(send))
-        elif refused:
-            await send({"type": "websocket.close", "code": POLICY_VIOLATION, "reason": refused})
+        elif problem:
+            await send({"type": "websocket.close", "code": POLICY_VIOLATION, "reason": problem})
         else:
             await self._app(scope, receive, send)
 
-    def _refusal(self, scope: Scope) -> str:
-        """Return why a request is refused; empty if it is accepted."""
+    def _problem(self, scope: Scope) -> str:
+        """Return why a request is rejected; empty if it is accepted."""
         headers = Headers(scope=scope)
         host = headers.get("host", "")
         if _name(host) not in self._names:
             return "This dashboard does not accept this host name: start it with --allowed-host NAME."
         origin = headers.get("origin")
-        writes = scope["type"] == "websocket" or scope["method"] not in READING
+        writes = scope["type"] == "websocket" or scope["method"] not in SAFE_METHODS
         if writes and origin is not None and not self._is_ours(urlsplit(origin).netloc, host):
             return "This request came from a page of another site."
         return ""
 
     def _is_ours(self, origin: str, host: str) -> bool:
-        """Return whether an origin is this dashboard: it equals Host, or it is the name of a proxy without a port."""
+        """Return whether an origin is this dashboard: the Host of the request, or the accepted name of a proxy."""
         name = _name(origin)
         proxied = name not in LOCAL_NAMES and ":" not in origin
         return name in self._names and (proxied or origin.lower() == host.lower())
@@ -77,8 +77,8 @@ class RequestGuard:
         return sending
 
 
-def names_of(given: ServerSettings) -> frozenset[str]:
-    """Return the host names that a dashboard accepts."""
+def accepted_host_names(given: ServerSettings) -> frozenset[str]:
+    """Return the host names that a dashboard accepts, in lower case."""
     names = {*LOCAL_NAMES, *given.allowed_hosts}
     if given.host not in LOCAL_NAMES:
         names |= _own_names() if _is_any(given.host) else {given.host}
@@ -99,9 +99,10 @@ def security_headers() -> dict[str, str]:
 
 
 def content_policy() -> str:
-    """Return the Content-Security-Policy: scripts only from this server, and inline only Streamlit's, by their digests.
+    """Return the Content-Security-Policy.
 
-    It also allows blobs (components), WebAssembly (the data grid) and inline styles.
+    Scripts must come from this server. Inline scripts must be Streamlit's, whose hashes are listed. Blobs (components),
+    WebAssembly (the data grid) and inline styles are allowed.
     """
     page = (Path(streamlit.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
     scripts = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)

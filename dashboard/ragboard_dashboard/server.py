@@ -1,4 +1,4 @@
-"""The dashboard's server, by default reachable only from this machine."""
+"""The dashboard's server. By default, only this machine can reach it."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from ragboard.errors import SettingError, StoreBusyError, StoreError
 from ragboard.export.prometheus import CONTENT_TYPE, prometheus_text
 from ragboard.store import Store
 from ragboard_dashboard.pages import PAGES
-from ragboard_dashboard.security import RequestGuard, names_of, security_headers
-from ragboard_dashboard.settings import LOOPBACK, ServerSettings, keep_settings, settings
+from ragboard_dashboard.security import RequestGuard, accepted_host_names, security_headers
+from ragboard_dashboard.settings import LOOPBACK, ServerSettings, publish_settings, settings
 from ragboard_dashboard.theme import DARK, LIGHT, OPTIONS
 from ragboard_dashboard.ticks import PageKeeper
 
 __all__ = [
-    "app_of",
+    "build_app",
     "find_problem",
     "free_port",
     "health_route",
@@ -60,7 +60,7 @@ SERVER = {
     "server.enableStaticServing": False,
     "server.enableAgentApi": False,
     "browser.gatherUsageStats": False,
-    # Keys pressed quickly interrupt script runs: after only 2 runs, a browser would drop messages it still needs.
+    # By default, a browser drops messages after 2 script runs. Quick key presses start more runs than that.
     "global.maxCachedMessageAge": 30,
     "client.toolbarMode": "minimal",
     "client.showErrorLinks": False,
@@ -76,12 +76,12 @@ LOADING = f"""<style>
   background: light-dark({LIGHT["backgroundColor"]}, {DARK["backgroundColor"]});
   color: light-dark({LIGHT["textColor"]}, {DARK["textColor"]}); }}
 </style><div class="loading"><b>ragboard</b><p>Loading…</p></div>"""
-"""Content that a browser shows until Streamlit's scripts are loaded and replace it."""
+"""What a browser shows until Streamlit's scripts are loaded."""
 
 START_SECONDS = 60.0
 """Maximum number of seconds to wait until the server answers."""
 WAIT_SECONDS = 5.0
-"""A store that another process has had open for this many seconds counts as busy."""
+"""A store counts as busy if another process keeps it open for this many seconds."""
 
 
 def serve(
@@ -89,8 +89,8 @@ def serve(
 ) -> None:
     """Serve the dashboard until interrupted; prints the URL.
 
-    Without `port`, uses the first free one from 8501. `traces`: who may send traces; None: nobody. Raises SettingError
-    if the port is in use, StoreError if the store cannot be read.
+    Without `port`, the first free one from 8501 is used. `traces` says who may send traces; by default, nobody may.
+    Raises SettingError if the port is in use, StoreError if the store cannot be read.
     """
     chosen = free_port(port, given.host)
     if given.read_only:
@@ -100,22 +100,22 @@ def serve(
     threading.Thread(target=_import_first_page, args=(address,), daemon=True).start()
     if open_browser and _has_desktop():
         threading.Thread(target=_open_when_healthy, args=(address,), daemon=True).start()
-    app_of(given, traces=traces).run(config=server_options(given) | {"server.port": chosen})
+    build_app(given, traces=traces).run(config=server_options(given) | {"server.port": chosen})
 
 
 def _import_first_page(address: str) -> None:
-    """Import the modules of the first page, which takes seconds, while the browser is still loading its scripts.
+    """Import the modules of the first page, which takes seconds, while the browser loads its scripts.
 
-    It waits for the server, because before that Streamlit warns about each cached function that is imported.
+    Wait for the server first, because Streamlit warns about cached functions that are imported before it runs.
     """
     if wait_until_healthy(address, START_SECONDS):
         import_module(f"ragboard_dashboard.views.{PAGES[0].slug}.page")
 
 
-def app_of(given: ServerSettings, script: Path = APP, *, traces: EndpointOptions | None = None) -> st.App:
-    """Build the dashboard as an ASGI application, with its request guard and routes for health and, if any, traces."""
-    keep_settings(given)
-    guard = Middleware(RequestGuard, names=names_of(given), headers=security_headers())
+def build_app(given: ServerSettings, script: Path = APP, *, traces: EndpointOptions | None = None) -> st.App:
+    """Build the dashboard as an ASGI application, with its middleware and routes."""
+    publish_settings(given)
+    guard = Middleware(RequestGuard, names=accepted_host_names(given), headers=security_headers())
     start, *others = (page.slug for page in PAGES)
     pages = [Route(f"/{slug}", _first_paint) for slug in ("", *others)]
     routes = [health_route, metrics_route, Route(f"/{start}", _redirect_to_start), *pages]
@@ -137,7 +137,7 @@ def app_of(given: ServerSettings, script: Path = APP, *, traces: EndpointOptions
 
 
 def _first_paint(_request: Request) -> HTMLResponse:
-    """Return Streamlit's page with a title and a first line. Streamlit's own is blank until its scripts are loaded."""
+    """Return Streamlit's HTML page, with a title and a first line to show while scripts are loaded."""
     return HTMLResponse(_first_page(), headers={"Cache-Control": "no-cache"})
 
 
@@ -150,7 +150,7 @@ def _first_page() -> str:
 
 
 def _health(_request: Request) -> JSONResponse:
-    """Return `{"status": "ok"}`, or 503 with a reason that does not reveal paths."""
+    """Return `{"status": "ok"}`, or status 503 with a reason that reveals no paths."""
     try:
         Store(settings().store, wait=WAIT_SECONDS).check()
     except StoreBusyError:
@@ -165,7 +165,7 @@ def _unavailable(reason: str) -> JSONResponse:
 
 
 def _metrics(request: Request) -> Response:
-    """Return the state of live traffic for Prometheus, or 503 if the store cannot be read; to a browser, the page."""
+    """Return the state of live traffic for Prometheus, or status 503. To a browser, return the Metrics page."""
     if "text/html" in request.headers.get("accept", ""):
         return _first_paint(request)
     try:
@@ -192,20 +192,20 @@ def _redirect_to_start(request: Request) -> RedirectResponse:
 
 
 def server_options(given: ServerSettings) -> dict[str, Any]:
-    """Return all of Streamlit's options except the port."""
+    """Return Streamlit's options, without the port."""
     return (
         SERVER
         | OPTIONS
         | {
             "server.address": given.host,
-            "server.allowedHosts": sorted(names_of(given)),
+            "server.allowedHosts": sorted(accepted_host_names(given)),
             "server.maxUploadSize": given.max_upload,
         }
     )
 
 
 def free_port(wanted: int | None, host: str = LOOPBACK) -> int:
-    """Return the port `wanted` or, if that is None, the first free port. Raises SettingError if no port is free."""
+    """Return the port `wanted` or, if it is None, the first free port. Raises SettingError if the port is in use."""
     for port in (wanted,) if wanted is not None else range(FIRST_PORT, FIRST_PORT + 100):
         with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
             if probe.connect_ex((_local_address(host), port)) != 0:
@@ -225,7 +225,7 @@ def _url_host(host: str) -> str:
 
 
 def wait_until_healthy(address: str, seconds: float) -> bool:
-    """Wait until the server at this address is healthy; return False if it is not after this many seconds."""
+    """Wait until the server at this address is healthy. Return False if it is not after this many seconds."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         try:
@@ -238,7 +238,7 @@ def wait_until_healthy(address: str, seconds: float) -> bool:
 
 
 def find_problem(address: str) -> str:
-    """Return why the server at this address cannot show its store; empty if it can."""
+    """Return why the server at this address cannot read its store; empty if it can."""
     try:
         with urlopen(f"{address}/health", timeout=60):  # noqa: S310 - our own http address
             return ""

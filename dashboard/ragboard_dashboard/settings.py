@@ -1,4 +1,4 @@
-"""The settings of a dashboard server, passed to its pages in an environment variable."""
+"""The settings of a dashboard server. Its pages read them from an environment variable."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-__all__ = ["LOOPBACK", "MAX_UPLOAD", "ServerSettings", "keep_settings", "settings"]
+__all__ = ["LOOPBACK", "MAX_UPLOAD", "ServerSettings", "publish_settings", "settings"]
 
 VARIABLE = "RAGBOARD_SERVER"
 LOOPBACK = "127.0.0.1"
@@ -35,8 +35,8 @@ class ServerSettings:
     """Maximum size of an uploaded file, in megabytes."""
 
 
-def keep_settings(given: ServerSettings) -> None:
-    """Store the settings for the pages of this process's server."""
+def publish_settings(given: ServerSettings) -> None:
+    """Write the settings to the environment variable, for the pages of this process's server."""
     data = vars(given) | {
         "store": str(given.store.resolve()),
         "plugins": [str(plugin.resolve()) for plugin in given.plugins],

@@ -1,4 +1,4 @@
-"""Draw text and numbers on pages; text from users and models is never interpreted as markup."""
+"""Draw text and numbers on pages. Text from users and models is never interpreted as markup."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ragboard.analysis import (
     dataset_label,
     headline,
 )
-from ragboard.metrics import metric_of
+from ragboard.metrics import find_metric
 from ragboard.readers.labels import HumanGrades
 from ragboard.records import Outcome, Score, Turn
 from ragboard.spans import strip_bidi_controls
@@ -58,10 +58,9 @@ UNSCORED_REASONS: Mapping[str, str] = {
 MAX_OPEN_TURNS = 2
 """Maximum number of earlier turns that are shown without a click."""
 MAX_OPEN_TURN_CHARS = 600
-"""Maximum number of characters of earlier turns that are shown without a click. Longer turns would push the question
-out of sight."""
+"""Maximum number of characters of earlier turns that are shown without a click, so that the question stays in view."""
 Fact: TypeAlias = tuple[str, str, str]
-"""A number, its name, and a note."""
+"""A number as text, its name, and a note."""
 Style = Literal["title", "line", "note"]
 _STYLES: dict[Style, str] = {
     "title": "font-family:'Source Serif',Georgia,serif;font-size:1.6rem;font-weight:600;line-height:1.3",
@@ -76,14 +75,16 @@ def html_escaped(text: str) -> str:
 
 
 def shortened(text: str, length: int = 40) -> str:
-    """Cut a long text to `length` characters."""
+    """Shorten a text to at most `length` characters."""
     return text if len(text) <= length else f"{text[: length - 1].rstrip()}…"
 
 
 def plain(text: str, style: Style = "line", width: Literal["content", "stretch"] = "stretch") -> None:
     """Draw text from users or models unchanged, without interpreting markup."""
     tag = "h1" if style == "title" else "div"
-    bidi = "plaintext;text-align:start" if style == "title" else "isolate"  # a line may join texts of both directions
+    bidi = (
+        "plaintext;text-align:start" if style == "title" else "isolate"
+    )  # a line can contain left-to-right and right-to-left texts
     css = f"{_STYLES[style]};overflow-wrap:anywhere;white-space:pre-wrap;unicode-bidi:{bidi};margin:0;padding:0"
     st.html(f'<{tag} style="{css}">{html_escaped(text)}</{tag}>', width=width)
 
@@ -113,7 +114,7 @@ def facts(items: Sequence[Fact]) -> None:
 
 
 def folded_facts(by_metric: Mapping[str, Fact], more: Callable[[], None] = lambda: None) -> None:
-    """Draw the headline metrics, then the other metrics, collapsed, together with what `more` draws."""
+    """Draw the main metrics and, collapsed, the other metrics and what `more` draws."""
     first = headline(list(by_metric))
     facts([by_metric[spec] for spec in first])
     rest = [fact for spec, fact in by_metric.items() if spec not in first]
@@ -124,49 +125,49 @@ def folded_facts(by_metric: Mapping[str, Fact], more: Callable[[], None] = lambd
 
 
 def file_facts(items: Sequence[Fact]) -> None:
-    """Draw scores from the run file, separate from computed scores."""
+    """Draw scores from the run file."""
     if items:
         plain("Scores from the run file, not computed by ragboard:", "note")
         facts(items)
 
 
 def column_title(column: str) -> str:
-    """Return the name of a metric or metadata column on pages; `metadata.` is left out if the name is unambiguous."""
+    """Return the name of a metric or metadata column on pages, without `metadata.` if that is unambiguous."""
     metrics = get_metrics()
     if column in metrics:
         return metrics[column].label
-    if metric := metric_of(column):
+    if metric := find_metric(column):
         return metric.label
     name = column.removeprefix("metadata.")
     return column if any(metric.label == name for metric in metrics.values()) else name
 
 
 def column_label(column: str) -> str:
-    """Return `column_title`, escaped for a widget that renders Markdown in its options."""
+    """Return the name of a column on pages, escaped for a widget with Markdown in its options."""
     return markdown_escaped(column_title(column))
 
 
 def markdown_escaped(text: str) -> str:
     """Escape text from users and models for a widget that renders Markdown.
 
-    Streamlit replaces names of icons and emoji after it resolves escapes. A word joiner after the colon prevents this.
+    A word joiner after a colon prevents that Streamlit replaces names of icons and emoji.
     """
-    return _NAME_OF_ICON.sub(":\N{WORD JOINER}", strip_bidi_controls(text)).translate(_MARKUP)
+    return _ICON_NAME.sub(":\N{WORD JOINER}", strip_bidi_controls(text)).translate(_MARKUP)
 
 
 _MARKUP = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_[]$<>~#|:"})
-_NAME_OF_ICON = re.compile(r":(?=[\w+-])")
+_ICON_NAME = re.compile(r":(?=[\w+-])")
 
 
 def outcome_fact(spec: str, outcome: Outcome, more: str = "") -> Fact:
-    """Return a sample's score as a fact: with what was counted and the note `more` or, if unscored, with the reason."""
+    """Return a sample's score as a fact, with what was counted and the note `more`, or with why it is unscored."""
     if isinstance(outcome, Score):
         return f"{outcome.value:.2f}", column_title(spec), " · ".join(filter(None, (outcome.counted, more)))
     return "unscored", column_title(spec), f"{outcome.reason}: {outcome.detail}"
 
 
 def grade_facts(grades: Mapping[str, HumanGrades]) -> list[Fact]:
-    """Return the human grades of an answer as facts, one for each dimension."""
+    """Return the human grades of an answer as facts, one per dimension."""
     return [
         (
             f"{given.mean:.3g}",
@@ -211,14 +212,14 @@ def _summary_fact(metric: MetricSummary, more: str, judge: str) -> Fact:
 
 
 def mean_shown(summary: MetricSummary) -> str:
-    """Return a mean as text: `0.74`, under worst-case bounds `0.62 to 0.81`, without a mean `unscored`."""
+    """Format a mean: `0.74`, `0.62 to 0.81` (worst-case bounds) or `unscored`."""
     if summary.bounds:
         return range_text(*summary.bounds, ".2f")
     return "unscored" if summary.mean is None else f"{summary.mean:.2f}"
 
 
 def dollars(cost: float | None) -> str:
-    """Format a cost in US dollars; None: `cost unknown`."""
+    """Format a cost in US dollars: `$0.0042`, or `cost unknown` for None."""
     return "cost unknown" if cost is None else f"${cost:,.4f}"
 
 
@@ -228,7 +229,7 @@ def config_line(run: RunSummary | SampleReport) -> str:
 
 
 def judged_line(summary: RunSummary) -> None:
-    """Draw a line with dataset, configuration, judge and time, and notes on the judge and the intervals."""
+    """Draw a line with dataset, configuration, judge and time, and notes on judge and intervals."""
     config = config_line(summary)
     part = summary.judged.part if summary.judged else ""
     if summary.judged is None:

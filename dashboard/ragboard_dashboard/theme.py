@@ -76,9 +76,8 @@ STYLE = """<style>
  }
 [data-testid^="stBaseButton-primary"] { color: light-dark(#fff, #15171b) !important; }
 </style>"""
-"""Corrections of Streamlit's styles. Streamlit writes chosen options and primary buttons in white, which is hard to
-read on a light primary colour. On a phone, results come before the controls that select them, and controls are side by
-side."""
+"""Corrections of Streamlit's styles. Streamlit's white text of selected options and primary buttons is hard to read on
+a light primary colour. On a phone, results come before the controls that select them, and controls are side by side."""
 
 
 Palette = dict[Literal["ink", "quiet", "line", "data", "mean", "paper", "right"], str]

@@ -1,8 +1,7 @@
 """Middleware that prevents a blank page after the user changes pages during an evaluation.
 
-A page that shows a running evaluation redraws a fragment every second: the browser requests the fragment with the name
-of the page. If the user has opened another page in the meantime (likely on a slow connection), Streamlit still starts a
-run of the fragment, does not find it, and tells the browser that a run of the previous page has started. The browser
+A page that shows a running evaluation redraws a fragment every second. If the user has just opened another page,
+Streamlit may still start a run of this fragment, and tell the browser that the previous page has started. The browser
 then clears the current page, and nothing redraws it.
 """
 
@@ -18,7 +17,7 @@ __all__ = ["PageKeeper"]
 
 
 class PageKeeper:
-    """ASGI middleware: when Streamlit announces a run of a fragment, replace its page by the page opened last."""
+    """ASGI middleware that replaces the page in Streamlit's announcement of a fragment run by the page opened last."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -1,4 +1,4 @@
-"""What the browser tests share: a real Chromium, and a real server for one Streamlit script."""
+"""Fixtures of the browser tests: a real Chromium, and a real server for one Streamlit script."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ PATIENCE = 60
 LAUNCH = """
 import sys
 from pathlib import Path
-from ragboard_dashboard.server import app_of, server_options
+from ragboard_dashboard.server import build_app, server_options
 from ragboard_dashboard.settings import ServerSettings
 given = ServerSettings(store=Path('.ragboard'))
-app_of(given, Path(sys.argv[1])).run(config=server_options(given) | {"server.port": int(sys.argv[2])})
+build_app(given, Path(sys.argv[1])).run(config=server_options(given) | {"server.port": int(sys.argv[2])})
 """
 AT_REST = "() => new Promise(done => requestIdleCallback(() => done(), {timeout: 5000}))"
 SERVERS = multiprocessing.get_context("forkserver")

@@ -1,4 +1,4 @@
-"""A page that holds nothing but the statement reader; `kind` and `statement` in the address choose what it shows."""
+"""A Streamlit page with only the statement reader; `kind` and `statement` in the URL choose its data."""
 
 from __future__ import annotations
 

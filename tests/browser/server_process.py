@@ -1,4 +1,4 @@
-"""What a process forked for one dashboard runs."""
+"""The code of a forked dashboard process."""
 
 from __future__ import annotations
 

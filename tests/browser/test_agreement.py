@@ -1,4 +1,4 @@
-"""Can a metric be trusted: a file dropped, contenders read, a disagreement opened, in a browser."""
+"""Browser tests of the Agreement page."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_graded_answers_are_found_from_runs_compare_and_estimate_and_lead_to_the
     panel = panel_named(JudgeOptions())
     rows = read_labels(str(graded))
     agree(store, rows, panel)
-    samples = tuple(replace(item.sides[0], id=f"s{number}") for number, item in enumerate(rows.items))
+    samples = tuple(replace(item.samples[0], id=f"s{number}") for number, item in enumerate(rows.items))
     runs = [Run(name=name, samples=samples[: len(samples) - cut]) for cut, name in enumerate("ab")]
     for added in store.add_runs(runs):
         evaluate_run(store, added.id, metrics_named(["faithfulness"]), panel)
@@ -129,7 +129,7 @@ def test_graded_answers_are_found_from_runs_compare_and_estimate_and_lead_to_the
         for path in ("", "/compare?a=a&b=b"):
             page = settled(open_page(f"{address}{path}"))
             expect(
-                page.get_by_text(re.compile(r"^24 human grades for .*graded.*: see how far the metrics agree"))
+                page.get_by_text(re.compile(r"^24 human grades for .*graded.*: see how well the metrics agree"))
             ).to_be_visible()
         page = settled(open_page(f"{address}/estimate?runs=a"))
         expect(page.get_by_text("An estimate needs labels of a random sample of the run")).to_be_visible()

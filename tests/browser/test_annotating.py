@@ -1,4 +1,4 @@
-"""A person labels by keyboard without seeing the judge, sees agreement grow, undoes, and takes the labels elsewhere."""
+"""Browser tests of the Annotate page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.browser.test_pages import HOSTILE, keep_rows
 
 from ragboard import Store
 from ragboard.cli import main
-from ragboard.human.annotation import draw_of, labelled_samples
+from ragboard.human.annotation import find_draw, labelled_samples
 from ragboard.records import Label
 from ragboard.store.queries.labels import latest_verdicts
 
@@ -111,7 +111,7 @@ def test_statements_are_labelled_by_keyboard_undone_and_taken_elsewhere(
     found = labelled_samples(store, store.resolve("rows"))
     assert [row.draw_number for row in found.rows] == list(range(1, 11))
     assert sum(row.outcome for row in found.rows) == 9 * 0.5 + 0.0
-    assert found.draw == draw_of(store, store.resolve("rows"))
+    assert found.draw == find_draw(store, store.resolve("rows"))
     file = tmp_path / "labels.jsonl"
     ragboard(store.folder, "labels", "export", "-o", str(file))
     assert "12 of them" in file.read_text(encoding="utf-8")

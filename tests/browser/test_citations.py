@@ -1,4 +1,4 @@
-"""A citation in an answer leads to its passage, and a filter lists statements that their citations do not support."""
+"""Browser tests of citations on the Sample and Hallucinations pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decide between two configurations: on the sample, in a browser."""
+"""Browser tests of the Compare page with the sample runs."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ def answers_of_a_pair(page: Page) -> Locator:
     return page.get_by_role("region", name="Answer of B")
 
 
-def test_another_run_is_chosen_and_stands_in_the_address(sample: str, open_page: OpenPage) -> None:
+def test_choosing_another_run_changes_the_url(sample: str, open_page: OpenPage) -> None:
     page = settled(open_page(f"{sample}/compare?a=bm25-k3&b=bm25-rerank-k5"))
     choose(page, "B (candidate)", "bm25-k3")
     page.wait_for_url("**b=bm25-k3*")
@@ -225,7 +225,7 @@ def test_what_users_and_models_wrote_is_inert(sample: str, open_page: OpenPage) 
     assert page.locator("#compare img, #compare i, #compare b, [data-testid=stHtml] img").count() == 0
 
 
-def test_a_pair_is_alone_on_its_page_and_marks_words_alike_in_both_answers(sample: str, open_page: OpenPage) -> None:
+def test_a_pair_has_its_own_page_and_marks_common_words_in_both_answers(sample: str, open_page: OpenPage) -> None:
     page = settled(open_page(f"{sample}/compare?a=bm25-k3&b=bm25-rerank-k5&pair=q23"))
     expect(page.get_by_text("Highlighted: words that only this text has.")).to_be_visible()
     for side in "AB":
@@ -262,7 +262,7 @@ def test_a_narrow_page_does_not_scroll_sideways(sample: str, open_page: OpenPage
         assert cells.evaluate_all(wide) == [], "no cell runs into the next one"
 
 
-def test_one_run_is_told_what_it_lacks(dashboard: str, store: Store, open_page: OpenPage) -> None:
+def test_with_one_run_the_page_says_what_is_missing(dashboard: str, store: Store, open_page: OpenPage) -> None:
     store.add_runs(sample_runs()[:1])
     page = settled(open_page(f"{dashboard}/compare"))
     expect(page.get_by_text("Nothing to compare yet")).to_be_visible()

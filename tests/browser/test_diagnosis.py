@@ -1,4 +1,4 @@
-"""What the numbers suggest, and the evidence one click away: on the sample, in a browser."""
+"""Browser tests of the Diagnosis page with the sample runs."""
 
 from __future__ import annotations
 
@@ -136,6 +136,6 @@ def test_what_users_and_models_wrote_is_inert_and_the_page_fits(sample: str, ope
     expect(page.get_by_text("no run is called 'nope'")).to_be_visible()
 
 
-def test_an_empty_store_is_told_what_to_do(dashboard: str, open_page: OpenPage) -> None:
+def test_an_empty_store_says_what_to_do(dashboard: str, open_page: OpenPage) -> None:
     page = settled(open_page(f"{dashboard}/diagnosis"))
     expect(page.get_by_role("button", name="Upload a run")).to_be_visible()

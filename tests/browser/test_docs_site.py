@@ -1,4 +1,4 @@
-"""The site of the documentation opens without another host, and its search finds."""
+"""Browser tests of the documentation site: it opens without another host, and its search works."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The estimate of a run moves with the next sample that a person finishes."""
+"""Browser tests of the Estimate page: the estimate changes with each labelled sample."""
 
 from __future__ import annotations
 

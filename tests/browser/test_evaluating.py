@@ -1,4 +1,4 @@
-"""A person sees what an evaluation costs, starts it, follows it, stops it and goes on; the key they type is nowhere."""
+"""Browser tests of the Evaluate page: cost, start, progress, cancel, resume, and secrecy of the key."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def test_two_evaluations_at_once_have_a_panel_and_a_line_each(
 
 
 @pytest.mark.slow
-def test_what_failed_is_said_by_kind_and_asked_again(
+def test_what_failed_is_reported_by_kind_and_asked_again(
     store: Store, dashboard: str, open_page: OpenPage, server: ChatServer
 ) -> None:
     keep(store)
@@ -275,7 +275,7 @@ def test_metrics_are_chosen_into_the_address_and_what_cannot_be_scored_is_not_st
     expect(page.get_by_role("checkbox", name="Faithfulness", exact=True)).to_be_checked()
 
 
-def test_a_refused_key_is_said_in_one_line(
+def test_a_refused_key_is_reported_in_one_line(
     store: Store, dashboard: str, open_page: OpenPage, server: ChatServer
 ) -> None:
     keep(store)

@@ -1,4 +1,4 @@
-"""What surrounds the pages: the product's name, the menu of a phone, and what is said when the server stops."""
+"""Browser tests of the frame around pages: product name, menu on a phone, message if the server stopped."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_a_phone_has_a_menu_with_a_name_that_leads_everywhere(dashboard: str, op
     expect(page.get_by_role("heading", name="Can a metric be trusted?")).to_be_visible()
 
 
-def test_a_stopped_server_is_said_in_words_that_help(store: Store, open_page: OpenPage) -> None:
+def test_a_stopped_server_is_reported_in_words_that_help(store: Store, open_page: OpenPage) -> None:
     store.folder.mkdir()
     page = open_page("about:blank")
     with serving(store.folder) as address:

@@ -1,4 +1,4 @@
-"""A person finds a made-up sentence over all runs in two clicks, and tidies up the runs."""
+"""Browser tests of the Hallucinations page, and of renaming, tagging and deleting runs."""
 
 from __future__ import annotations
 

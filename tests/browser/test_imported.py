@@ -1,4 +1,4 @@
-"""Verdicts of another tool beside our own: on Upload, Sample, Hallucinations, Compare and Agreement, in a browser."""
+"""Browser tests of another tool's verdicts on Upload, Sample, Hallucinations, Compare and Agreement."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_an_uploaded_trace_shows_the_verdicts_of_its_judge(dashboard: str, open_
     expect(page.get_by_text("these scores and verdicts come from the run file")).to_be_visible()
 
 
-def test_the_tools_verdicts_stand_beside_our_own(
+def test_the_tools_verdicts_are_shown_next_to_ours(
     store: Store, dashboard: str, open_page: OpenPage, tmp_path: Path
 ) -> None:
     (run,) = read_runs(traces(tmp_path)).runs

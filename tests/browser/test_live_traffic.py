@@ -1,4 +1,4 @@
-"""Traces that the real OpenTelemetry SDK sends to the dashboard show up on its pages, and are evaluated."""
+"""Browser tests: traces from the OpenTelemetry SDK become evaluated samples on the dashboard's pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metrics are explained in the browser, a user's own too, by a server that never saw their code."""
+"""Browser tests of the Metrics page, with plugin metrics whose code the server does not have."""
 
 from __future__ import annotations
 
@@ -63,7 +63,9 @@ def test_every_metric_is_explained_and_found_by_its_words(dashboard: str, open_p
 
 
 @pytest.mark.slow
-def test_what_a_plugin_says_is_shown_as_it_is(store: Store, tmp_path: Path, serve: Serve, open_page: OpenPage) -> None:
+def test_the_text_of_a_plugin_is_shown_unchanged(
+    store: Store, tmp_path: Path, serve: Serve, open_page: OpenPage
+) -> None:
     evaluate_with_plugin(store, tmp_path, BREVITY.replace('"Brevity"', repr(HOSTILE)))
     with serve(store.folder) as address:
         for path in ("/metrics?q=style+guide", "/run?run=rows", "/", "/sample?run=rows&sample=a"):

@@ -1,4 +1,4 @@
-"""A person edits and approves the nuggets of a question, has the answers judged again, and sees the scores follow."""
+"""Browser tests of nuggets: edit, approve, judge again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A person overrules a verdict by keyboard, sees the score with and without, and takes it back."""
+"""Browser tests of overruling a verdict with the keyboard."""
 
 from __future__ import annotations
 

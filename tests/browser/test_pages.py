@@ -1,4 +1,4 @@
-"""A person drops in a file and reads which sentence is made up; no page asks another host or runs what it shows."""
+"""Browser tests of uploading a file, and of page security: no request to other hosts, no script from data."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def test_j_and_k_go_to_the_next_sample_and_back(
     expect(page.get_by_role("heading", name="When did the bridge open?")).to_be_visible()
 
 
-def test_a_file_that_cannot_be_read_is_said_on_the_page_and_nothing_is_stored(
+def test_a_file_that_cannot_be_read_is_reported_on_the_page_and_nothing_is_stored(
     store: Store, dashboard: str, open_page: OpenPage, tmp_path: Path
 ) -> None:
     file = tmp_path / "torn.json"
@@ -232,7 +232,7 @@ def test_an_empty_store_says_what_to_do(dashboard: str, open_page: OpenPage) -> 
         expect(page.locator("[data-testid=stException]")).to_have_count(0)
 
 
-def test_an_address_of_something_absent_is_said_and_breaks_nothing(
+def test_an_address_of_something_absent_is_reported_and_breaks_nothing(
     store: Store, dashboard: str, open_page: OpenPage, tmp_path: Path
 ) -> None:
     keep_rows(store, tmp_path, ROWS, "rows")  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Grades of passages in the browser: beside each passage of a sample, and compared with human grades on Agreement."""
+"""Browser tests of passage grades on the Sample and Agreement pages."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_each_passage_of_a_sample_has_its_grade(address: str, open_page: OpenPag
     expect(page.locator("[data-testid=stException]")).to_have_count(0)
 
 
-def test_agreement_with_people_is_said_grade_by_grade(address: str, open_page: OpenPage) -> None:
+def test_agreement_with_people_is_reported_grade_by_grade(address: str, open_page: OpenPage) -> None:
     page = settled(open_page(f"{address}/agreement"))
     expect(page.get_by_text("30 of 36 passages the same grade as the annotators: significantly")).to_be_visible()
     figures = re.compile(r"Exact agreement 0\.83, 95% CI 0\.\d\d to 0\.\d\d; Cohen's kappa: four grades 0\.7\d")

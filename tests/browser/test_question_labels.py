@@ -1,4 +1,4 @@
-"""A person says that a question cannot be answered, and the table of refusals of each run follows."""
+"""Browser tests of labelling a question as unanswerable: the refusal tables of all runs change."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 from tests.browser.conftest import OpenPage, choose, settled
 
 from ragboard import EmbeddedJudge, Panel, Passage, Run, Sample, Store, evaluate_run
-from ragboard.human.questions import label_of_question
+from ragboard.human.questions import find_question_label
 from ragboard.metrics import metrics_named
 
 REFUSES = "I cannot answer this question from the given passages."
@@ -30,11 +30,11 @@ def test_say_that_a_question_cannot_be_answered_and_see_the_refusals_follow(
     choose(page, "Can it be answered?", "Unanswerable")
     form = page.get_by_test_id("stForm").first
     form.get_by_role("button", name="Save").click()
-    expect(page.get_by_text("give your name, so that others know whose label this is")).to_be_visible()
+    expect(page.get_by_text("the annotator's name is missing; enter a name")).to_be_visible()
     form.get_by_label("Your name").fill("Ann")
     form.get_by_role("button", name="Save").click()
     expect(page.get_by_text("Can it be answered? Unanswerable, by Ann,")).to_be_visible()
-    found = label_of_question(store, sample.question, ())
+    found = find_question_label(store, sample.question, ())
     assert found is not None
     assert found.answerability == "unanswerable"
 

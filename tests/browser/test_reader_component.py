@@ -1,4 +1,4 @@
-"""The statement reader in a real browser: choosing, keys, hostile text, narrow and wide, light and dark."""
+"""Browser tests of the statement reader: selection, keys, hostile text, widths, light and dark."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_an_address_opens_at_its_statement_and_clearing_it_lasts(reader: Callabl
     expect(chosen_option(page)).to_have_count(0)
 
 
-def test_choosing_draws_nothing_of_the_answer_anew(reader: Callable[..., Page]) -> None:
+def test_selecting_a_statement_does_not_redraw_the_answer(reader: Callable[..., Page]) -> None:
     page = reader("kind=many")
     mark = page.locator(".answer mark").nth(300)
     mark.evaluate("node => { node.seenBefore = true }")
@@ -140,7 +140,7 @@ def test_a_chosen_statement_far_down_is_brought_into_view(reader: Callable[..., 
     expect(page.locator(".answer mark.chosen")).to_be_in_viewport(ratio=0.9)
 
 
-def test_a_long_passage_is_clipped_unless_evidence_lies_beyond(reader: Callable[..., Page]) -> None:
+def test_a_long_passage_is_clipped_unless_it_has_evidence_beyond_the_clip(reader: Callable[..., Page]) -> None:
     page = reader()
     text = page.locator(".passage").nth(1).locator(".text")
     expect(text).not_to_contain_text("opened to the public")
@@ -195,7 +195,7 @@ def test_nothing_scrolls_sideways(reader: Callable[..., Page], width: int, kind:
     assert over == []
 
 
-def test_on_a_narrow_screen_the_evidence_stands_under_the_statement(reader: Callable[..., Page]) -> None:
+def test_on_a_narrow_screen_the_evidence_is_under_the_statement(reader: Callable[..., Page]) -> None:
     page = reader(width=400, height=860)
     option(page, 1).click()
     excerpt = chosen_option(page).locator(".excerpt")
@@ -208,7 +208,7 @@ def test_on_a_narrow_screen_the_evidence_stands_under_the_statement(reader: Call
     assert right["y"] >= left["y"] + left["height"]
 
 
-def test_on_a_wide_screen_the_passages_stand_beside_the_answer(reader: Callable[..., Page]) -> None:
+def test_on_a_wide_screen_the_passages_are_next_to_the_answer(reader: Callable[..., Page]) -> None:
     page = reader("statement=1")
     expect(page.locator(".excerpt")).to_be_hidden()
     left, right = page.locator(".answer").bounding_box(), page.locator(".passages").bounding_box()
@@ -247,7 +247,7 @@ LOWEST_CONTRAST = """() => {
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("statement", ["", "statement=1", "statement=2", "statement=4", "statement=5"])
-def test_every_text_stands_out_from_what_is_behind_it(reader: Callable[..., Page], scheme: str, statement: str) -> None:
+def test_every_text_has_enough_contrast(reader: Callable[..., Page], scheme: str, statement: str) -> None:
     page = reader(statement, scheme=scheme)
     ratio, *where = page.evaluate(LOWEST_CONTRAST)
     assert ratio >= 4.5, where

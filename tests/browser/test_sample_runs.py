@@ -1,4 +1,4 @@
-"""On the sample: which configuration scores higher, where does it fail, which sentence is made up."""
+"""Browser tests of the sample runs on the main pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every page works under the strict policy, the console answers and refuses, a read-only server offers no change."""
+"""Browser tests of every page under the content security policy, and of a read-only server."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def served(kept: Store, serve: Serve) -> Iterator[str]:
         yield address
 
 
-def test_every_page_works_under_the_policy_and_asks_nobody_else(served: str, open_page: OpenPage) -> None:
+def test_every_page_works_under_the_policy_without_other_hosts(served: str, open_page: OpenPage) -> None:
     said: list[str] = []
     asked: list[str] = []
     page = open_page("about:blank")

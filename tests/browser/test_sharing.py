@@ -1,4 +1,4 @@
-"""What is sent to a colleague: a report opens offline and runs nothing, an address opens at what it showed."""
+"""Browser tests of shared results: a report opens offline without scripts, and a URL restores a page."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_an_address_opens_at_what_it_showed(address: str, open_page: OpenPage) -
 
 
 @pytest.mark.slow
-def test_tables_and_reports_are_downloaded_as_they_are_shown(address: str, open_page: OpenPage) -> None:
+def test_tables_and_reports_are_downloaded_as_shown(address: str, open_page: OpenPage) -> None:
     page = settled(open_page(f"{address}/run?run=bm25-k3&q=Brasília"))
     page.get_by_role("button", name="Export").click()
     with page.expect_download() as waiting:

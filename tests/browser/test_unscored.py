@@ -1,4 +1,4 @@
-"""How unscored samples count, a threshold, and what judges were asked: chosen on one page, seen on all."""
+"""Browser tests of unscored samples, thresholds and judge calls across pages."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def address(kept: Store, serve: Serve) -> Iterator[str]:
         yield found
 
 
-def test_one_choice_counts_on_every_page_and_a_threshold_stands_beside_the_means(
+def test_the_choice_applies_to_every_page_and_the_threshold_is_next_to_the_means(
     kept: Store, address: str, open_page: OpenPage
 ) -> None:
     page = settled(open_page(address))

@@ -1,4 +1,4 @@
-"""Several people, an evaluation and imports at once."""
+"""Browser test of several users, an evaluation and imports at the same time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from benchmarks.users import soak
 
 
 @pytest.mark.slow
-def test_nobody_meets_an_exception_a_lock_or_an_old_page(chromium_path: str, tmp_path: Path) -> None:
+def test_no_user_sees_an_exception_a_lock_or_an_old_page(chromium_path: str, tmp_path: Path) -> None:
     found = asyncio.run(soak(tmp_path, minutes=1, people=3, chromium=chromium_path))
     assert found.problems == []
     assert found.done["page"] > 5

@@ -1,4 +1,4 @@
-"""What the tests of core share: a store in a temporary folder, samples, and judges that are easy to foresee."""
+"""Fixtures of the core tests: a store in a temporary folder, samples, and judges with predictable replies."""
 
 from __future__ import annotations
 

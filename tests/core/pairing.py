@@ -1,4 +1,4 @@
-"""The pairing of two runs in plain Python, which the one in SQL is tested against."""
+"""Pairing of two runs in plain Python, to test the SQL against."""
 
 from __future__ import annotations
 

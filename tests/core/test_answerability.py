@@ -1,4 +1,4 @@
-"""What the columns of a run file say about whether a question can be answered."""
+"""Tests of reading whether a question can be answered."""
 
 from __future__ import annotations
 

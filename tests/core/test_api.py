@@ -1,4 +1,4 @@
-"""Evaluation from Python: what it takes, what it gives, and where it keeps it."""
+"""Tests of `ragboard.evaluate`: arguments, results, and storage."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_a_missing_value_of_a_frame_is_a_missing_column_for_that_sample() -> Non
     assert first == Unscored(reason="skipped", detail="the run file has no answer for this sample")
 
 
-def test_it_works_where_an_event_loop_runs_and_the_twin_lets_it_go_on() -> None:
+def test_it_works_where_an_event_loop_runs_and_the_twin_lets_it_continue() -> None:
     ticks = 0
 
     async def notebook() -> None:
@@ -97,7 +97,7 @@ def test_it_works_where_an_event_loop_runs_and_the_twin_lets_it_go_on() -> None:
     asyncio.run(notebook())
 
 
-def test_with_a_store_the_run_is_kept_and_nothing_is_asked_twice(tmp_path: Path) -> None:
+def test_with_a_store_the_run_is_kept_and_no_call_is_repeated(tmp_path: Path) -> None:
     first, second = PlainJudge(), PlainJudge()
     evaluate(ROWS, judge=first, store=tmp_path, name="mine", config={"k": 2})
     again = evaluate(ROWS, judge=Panel(judge=second), store=Store(tmp_path), name="mine", config={"k": 2})
@@ -110,7 +110,7 @@ def test_with_a_store_the_run_is_kept_and_nothing_is_asked_twice(tmp_path: Path)
 def test_what_cannot_be_read_says_which_row() -> None:
     with pytest.raises(RunFileError, match=r"samples:2: .*question"):
         evaluate([*ROWS[:1], {"answer": "x"}])
-    with pytest.raises(RunFileError, match="no column is read as the question; it has x: mapping="):
+    with pytest.raises(RunFileError, match="it has x; choose one with mapping="):
         evaluate([{"x": 1}])
     with pytest.raises(RunFileError, match="is empty, expected samples"):
         evaluate([])
@@ -128,8 +128,8 @@ def test_how_samples_were_read_is_in_the_result_and_warned_of_where_it_was_calle
     (warning,) = caught
     assert warning.filename == __file__
     assert str(warning.message) == (
-        "samples: 1 x NaN or infinity left out (row 1); 1 x answer: number read as text (row 1); "
-        "1 x contexts: null left out (row 1); 1 x contexts: one text read as a list of one (row 2); "
+        "samples: 1 x NaN or infinity read as missing (row 1); 1 x answer: number read as text (row 1); "
+        "1 x contexts: null dropped (row 1); 1 x contexts: single text read as a list (row 2); "
         "row 2: duplicate id a, renamed to a#2"
     )
     report = found.report
@@ -142,7 +142,7 @@ def test_how_samples_were_read_is_in_the_result_and_warned_of_where_it_was_calle
 
 def test_a_warning_names_the_first_changes_and_how_many_more_there_are() -> None:
     rows = [{"question": "Q", "answer": "A.", "contexts": [{"text": "t", **{f"k{n}": 1 for n in range(30)}}]}]
-    with pytest.warns(RunFileWarning, match=r"'k9' of a passage left out \(row 1\); and 20 more$"):
+    with pytest.warns(RunFileWarning, match=r"'k9' of a passage dropped \(row 1\); and 20 more$"):
         assert len(evaluate(rows, metrics="faithfulness").report.coerced) == 30
 
 
@@ -156,9 +156,9 @@ def test_what_is_awaited_has_the_report_too() -> None:
     assert found.report.coerced
 
 
-def test_a_frame_whose_columns_or_dates_cannot_be_read_is_refused() -> None:
+def test_a_frame_whose_columns_or_dates_cannot_be_read_is_rejected() -> None:
     twice = pd.DataFrame([["Q", "A", "B"]], columns=["question", "answer", "answer"])
-    with pytest.raises(RunFileError, match=r"^samples: two columns are called 'answer', expected each name once$"):
+    with pytest.raises(RunFileError, match=r"^samples: two columns are called 'answer', expected unique names$"):
         evaluate(twice)
     dates = pa.array([[2**62]], pa.list_(pa.int64())).cast(pa.list_(pa.timestamp("us")))
     when = pd.DataFrame({"question": ["Q"], "when": pd.Series(dates, dtype=pd.ArrowDtype(dates.type))})
@@ -198,7 +198,7 @@ def test_a_metric_that_was_not_evaluated_is_named_with_those_that_were() -> None
         evaluate([make_sample(1)], metrics=["faithfulness"])["nonsense"]
 
 
-def test_a_metric_of_ones_own_is_found_by_its_bare_name_too() -> None:
+def test_a_metric_of_your_own_is_found_by_its_bare_name_too() -> None:
     class Mine(Faithfulness):
         """Another definition of the same."""
 
@@ -325,8 +325,8 @@ def test_a_file_a_server_and_limits_are_arguments(tmp_path: Path, monkeypatch: p
     assert evaluate(MANY, metrics="faithfulness", judge=JudgeOptions(judge="embedded")).summary.judged
 
 
-def test_the_address_of_a_judge_that_is_an_object_is_refused() -> None:
-    with pytest.raises(SettingError, match="base_url applies only to a judge given by name; set it on the PlainJudge"):
+def test_the_address_of_a_judge_that_is_an_object_is_rejected() -> None:
+    with pytest.raises(SettingError, match="base_url can be used only with the name of a judge; set it on"):
         evaluate(ROWS, judge=PlainJudge(), base_url="http://localhost")
 
 

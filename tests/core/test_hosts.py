@@ -1,4 +1,4 @@
-"""Only this machine reaches a loopback address."""
+"""Tests of recognising loopback addresses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A pipeline of one's own logs its samples one by one into a run that grows."""
+"""Tests of `ragboard.log`."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def test_the_first_sample_begins_the_run_and_its_configuration_is_the_runs(store
 
 
 def test_what_is_logged_as_something_else_is_warned_of(store: Store) -> None:
-    with pytest.warns(RunFileWarning, match=r"contexts: one text read as a list of one \(row 1\)$") as caught:
+    with pytest.warns(RunFileWarning, match=r"contexts: single text read as a list \(row 1\)$") as caught:
         log("chat", question="What is red?", contexts="It is red.", store=store)
     assert caught[0].filename == __file__
-    with pytest.raises(RunFileError, match="answer: got an object of the type object, expected text"):
+    with pytest.raises(RunFileError, match="answer: got an object of type object, expected text"):
         log("chat", question="q", answer=object(), store=store)  # type: ignore[arg-type]
 
 
@@ -94,7 +94,7 @@ def test_a_run_from_a_file_does_not_grow(store: Store) -> None:
         store.add_runs([make_run("chat")])
 
 
-def test_what_cannot_be_read_is_refused_and_nothing_is_kept(store: Store) -> None:
+def test_what_cannot_be_read_is_rejected_and_nothing_is_kept(store: Store) -> None:
     with pytest.raises(RunFileError, match="contexts"):
         log("chat", question="q", contexts=5, store=store)  # type: ignore[arg-type]
     assert leaderboard(store) == ()

@@ -1,4 +1,4 @@
-"""Files that a person names: whole or not at all, over another only by force, never over one of a store."""
+"""Tests of output files: complete or absent, overwritten only with force, never inside a store."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def written(folder: Path, writer: str, out: object, *more: str) -> Result:
 
 
 @pytest.mark.parametrize("writer", WRITERS)
-def test_a_file_that_exists_is_overwritten_by_force_alone(folder: Path, tmp_path: Path, writer: str) -> None:
+def test_an_existing_file_is_overwritten_only_with_force(folder: Path, tmp_path: Path, writer: str) -> None:
     out = tmp_path / "mine.txt"
     out.write_text("mine", encoding="utf-8")
     refused = written(folder, writer, out)
@@ -63,7 +63,7 @@ def test_no_file_of_a_store_is_overwritten_even_by_force(folder: Path, tmp_path:
     assert Store(folder).resolve("run").name == "run"
 
 
-def test_a_file_beside_a_stores_own_may_be_written(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_next_to_the_files_of_a_store_may_be_written(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     assert written(Path(), "report", "ragboard.html").exit_code == 0
 
@@ -112,7 +112,7 @@ def documents(tmp_path: Path) -> Path:
     return folder
 
 
-def test_synth_overwrites_what_it_wrote_itself_and_nothing_else(documents: Path, tmp_path: Path) -> None:
+def test_synth_overwrites_only_its_own_files(documents: Path, tmp_path: Path) -> None:
     def synth(*more: str) -> Result:
         words = ["synth", str(documents), "--out", str(tmp_path / "out"), *more]
         return CliRunner().invoke(main, words, catch_exceptions=False)
@@ -128,7 +128,7 @@ def test_synth_overwrites_what_it_wrote_itself_and_nothing_else(documents: Path,
 
 
 @pytest.mark.parametrize("name", ["judge.json", "card.md"])
-def test_a_trained_judge_is_overwritten_by_force_alone(tmp_path: Path, name: str) -> None:
+def test_a_trained_judge_is_overwritten_only_with_force(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text(json.dumps({"mine": True}), encoding="utf-8")
     words = ["train-judge", str(tmp_path), "--out", str(tmp_path)]
     refused = CliRunner().invoke(main, words, catch_exceptions=False)

@@ -1,4 +1,4 @@
-"""Samples are paired by what they ask; nothing is lost, and what is not certain is not paired."""
+"""Tests of pairing samples: every sample is paired or listed, and ambiguous ones are not paired."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def sample(identity: str, question: str, said: str = "") -> Sample:
     return Sample(id=identity, question=question, history=(Turn(role="user", text=said),) if said else ())
 
 
-def test_the_same_id_and_question_are_a_pair_wherever_they_stand() -> None:
+def test_the_same_id_and_question_are_a_pair_at_any_position() -> None:
     found = pair_samples([sample("1", "x"), sample("2", "y")], [sample("2", "y"), sample("1", "x")])
     assert found.pairs == ((0, 1), (1, 0))
 
@@ -28,7 +28,7 @@ def test_an_id_with_another_question_is_no_pair() -> None:
     assert (found.pairs, found.only_a, found.only_b) == ((), (0,), (0,))
 
 
-def test_a_question_asked_twice_is_paired_by_id_alone() -> None:
+def test_a_repeated_question_is_paired_only_by_id() -> None:
     twice = [sample("1", "x"), sample("2", "x")]
     assert pair_samples(twice, [sample("2", "x"), sample("1", "x")]).pairs == ((0, 1), (1, 0))
     unsure = pair_samples(twice, [sample("a", "x")])

@@ -1,4 +1,4 @@
-"""Prices: the package's list has a date and a source for each, a file of one's own goes before it."""
+"""Tests of prices: each has a date and a source, and your file overrides them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_every_packaged_price_has_a_date_and_a_source() -> None:
         assert price.source.startswith("https://")
 
 
-def test_a_file_of_ones_own_goes_before_the_package(tmp_path: Path) -> None:
+def test_a_file_of_your_own_goes_before_the_package(tmp_path: Path) -> None:
     file = tmp_path / "prices.toml"
     file.write_text('["gpt-4o-mini"]\nprompt = 9\n\n["llama3:8b"]\nprompt = 0\ncompletion = 0\n', encoding="utf-8")
     prices = read_prices(file)
@@ -63,7 +63,7 @@ def test_a_cost_is_dollars_per_million_tokens(
         ("[m]\nprompt = 1\nbatch = -1", "m: batch: got -1, expected a share of the prices, 0 or more"),
     ],
 )
-def test_a_price_that_cannot_be_is_refused_with_its_place(tmp_path: Path, text: str, said: str) -> None:
+def test_a_price_that_cannot_be_is_rejected_with_its_place(tmp_path: Path, text: str, said: str) -> None:
     file = tmp_path / "prices.toml"
     file.write_text(text, encoding="utf-8")
     with pytest.raises(SettingError, match=r"prices\.toml") as caught:

@@ -1,4 +1,4 @@
-"""Settings as people write them."""
+"""Tests of parsing settings."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_a_value_that_is_json_is_read_as_such_and_any_other_as_text() -> None:
 
 
 @pytest.mark.parametrize("text", ["k", "=5", " =5"])
-def test_what_is_no_pair_is_said(text: str) -> None:
+def test_what_is_no_pair_is_reported(text: str) -> None:
     with pytest.raises(SettingError, match="expected KEY=VALUE"):
         read_pairs([text])
 

@@ -1,4 +1,4 @@
-"""Stretches of a text lie within it and apart, and what orders letters anew is made plain."""
+"""Tests of spans, and of removing bidirectional control characters."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ def test_an_inert_text_keeps_every_position(text: str) -> None:
 
 
 @pytest.mark.parametrize("control", "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-def test_an_inert_text_cannot_reorder_what_stands_beside_it(control: str) -> None:
+def test_controls_that_reorder_text_are_removed(control: str) -> None:
     assert control not in strip_bidi_controls(f"a{control}b")
 
 
-def test_right_to_left_letters_and_marks_are_left_alone() -> None:
+def test_right_to_left_letters_and_marks_are_not_changed() -> None:
     assert strip_bidi_controls("שלום\u200f 42 عالم") == "שלום\u200f 42 عالم"

@@ -1,4 +1,4 @@
-"""Assertions on evaluations, and the pytest plugin in sessions of its own."""
+"""Tests of `assert_evaluation` and of the pytest plugin."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_a_result_is_not_evaluated_again() -> None:
         assert_evaluation(result, refusal=">= 0.5")
 
 
-def test_a_metric_of_ones_own() -> None:
+def test_a_metric_of_your_own() -> None:
     class Mine(Faithfulness):
         """Another definition of the same."""
 
@@ -129,12 +129,12 @@ def test_a_metric_of_ones_own() -> None:
 
 
 @pytest.mark.parametrize("threshold", ["> 0.9", "0.9", ">= 90%", 0.9, ">= nan", ""])
-def test_a_threshold_that_cannot_be_read_is_refused(threshold: Any) -> None:
+def test_a_threshold_that_cannot_be_read_is_rejected(threshold: Any) -> None:
     with pytest.raises(SettingError, match=r"faithfulness=.* is not a threshold: expected '>= NUMBER' or '<= NUMBER'"):
         check(RED, faithfulness=threshold)
 
 
-def test_a_threshold_out_of_range_or_none_at_all_is_refused() -> None:
+def test_a_threshold_out_of_range_or_none_at_all_is_rejected() -> None:
     with pytest.raises(SettingError, match="90 is out of range"):
         check(RED, faithfulness=">= 90")
     with pytest.raises(SettingError, match="nothing to assert"):

@@ -1,4 +1,4 @@
-"""A decorated function is logged in the background, and notices nothing of it."""
+"""Tests of `@ragboard.trace`: the function is logged in the background and not affected."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_exceptions_pass_through_and_are_logged(store: Store) -> None:
     assert (sample.question, sample.answer, sample.metadata["error"]) == ("When?", None, "KeyError")
 
 
-def test_what_cannot_be_logged_is_said_once(
+def test_what_cannot_be_logged_is_reported_once(
     store: Store, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").write_text("")
@@ -144,7 +144,7 @@ def test_what_cannot_be_logged_is_said_once(
             assert flush(60)
     messages = [record.getMessage() for record in caplog.records]
     assert len(messages) == 2
-    assert all(message.endswith("(said once)") and "\n" not in message for message in messages)
+    assert all(message.endswith("(logged only once)") and "\n" not in message for message in messages)
     caplog.clear()
     monkeypatch.setattr(tracing, "MAX_WAITING", 0)
     in_file("dropped")
@@ -163,7 +163,7 @@ def test_the_caller_does_not_wait_for_the_store(store: Store) -> None:
 
 
 @pytest.mark.plain_database
-def test_the_end_of_the_process_waits_and_a_fork_begins_anew(tmp_path: Path) -> None:
+def test_the_process_waits_at_exit_and_a_fork_starts_with_an_empty_queue(tmp_path: Path) -> None:
     program = """
 import os, ragboard
 @ragboard.trace("chat", store="store")

@@ -1,4 +1,4 @@
-"""Stores with traffic: samples with times, and scores as an evaluation loads them."""
+"""Stores with live traffic: samples with times and scores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of the dashboard share."""
+"""Fixtures of the dashboard tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What no page can do without is missed in words."""
+"""Tests of the messages for missing prerequisites."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ragboard import Run, Sample, Store
 from ragboard.evaluation.progress import Progress, write_progress
 from ragboard_dashboard import settings as served
 from ragboard_dashboard.server import APP
-from ragboard_dashboard.settings import ServerSettings, keep_settings
+from ragboard_dashboard.settings import ServerSettings, publish_settings
 
 
-def test_a_store_that_cannot_be_read_is_said_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_that_cannot_be_read_is_reported_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "ragboard.duckdb").write_bytes(b"no database" * 1000)
     monkeypatch.setenv(served.VARIABLE, "")
-    keep_settings(ServerSettings(store=tmp_path))
+    publish_settings(ServerSettings(store=tmp_path))
     page = AppTest.from_file(APP, default_timeout=60).run()
     assert not page.exception
     assert [one.value for one in page.error] == ["This page cannot be shown now."]
@@ -37,7 +37,7 @@ def test_a_store_that_no_lock_can_be_made_in_is_shown(tmp_path: Path, monkeypatc
         lock.unlink(missing_ok=True)
         lock.mkdir()
     monkeypatch.setenv(served.VARIABLE, "")
-    keep_settings(ServerSettings(store=tmp_path, read_only=True))
+    publish_settings(ServerSettings(store=tmp_path, read_only=True))
     page = AppTest.from_file(APP, default_timeout=60).run()
     assert not page.exception
     assert not page.error

@@ -1,4 +1,4 @@
-"""What pages read is kept until the store changes."""
+"""Tests of caching: pages keep data until the store changes."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import pytest
 from ragboard import Store, sample_runs
 from ragboard_dashboard import settings as served
 from ragboard_dashboard.data import cached, get_leaderboard
-from ragboard_dashboard.settings import ServerSettings, keep_settings
+from ragboard_dashboard.settings import ServerSettings, publish_settings
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
     before = os.environ.get(served.VARIABLE)
-    keep_settings(ServerSettings(store=tmp_path / "store"))
+    publish_settings(ServerSettings(store=tmp_path / "store"))
     yield Store(tmp_path / "store")
     if before is None:
         del os.environ[served.VARIABLE]

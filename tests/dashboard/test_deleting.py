@@ -1,4 +1,4 @@
-"""The dashboard deletes no run that is being evaluated, and says why."""
+"""Tests of deleting runs: refused with a reason while a run is evaluated."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.core.conftest import make_run
 from ragboard import Store
 from ragboard.evaluation.journal import open_journal
 from ragboard_dashboard import settings as served
-from ragboard_dashboard.settings import ServerSettings, keep_settings
+from ragboard_dashboard.settings import ServerSettings, publish_settings
 
 DIALOG = """
 from ragboard.analysis import run_summary
@@ -25,7 +25,7 @@ def test_a_run_that_is_being_evaluated_is_not_deleted(tmp_path: Path, monkeypatc
     store = Store(tmp_path)
     run = store.add_runs([make_run()])[0]
     monkeypatch.setenv(served.VARIABLE, "")
-    keep_settings(ServerSettings(store=tmp_path))
+    publish_settings(ServerSettings(store=tmp_path))
     page = AppTest.from_string(DIALOG, default_timeout=60).run()
     page.checkbox[0].check().run()
     with open_journal(store.journal_path("e"), {"evaluation": "e", "run": run.id, "metrics": ["m"]}):

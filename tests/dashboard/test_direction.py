@@ -1,4 +1,4 @@
-"""A text runs the way its first letters do."""
+"""Tests of text direction: the first letters decide."""
 
 from __future__ import annotations
 

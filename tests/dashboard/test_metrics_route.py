@@ -1,4 +1,4 @@
-"""`GET /metrics`: the state of live traffic for Prometheus."""
+"""Tests of `GET /metrics` for Prometheus."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from tests.core.traffic import Day, add_traffic
 
 from ragboard import Store
 from ragboard_dashboard.server import metrics_route
-from ragboard_dashboard.settings import ServerSettings, keep_settings
+from ragboard_dashboard.settings import ServerSettings, publish_settings
 
 
 @pytest.fixture
 def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TestClient:
     monkeypatch.setenv("RAGBOARD_SERVER", "")
-    keep_settings(ServerSettings(store=tmp_path))
+    publish_settings(ServerSettings(store=tmp_path))
     return TestClient(Starlette(routes=[metrics_route]))
 
 
@@ -38,7 +38,7 @@ def test_each_series_has_its_mean_and_state(client: TestClient, tmp_path: Path) 
     assert all(line.startswith("#") or line.rsplit(" ", 1)[1].replace(".", "").isdigit() for line in lines)
 
 
-def test_a_store_that_cannot_be_read_is_said_without_paths(client: TestClient, tmp_path: Path) -> None:
+def test_a_store_that_cannot_be_read_is_reported_without_paths(client: TestClient, tmp_path: Path) -> None:
     (tmp_path / "ragboard.duckdb").write_bytes(b"no database" * 100)
     failed = client.get("/metrics")
     assert failed.status_code == 503

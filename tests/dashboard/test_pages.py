@@ -1,4 +1,4 @@
-"""Every page is in the one table, and each row of it leads to a page."""
+"""Tests of the table of pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server is for this machine unless it is told otherwise, and a foreign name or page gets no answer."""
+"""Tests of access to the server: only this machine by default, and only known host names and origins."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from ragboard.evaluation.identity import Choice
 from ragboard.evaluation.progress import stop_evaluation
 from ragboard.store import RunRef
 from ragboard_dashboard import data, server
-from ragboard_dashboard.security import RequestGuard, content_policy, names_of, security_headers
+from ragboard_dashboard.security import RequestGuard, accepted_host_names, content_policy, security_headers
 from ragboard_dashboard.server import health_route
-from ragboard_dashboard.settings import ServerSettings, keep_settings, settings
+from ragboard_dashboard.settings import ServerSettings, publish_settings, settings
 
 SOCKET = "ws://127.0.0.1:8501/socket"
 
@@ -45,7 +45,7 @@ async def load_agreement(socket: WebSocket) -> None:
 
 @pytest.fixture
 def client() -> TestClient:
-    names = names_of(ServerSettings(store=Path("s"), allowed_hosts=("evals.example.org",)))
+    names = accepted_host_names(ServerSettings(store=Path("s"), allowed_hosts=("evals.example.org",)))
     app = Starlette(
         routes=[Route("/", answer, methods=["GET", "PUT"]), WebSocketRoute("/socket", load_agreement)],
         middleware=[Middleware(RequestGuard, names=names, headers=security_headers())],
@@ -59,7 +59,7 @@ def test_its_own_names_are_answered(client: TestClient, host: str) -> None:
 
 
 @pytest.mark.parametrize("host", ["evil.com", "127.0.0.1.evil.com", "localhost@evil.com", "", "[", "10.0.0.1", "evil"])
-def test_a_foreign_name_is_refused(client: TestClient, host: str) -> None:
+def test_a_foreign_name_is_rejected(client: TestClient, host: str) -> None:
     refused = client.get("/", headers={"Host": host})
     assert refused.status_code == 403
     assert "--allowed-host" in refused.text
@@ -79,7 +79,7 @@ def test_a_foreign_name_is_refused(client: TestClient, host: str) -> None:
         "https://evals.example.org:99",
     ],
 )
-def test_a_page_of_another_site_can_neither_write_nor_listen(client: TestClient, origin: str) -> None:
+def test_a_page_of_another_site_cannot_write_or_listen(client: TestClient, origin: str) -> None:
     assert client.put("/", headers={"Origin": origin}).status_code == 403
     with pytest.raises(WebSocketDisconnect), client.websocket_connect(SOCKET, headers={"Origin": origin}):
         pass
@@ -101,11 +101,11 @@ def test_the_policy_names_streamlit_s_one_inline_script_and_allows_no_other() ->
     assert "'unsafe-inline'" not in rules["script-src"]
 
 
-def test_a_wider_address_answers_to_this_machine_s_names_alone() -> None:
-    names = names_of(ServerSettings(store=Path("s"), host="0.0.0.0"))
+def test_a_wider_address_accepts_only_this_machines_names() -> None:
+    names = accepted_host_names(ServerSettings(store=Path("s"), host="0.0.0.0"))
     assert {"127.0.0.1", "localhost", "::1"} < names
     assert "evil.com" not in names
-    assert "10.1.2.3" in names_of(ServerSettings(store=Path("s"), host="10.1.2.3"))
+    assert "10.1.2.3" in accepted_host_names(ServerSettings(store=Path("s"), host="10.1.2.3"))
 
 
 @pytest.fixture
@@ -156,7 +156,7 @@ def test_settings_reach_the_pages_as_they_were_given(tmp_path: Path, monkeypatch
         evaluates=False,
         max_upload=3,
     )
-    keep_settings(given)
+    publish_settings(given)
     assert settings() == given
     assert (data.writable(), data.evaluates(), data.plugins()) == (False, False, given.plugins)
     assert not data.launch_context().may_start
@@ -175,7 +175,7 @@ def test_what_a_file_of_streamlit_s_settings_may_not_loosen() -> None:
 def test_nothing_is_changed_or_started_on_a_read_only_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAGBOARD_SERVER", "")
     Store(tmp_path).check()
-    keep_settings(ServerSettings(store=tmp_path, read_only=True))
+    publish_settings(ServerSettings(store=tmp_path, read_only=True))
     store, run = data.store(), RunRef(run_id="r", name="r", evaluation_id="e")
     for change in (
         lambda: store.add_runs([]),
@@ -195,7 +195,7 @@ def test_nothing_is_changed_or_started_on_a_read_only_server(tmp_path: Path, mon
 
 def test_a_server_for_others_starts_no_evaluation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAGBOARD_SERVER", "")
-    keep_settings(ServerSettings(store=tmp_path, evaluates=False))
+    publish_settings(ServerSettings(store=tmp_path, evaluates=False))
     run = RunRef(run_id="r", name="r", evaluation_id=None)
     with pytest.raises(SettingError, match="--allow-evaluate"):
         start_evaluation(data.store(), run, Choice(metrics=("ragas.faithfulness",)), data.launch_context())
@@ -206,11 +206,11 @@ def test_health_says_whether_the_store_answers_and_names_no_file(
 ) -> None:
     monkeypatch.setenv("RAGBOARD_SERVER", "")
     client = TestClient(Starlette(routes=[health_route]))
-    keep_settings(ServerSettings(store=tmp_path / "good"))
+    publish_settings(ServerSettings(store=tmp_path / "good"))
     assert (client.get("/health").status_code, client.get("/health").json()) == (200, {"status": "ok"})
     (tmp_path / "bad").mkdir()
     (tmp_path / "bad" / "ragboard.duckdb").write_bytes(b"no database" * 1000)
-    keep_settings(ServerSettings(store=tmp_path / "bad"))
+    publish_settings(ServerSettings(store=tmp_path / "bad"))
     ill = client.get("/health")
     assert ill.status_code == 503
     assert ill.json()["status"] == "unavailable"
@@ -218,7 +218,7 @@ def test_health_says_whether_the_store_answers_and_names_no_file(
 
 
 def test_a_page_has_its_name_and_a_first_line_before_any_script_is_loaded(tmp_path: Path) -> None:
-    app = server.app_of(ServerSettings(store=tmp_path))
+    app = server.build_app(ServerSettings(store=tmp_path))
     for path in ("/", "/compare", "/sample?run=x"):
         page = TestClient(app, base_url="http://127.0.0.1:8501").get(path).text
         assert "<title>ragboard</title>" in page

@@ -1,4 +1,4 @@
-"""A run of a part of a page that was left blanks no page."""
+"""Tests of timed updates: an update of a page that was left does not blank the new page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An uploaded file is read under a name that the file system takes, and kept only with what is imported from it."""
+"""Tests of uploaded files: safe file names, and kept only after an import."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ragboard import RunFileError, StoreError
 from ragboard.readers import preview
 from ragboard_dashboard import settings as served
 from ragboard_dashboard.controls import uploaded, without_folder
-from ragboard_dashboard.settings import ServerSettings, keep_settings
+from ragboard_dashboard.settings import ServerSettings, publish_settings
 
 
 @pytest.fixture(autouse=True)
@@ -22,7 +22,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv(served.VARIABLE, "")
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
-    keep_settings(ServerSettings(store=tmp_path / "store"))
+    publish_settings(ServerSettings(store=tmp_path / "store"))
     return tmp_path
 
 
@@ -40,7 +40,7 @@ def test_a_name_that_no_file_may_have_is_cut_and_nothing_is_left(name: str, fold
     assert [at for at in folder.rglob("*") if at.is_file()] == []
 
 
-def test_a_file_that_cannot_be_written_for_the_readers_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_cannot_be_written_for_the_readers_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     def full(_path: Path, _content: bytes) -> int:
         raise OSError(28, "No space left on device")
 
@@ -49,7 +49,7 @@ def test_a_file_that_cannot_be_written_for_the_readers_is_said(monkeypatch: pyte
         pass
 
 
-def test_what_is_wrong_with_a_file_is_said_of_its_name_alone() -> None:
+def test_errors_in_a_file_show_only_its_name() -> None:
     with pytest.raises(RunFileError) as caught, uploaded(dropped("a.jsonl", b"[")) as path:
         preview(path)
     assert without_folder(str(caught.value)).startswith("a.jsonl:1: ")

@@ -1,7 +1,7 @@
-"""The inner names that the golden files cannot do without: the one module that follows a rename.
+"""The internal names that the golden tests import; renames change only this module.
 
-Everything else in this folder goes through the command line and `ragboard`'s own names. Where a field or a JSON key
-is renamed on purpose, add `new name -> old name` to `RENAMED` instead of writing the golden files anew.
+The other modules of this folder use the command line and the public names of `ragboard`. If a field or a JSON key is
+renamed, add `new name -> old name` to `RENAMED`.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from ragboard.analysis import (
     hallucination_table,
     hallucinations,
     judge_noise,
-    judges_of,
     leaderboard,
+    list_judges,
     list_runs,
     metric_descriptions,
     overall_verdict,
@@ -59,10 +59,10 @@ from ragboard.evaluation.plan import LIKELY, WORST, EmbeddedSizes
 from ragboard.export.comparison_report import comparison_report
 from ragboard.export.run_report import run_report
 from ragboard.human.agreement import (
-    agreements,
     item_detail,
+    list_agreements,
     load_agreement,
-    questions_of,
+    load_item_texts,
 )
 from ragboard.human.annotation import (
     annotation_queue,
@@ -71,7 +71,7 @@ from ragboard.human.annotation import (
 )
 from ragboard.human.estimates import (
     estimate_runs,
-    needed_for,
+    predict_labels_needed,
 )
 from ragboard.human.grades import (
     grade_report,
@@ -113,7 +113,7 @@ __all__ = [
 ]
 
 RENAMED: Mapping[str, str] = {
-    "human_ratings": "said",
+    "human_labels": "said",
     "stored": "kept",
     "judged_statement": "said",
     "other_evaluations": "elsewhere",
@@ -142,7 +142,7 @@ def task(kind: str, /, *, history: Sequence[tuple[str, str]] = (), examples: Seq
     if history:
         given["history"] = tuple(Turn(role=role, text=text) for role, text in history)  # type: ignore[arg-type]
     if examples:
-        given["examples"] = tuple(tasks.Example(**one) for one in examples)
+        given["examples"] = tuple(tasks.WritingExample(**one) for one in examples)
     return KINDS[kind](**given)
 
 
@@ -327,7 +327,7 @@ def store_reports(store: Store) -> dict[str, Any]:
         "runs": list_runs(store),
         "leaderboard": {policy: leaderboard(store, unscored=policy) for policy in POLICIES},
         "evaluations": evaluations_by_run(store),
-        "judges": judges_of(store),
+        "judges": list_judges(store),
         "hallucinations": hallucinations(store, HallucinationQuery(limit=10**6)),
         "hallucinations of all": hallucinations(store, HallucinationQuery(runs=refs, limit=5, offset=3)),
         "contradicted": hallucinations(store, HallucinationQuery(verdict="contradicted", limit=10)),
@@ -361,12 +361,12 @@ def people_reports(store: Store, labelled: Path, names: Sequence[str]) -> dict[s
             )
             found["estimates"][f"{metric} {measured}"] = estimated
             found["estimates"][f"{metric} {measured} needed"] = [
-                _tried(lambda one=one: needed_for(one, 0.1)) for one in getattr(estimated, "runs", ())
+                _tried(lambda one=one: predict_labels_needed(one, 0.1)) for one in getattr(estimated, "runs", ())
             ]
     answers = labelled_outcomes(labelled, design="random")
     found["ranks"] = _tried(lambda: rank_runs(store, refs, answers))
     found["ranks pooled"] = _tried(lambda: rank_runs(store, refs, answers, pool=True, order=tuple(reversed(names))))
-    for place, kept in enumerate(agreements(store)):
+    for place, kept in enumerate(list_agreements(store)):
         found["agreements"][str(place)] = {"kept": kept, **_agreement(store, kept)}
     return found
 
@@ -375,7 +375,7 @@ def _agreement(store: Store, kept: Any) -> dict[str, Any]:
     heard = load_agreement(store, kept)
     found = {
         "heard": heard,
-        "questions": _tried(lambda: questions_of(store, kept, (0, 1))),
+        "questions": _tried(lambda: load_item_texts(store, kept, (0, 1))),
         "items": [_tried(lambda one=one: item_detail(store, kept, one)) for one in heard.ids[:3]],
         "grades": _tried(lambda: grade_report(heard)),
         "grades from 3": _tried(lambda: grade_report(heard, at_least=3)),

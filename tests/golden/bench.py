@@ -1,4 +1,4 @@
-"""A folder in which commands are run, what they print and write, and the server that models are behind."""
+"""A folder for running commands, their output and files, and a model server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values as sorted JSON, without what depends on time, place or version, and where two of them differ."""
+"""Convert values to sorted JSON without times, paths and versions, and find differences."""
 
 from __future__ import annotations
 

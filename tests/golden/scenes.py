@@ -1,4 +1,4 @@
-"""What is done, and compared: one function a scene."""
+"""The scenes: each function runs something and returns what to compare."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Behaviour is what it was: byte for byte, but for sentences."""
+"""Compare ragboard's output with the golden files, except for sentences."""
 
 from __future__ import annotations
 

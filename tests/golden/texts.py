@@ -1,4 +1,4 @@
-"""Tasks and rows of our own: ordinary ones, conversations, and hostile ones."""
+"""Our own tasks and rows: ordinary, conversational, and hostile."""
 
 from __future__ import annotations
 

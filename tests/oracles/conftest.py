@@ -1,4 +1,4 @@
-"""What the oracles share: random data that is the same at every run."""
+"""Fixtures of the oracle tests: reproducible random data."""
 
 from __future__ import annotations
 

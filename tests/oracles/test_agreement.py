@@ -1,4 +1,4 @@
-"""Agreement, ranking power and calibration against scikit-learn, statsmodels and krippendorff."""
+"""Tests of agreement, ranking and calibration against scikit-learn, statsmodels and krippendorff."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Correlations against scipy: with ties, and with intervals."""
+"""Tests of correlations with ties and of their intervals against scipy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Distributions against scipy's."""
+"""Tests of distributions against scipy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shares, their exact and their score intervals, and moments, against scipy, statsmodels and numpy."""
+"""Tests of intervals of shares, and of moments, against scipy, statsmodels and numpy."""
 
 from __future__ import annotations
 

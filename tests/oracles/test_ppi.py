@@ -1,8 +1,8 @@
-"""Means put right by a few labels, against ppi-python, and the search for how many labels, against trying them all.
+"""Tests of PPI against ppi-python, and of the required number of labels against a linear search.
 
-ppi-python takes the labelled items for a set of their own (`separate`), variances with n and the normal distribution;
-ragboard takes them for a random part of all items (`subset`) by default, variances with n - 1 and Student's t. The
-first is settled by giving ppi-python all items in place of the unlabelled ones, the second by reckoning its parts over.
+ppi-python assumes a separate labelled set, variances with divisor n, and the normal distribution. ragboard's default is
+a labelled subset, variances with n - 1, and Student's t. To compare them, the tests pass all items as unlabelled items
+to ppi-python, and recompute the interval from its parts.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from scipy import stats as scipy
 
 from ragboard.stats import (
     Interval,
+    MeanEstimate,
     MethodResult,
-    PoweredMean,
+    difference_of_estimates,
+    estimate_mean,
     labels_needed,
-    powered_difference,
-    powered_mean,
     rank_systems,
     simulate_ranking,
 )
@@ -40,9 +40,9 @@ def drawn(rng: np.random.Generator) -> tuple[FloatArray, FloatArray, FloatArray]
     return truth[:n], judged[:n], judged[n:]
 
 
-def powered(*given: FloatArray, design: PpiDesign, weight: float | None = None) -> PoweredMean:
-    found = powered_mean(*given, design=design, weight=weight)
-    assert isinstance(found, PoweredMean)
+def powered(*given: FloatArray, design: PpiDesign, weight: float | None = None) -> MeanEstimate:
+    found = estimate_mean(*given, design=design, weight=weight)
+    assert isinstance(found, MeanEstimate)
     return found
 
 
@@ -67,8 +67,8 @@ def test_the_estimate_with_a_weight_given(rng: np.random.Generator, weight: floa
 
 def test_as_ares_computes_it_is_ppi_python_to_the_last_digit(rng: np.random.Generator) -> None:
     labels, judged, rest = drawn(rng)
-    found = powered_mean(labels, judged, rest, compat="ares")
-    assert isinstance(found, PoweredMean)
+    found = estimate_mean(labels, judged, rest, compat="ares")
+    assert isinstance(found, MeanEstimate)
     assert found.interval.high - found.interval.estimate == pytest.approx(half(labels, judged, rest, 1.0), abs=1e-9)
 
 
@@ -126,7 +126,7 @@ def test_how_many_labels_are_needed_is_the_first_number_that_suffices(rng: np.ra
 def test_two_estimates_differ_by_welchs_t(rng: np.random.Generator) -> None:
     """With the judge left out, that is of labels alone, it is the interval of scipy for two independent means."""
     first, second = rng.beta(2, 2, 60), rng.beta(2, 3, 80)
-    ours = powered_difference(
+    ours = difference_of_estimates(
         *(
             powered(labels, rng.random(labels.size), rng.random(200), design="separate", weight=0.0)
             for labels in (first, second)

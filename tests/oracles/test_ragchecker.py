@@ -1,8 +1,8 @@
-"""RAGChecker's eleven from tables of verdicts, through `evaluate`, against its definitions in arrays.
+"""Tests of RAGChecker's metrics through `evaluate`, against the paper's definitions in numpy.
 
-A row of arrays: r the answer's claims that the reference bears out, R those by passage, c the reference's claims that
-the answer has, C those by passage (Ru et al. 2024, section 3). Without `compat` a metric whose denominator is 0 has no
-score; with it 0.
+r: which claims of the answer the reference supports; R: the same for each passage. c: which claims of the reference the
+answer supports; C: the same for each passage (Ru et al. 2024, section 3). A metric with denominator 0 has no score, or
+0 with `compat`.
 """
 
 from __future__ import annotations

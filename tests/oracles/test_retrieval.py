@@ -1,6 +1,6 @@
-"""Retrieval metrics, through `evaluate`, against ir_measures.
+"""Tests of retrieval metrics through `evaluate`, against ir_measures.
 
-Of lists without repetition: where a passage is there twice ir_measures counts it twice, ragboard its first place.
+The lists have no repeated passages, because ir_measures counts these twice and ragboard once.
 """
 
 from __future__ import annotations

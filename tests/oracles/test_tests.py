@@ -1,4 +1,4 @@
-"""Tests of a difference against scipy and statsmodels."""
+"""Tests of significance tests against scipy and statsmodels."""
 
 from __future__ import annotations
 

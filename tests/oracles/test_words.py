@@ -1,4 +1,4 @@
-"""Metrics of words and characters, through `evaluate`, against SQuAD's script, nltk, sacrebleu and rouge_score."""
+"""Tests of word overlap through `evaluate`, against SQuAD's script, nltk, sacrebleu and rouge_score."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def squad_f1(answer: str, reference: str) -> float:
 
 
 @pytest.mark.parametrize("foreign", [False, True])
-def test_with_compat_exact_match_and_token_f1_are_squads_whatever_the_text(foreign: bool) -> None:
+def test_with_compat_exact_match_and_token_f1_equal_squads_for_any_text(foreign: bool) -> None:
     pairs, found = scored("overlap.exact_match(compat=True)", "overlap.token_f1(compat=True)", foreign=foreign)
     exact, f1 = found.values()
     for (answer, reference), whole, part in zip(pairs, exact, f1, strict=True):

@@ -1,1 +1,1 @@
-"""Round trips with the real libraries, each in an environment of its own: `python -m tests.real_libraries`."""
+"""Round trips with real libraries, each in a separate environment: `python -m tests.real_libraries`."""

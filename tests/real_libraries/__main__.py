@@ -1,8 +1,8 @@
-"""Runs a round trip with each real library, in an environment with ragboard from this tree and that library alone.
+"""Run a round trip with each real library, in an environment with only ragboard and this library.
 
     python -m tests.real_libraries [--keep FOLDER] [NAME ...]
 
-Prints a line for each library with its version, and exits with 1 if one fails. Packages come from where pip takes them.
+Prints a line for each library with its version, and exits with 1 if one fails. pip installs the packages.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""An environment for each library, with ragboard from this tree beside it, and what is run there."""
+"""Create an environment for a library and ragboard, and run a script in it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A local server that speaks OpenAI's protocol and answers whatever JSON schema it is asked for.
+"""A local OpenAI-compatible server that answers any JSON schema.
 
-The judges of other libraries ask for structured replies: by `response_format`, in the Responses API, or with a schema
-in the prompt. What the replies say means nothing, but it differs from prompt to prompt, and is the same for each.
+The judges of other libraries request structured replies by `response_format`, in the Responses API, or with a schema in
+the prompt. The replies are meaningless, but different for each prompt and always the same for one prompt.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A collector for the scripts whose libraries send traces, and the real SDK that sends to it."""
+"""A collector for libraries that send traces, and the OpenTelemetry SDK that sends to it."""
 
 from __future__ import annotations
 

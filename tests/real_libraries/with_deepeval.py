@@ -1,4 +1,4 @@
-"""The result of `deepeval.evaluate`, the test run it writes, its test cases and data set."""
+"""Check `from_deepeval`, DeepEval's test run file, its test cases and its dataset."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents, messages and answers of a Haystack pipeline are read by their text."""
+"""Check documents, messages and answers of a Haystack pipeline."""
 
 from __future__ import annotations
 

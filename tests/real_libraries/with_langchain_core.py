@@ -1,4 +1,4 @@
-"""Documents of a retriever and messages of LangChain are read by their text."""
+"""Check documents of a retriever and messages of LangChain."""
 
 from __future__ import annotations
 

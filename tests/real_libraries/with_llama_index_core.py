@@ -1,4 +1,4 @@
-"""Nodes, a response and chat messages of LlamaIndex are read by their text."""
+"""Check nodes, a response and chat messages of LlamaIndex."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A pipeline of Haystack, instrumented by OpenInference, sends traces that become samples."""
+"""Check traces of a Haystack pipeline with OpenInference's instrumentation."""
 
 from __future__ import annotations
 

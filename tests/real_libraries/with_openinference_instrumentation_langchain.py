@@ -1,4 +1,4 @@
-"""A retrieval chain of LangChain, instrumented by OpenInference, sends traces that become samples."""
+"""Check traces of a LangChain chain with OpenInference's instrumentation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A query engine of LlamaIndex, instrumented by OpenInference, sends traces that become samples."""
+"""Check traces of a LlamaIndex query engine with OpenInference's instrumentation."""
 
 from __future__ import annotations
 

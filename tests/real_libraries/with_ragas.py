@@ -1,4 +1,4 @@
-"""The result of `ragas.evaluate`: in memory and saved, its scores, statements, verdicts and reasons are kept."""
+"""Check `from_ragas` and saved results: scores, statements, verdicts and reasons."""
 
 from __future__ import annotations
 

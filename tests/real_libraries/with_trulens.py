@@ -1,4 +1,4 @@
-"""A session of TruLens: its records and its database have the same samples, scores, statements and reasons."""
+"""Check `from_trulens` and TruLens's database: samples, scores, statements and reasons."""
 
 from __future__ import annotations
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ragboard.analysis.bundling import BundledReplies, BundledScores, Bundling, bundling
+from ragboard.analysis.bundling import BundledReplies, BundledScores, Bundling, compare_bundling
 from ragboard.analysis.changes import ChangedQuestion, ScoreChange, most_changed
-from ragboard.analysis.comparability import DIFFERENT_JUDGES, JudgePair, comparable_refs, missing_evaluations
+from ragboard.analysis.comparability import DIFFERENT_JUDGES, JudgePair, choose_evaluations, missing_evaluations
 from ragboard.analysis.compare import (
-    POINTS,
+    DEFAULT_DIFFERENCE,
     Comparison,
     ConfigDifference,
     MetricComparison,
@@ -14,8 +14,8 @@ from ragboard.analysis.compare import (
     compare_runs,
     cost_texts,
     detectable_in_words,
+    difference_in_words,
     grades_in_words,
-    in_words,
     methods_in_words,
     short_name,
     shown_metrics,
@@ -37,18 +37,18 @@ from ragboard.analysis.diagnosis import (
     Rule,
     SmallGroup,
     WeakGroup,
-    command_for,
-    condition_of,
+    cite_sources,
+    condition_in_words,
     diagnose,
     diagnosis_warning,
+    evaluate_command,
     group_in_words,
     groups_compared_in_words,
     metric_names,
     missing_in_words,
     small_groups_in_words,
-    source_of,
-    start_with,
     top_questions_in_words,
+    where_to_start,
     why_not_triggered,
 )
 from ragboard.analysis.distributions import (
@@ -85,7 +85,7 @@ from ragboard.analysis.hallucinations import (
     hallucination_table,
     hallucinations,
     hallucinations_sql,
-    judges_of,
+    list_judges,
 )
 from ragboard.analysis.means import POLICIES, MetricSummary, UnscoredPolicy, ragas_score
 from ragboard.analysis.metrics import (
@@ -135,7 +135,7 @@ from ragboard.analysis.pairs import (
     pairs_sql,
     statement_changes,
 )
-from ragboard.analysis.reference_answers import ANSWERS_ARE_REFERENCES, answer_is_reference
+from ragboard.analysis.reference_answers import ANSWERS_ARE_REFERENCES, answer_is_reference, reference_runs
 from ragboard.analysis.refusals import BEHAVIOURS, RefusalReport, refusal_report, refusal_scores
 from ragboard.analysis.runs import (
     FailureKind,
@@ -151,10 +151,10 @@ from ragboard.analysis.runs import (
     leaderboard,
     list_runs,
     means_sql,
-    own_first,
     run_evaluations,
     run_summary,
     runs_matching,
+    sample_runs_last,
     store_tables,
 )
 from ragboard.analysis.samples import (
@@ -181,7 +181,7 @@ from ragboard.analysis.trends import MAX_TREND_RUNS, Trend, TrendPoint, dataset_
 from ragboard.analysis.truthfulness import TruthfulnessShares, truthfulness_shares
 from ragboard.analysis.unpaired import Unpaired, UnpairedSample, unpaired_samples
 from ragboard.analysis.updates import StoreContents, store_contents
-from ragboard.analysis.word_diff import Change, diff_note, shared_words, side_of, word_diff
+from ragboard.analysis.word_diff import Change, diff_note, shared_words, text_of_side, word_diff
 from ragboard.store.queries.evaluations import JudgedBy
 from ragboard.store.queries.pairs import PairedRuns, PairQuery, Which
 from ragboard.store.queries.quantities import EXAMPLES
@@ -200,6 +200,7 @@ __all__ = [
     "ANSWERS_ARE_REFERENCES",
     "BEHAVIOURS",
     "BETTER",
+    "DEFAULT_DIFFERENCE",
     "DIFFERENT_JUDGES",
     "EXAMPLES",
     "FAITHFULNESS",
@@ -207,7 +208,6 @@ __all__ = [
     "MAX_TREND_RUNS",
     "MORE_PASSAGES",
     "NOT_SUPPORTED",
-    "POINTS",
     "POLICIES",
     "QUANTITIES",
     "RULES",
@@ -306,16 +306,16 @@ __all__ = [
     "answer_is_reference",
     "board_metrics",
     "breakdown",
-    "bundling",
     "check_command",
     "check_run",
     "check_thresholds",
+    "choose_evaluations",
+    "cite_sources",
     "columns",
-    "command_for",
-    "comparable_refs",
+    "compare_bundling",
     "compare_command",
     "compare_runs",
-    "condition_of",
+    "condition_in_words",
     "cost_texts",
     "dataset_label",
     "dataset_trend",
@@ -323,8 +323,10 @@ __all__ = [
     "diagnose",
     "diagnosis_warning",
     "diff_note",
+    "difference_in_words",
     "different_judges_note",
     "distribution",
+    "evaluate_command",
     "evaluations_by_run",
     "failed_evaluations",
     "failures",
@@ -339,10 +341,9 @@ __all__ = [
     "hallucinations",
     "hallucinations_sql",
     "headline",
-    "in_words",
     "judge_noise",
-    "judges_of",
     "leaderboard",
+    "list_judges",
     "list_runs",
     "means_sql",
     "methods_in_words",
@@ -361,7 +362,6 @@ __all__ = [
     "new_statements",
     "overall_verdict",
     "overruled_verdicts",
-    "own_first",
     "pair_position",
     "pair_report",
     "pair_rows",
@@ -371,6 +371,7 @@ __all__ = [
     "ragas_score",
     "read_condition",
     "recompute_outcomes",
+    "reference_runs",
     "refusal_report",
     "refusal_scores",
     "resolve_spec",
@@ -379,6 +380,7 @@ __all__ = [
     "runs_matching",
     "sample_report",
     "sample_rows",
+    "sample_runs_last",
     "sample_table",
     "samples_sql",
     "scatter",
@@ -388,13 +390,11 @@ __all__ = [
     "shared_words",
     "short_name",
     "shown_metrics",
-    "side_of",
     "small_groups_in_words",
-    "source_of",
-    "start_with",
     "statement_changes",
     "store_contents",
     "store_tables",
+    "text_of_side",
     "threshold_conditions",
     "thresholds",
     "top_questions_in_words",
@@ -406,6 +406,7 @@ __all__ = [
     "unpaired_samples",
     "unsupported_statements",
     "verdict_in_words",
+    "where_to_start",
     "why_not_triggered",
     "word_diff",
 ]

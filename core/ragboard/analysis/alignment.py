@@ -1,4 +1,4 @@
-"""Match statements of two answers that have the same meaning, by their words."""
+"""Match statements of two answers by their words."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ragboard.text.lexicon import FUNCTION_WORDS
 __all__ = ["MIN_SIMILARITY", "Aligned", "Alignment", "align", "content_similarity"]
 
 MIN_SIMILARITY = 0.6
-"""Minimum Dice similarity of the words of two texts that match, in [0, 1]."""
+"""Two texts match if the Dice similarity of their words, in [0, 1], is at least this."""
 
 _FUNCTION_WORDS = frozenset().union(*FUNCTION_WORDS.values())
 
@@ -33,18 +33,18 @@ class Aligned:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Alignment:
-    """The matched pairs of texts, and the positions without a match on either side."""
+    """The matched pairs of texts, and the positions of the texts without a match."""
 
     aligned: tuple[Aligned, ...]
-    """In the order of the first side."""
+    """Ordered by their position in `a`."""
     only_a: tuple[int, ...]
     only_b: tuple[int, ...]
 
 
 def align(a: Sequence[str], b: Sequence[str], *, threshold: float = MIN_SIMILARITY) -> Alignment:
-    """Match texts one to one: exact matches first, then normalised, then fuzzy matches.
+    """Match texts one to one: exact matches first, then normalised, then fuzzy ones.
 
-    `threshold`: the minimum Dice similarity of the words of a fuzzy match, in [0, 1].
+    `threshold` is the minimum Dice similarity of the words of a fuzzy match, in [0, 1].
     """
     remaining_a, remaining_b = list(range(len(a))), list(range(len(b)))
     aligned = _align_equal(a, b, remaining_a, remaining_b, str, "exact")
@@ -56,7 +56,7 @@ def align(a: Sequence[str], b: Sequence[str], *, threshold: float = MIN_SIMILARI
 
 
 def content_similarity(a: str, b: str) -> float:
-    """Return the Dice similarity, in [0, 1], of the words of two texts, without function words such as `the`."""
+    """Return the Dice similarity, in [0, 1], of the words of two texts. Function words such as `the` are left out."""
     return _dice(set(_words(a)) - _FUNCTION_WORDS, set(_words(b)) - _FUNCTION_WORDS)
 
 
@@ -92,9 +92,9 @@ def _align_equal(
 def _align_similar(
     a: Sequence[str], b: Sequence[str], remaining_a: list[int], remaining_b: list[int], threshold: float
 ) -> list[Aligned]:
-    """Match the most similar texts first; among equally similar texts, those whose positions are nearest.
+    """Match the most similar texts first, and remove them from `remaining_a` and `remaining_b`.
 
-    If `a` and `b` are swapped, the same texts match. Matched texts are removed from the remaining ones.
+    Of equally similar texts, those at the nearest positions match. Swapping `a` and `b` gives the same matches.
     """
     words_a = {index: set(_words(a[index])) for index in remaining_a}
     words_b = {index: set(_words(b[index])) for index in remaining_b}

@@ -1,7 +1,7 @@
-"""Compare two ways to ask a judge: for several judgements in one call, and as a metric's source asks.
+"""Compare bundled calls, which ask a judge for several judgements at once, with the calls of a metric's source.
 
 By default, the metrics of nuggets, graded passages and citations ask for all judgements about an answer in one call.
-With `compat=True`, they ask as their source does. If an evaluation has a metric in both forms, the two are compared.
+With `compat=True`, they make the calls that their source makes. A run that was evaluated both ways can be compared.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ragboard.analysis.metrics import in_order, read_descriptions
-from ragboard.metrics import Metric, metric_of
+from ragboard.metrics import Metric, find_metric
 from ragboard.records import MetricDescription
 from ragboard.stats import Interval, NoInterval, cohen_kappa, estimate_text, mean_interval, moments
 from ragboard.store import RunRef, Store
@@ -21,10 +21,10 @@ from ragboard.store.queries.bundling import JudgedBothWays, judged_both_ways
 from ragboard.store.queries.clusters import SampleClusters, sample_clusters
 from ragboard.store.queries.scores import Scored, metric_names, scores_by_metric
 
-__all__ = ["BundledReplies", "BundledScores", "Bundling", "bundling"]
+__all__ = ["BundledReplies", "BundledScores", "Bundling", "compare_bundling"]
 
-KINDS = {"nuggets": "labels of nuggets", "grades": "grades of passages", "support": "support of citations"}
-"""Kinds of judgement in words, in the order in which pages list them."""
+KINDS = {"nuggets": "verdicts on nuggets", "grades": "grades of passages", "support": "support of citations"}
+"""The kinds of judgement in words, in the order of pages."""
 
 SAME_SCORE = 1e-9
 """Scores that differ by less than this count as equal."""
@@ -32,10 +32,10 @@ SAME_SCORE = 1e-9
 
 @dataclass(frozen=True, kw_only=True)
 class BundledReplies:
-    """How often the judge gives the same reply when asked both ways."""
+    """How often the judge gives the same reply in a bundled call and in a call of the source."""
 
     kind: str
-    """What the replies are: `labels of nuggets`."""
+    """What the judge decides: `verdicts on nuggets`."""
     items: int
     """Number of nuggets, passages or citations that were judged both ways."""
     equal: int
@@ -43,14 +43,13 @@ class BundledReplies:
     agreement: float
     """Share of items with the same reply, in [0, 1]."""
     interval: Interval | NoInterval
-    """Its 95% CI over samples, or over clusters of samples."""
+    """The 95% CI of `agreement`, over samples or clusters of samples."""
     kappa: float | None
     """Cohen's kappa, without weights; 0 is chance level. None if all replies are the same."""
     calls_together: int
-    """Number of calls if judgements are asked for together. 0 for support of citations, which is computed from verdicts
-    on statements that other metrics ask for."""
+    """Number of bundled calls. 0 for support of citations, which uses verdicts that other metrics ask for."""
     calls_alone: int
-    """Number of calls if the judge is asked as the source asks."""
+    """Number of calls of the source."""
 
     def __str__(self) -> str:
         """`grades of passages: 225 of 240 are the same, 0.94 (0.91 to 0.97); ...`."""
@@ -58,17 +57,17 @@ class BundledReplies:
         return (
             f"{self.kind}: {self.equal:,} of {self.items:,} are the same,"
             f" {estimate_text(self.agreement, self.interval, '.2f')}; Cohen's kappa {kappa};"
-            f" {self.calls_together:,} calls together, {self.calls_alone:,} as the source asks"
+            f" {self.calls_together:,} bundled calls, {self.calls_alone:,} calls of the source"
         )
 
 
 @dataclass(frozen=True, kw_only=True)
 class BundledScores:
-    """The scores of one metric in both forms, over the samples that have both scores."""
+    """The scores of one metric with and without `compat=True`, over the samples that have both scores."""
 
     metric: str
     compat: str
-    """The full name of the form with `compat=True`."""
+    """The full name of the metric with `compat=True`."""
     label: str
     """The name of the metric on pages."""
     samples: int
@@ -77,11 +76,11 @@ class BundledScores:
     equal: int
     """Number of samples with the same score."""
     interval: Interval | NoInterval
-    """95% CI of the mean difference, compat minus default, over samples or clusters of samples."""
+    """95% CI of `difference`, over samples or clusters of samples."""
 
     @property
     def difference(self) -> float:
-        """The mean with `compat` minus the mean without."""
+        """The mean with `compat=True` minus the mean without."""
         return self.compat_mean - self.mean
 
     def __str__(self) -> str:
@@ -95,14 +94,14 @@ class BundledScores:
 
 @dataclass(frozen=True, kw_only=True)
 class Bundling:
-    """Comparison of the replies and scores of one run when the judge is asked both ways."""
+    """The replies and scores of one run, each with bundled calls and with the calls of the source."""
 
     replies: tuple[BundledReplies, ...]
     scores: tuple[BundledScores, ...]
 
 
-def bundling(store: Store, run: RunRef) -> Bundling | None:
-    """Compare the two ways to ask in a run's evaluations; None if no metric has scores in both forms."""
+def compare_bundling(store: Store, run: RunRef) -> Bundling | None:
+    """Compare bundled calls with calls of the source in a run's evaluations; None if no metric was scored both ways."""
     with store.database.read() as connection:
         names = metric_names(connection, run)
         pairs = [(plain, spec) for spec in in_order(names) if (plain := _default_form(spec)) in names]
@@ -121,8 +120,8 @@ def bundling(store: Store, run: RunRef) -> Bundling | None:
 
 
 def _default_form(spec: str) -> str:
-    """Return the full name of a metric without `compat=True`; empty if `compat` is not set."""
-    metric = metric_of(spec)
+    """Return the full name of the same metric without `compat=True`; empty if the metric does not have it."""
+    metric = find_metric(spec)
     if metric is None or not getattr(metric, "compat", False):
         return ""
     given: Any = metric
@@ -132,7 +131,7 @@ def _default_form(spec: str) -> str:
 
 
 def _groups(positions: Sequence[int], clusters: SampleClusters | None) -> list[int]:
-    return list(positions) if clusters is None else clusters.of[list(positions)].tolist()
+    return list(positions) if clusters is None else clusters.ids[list(positions)].tolist()
 
 
 def _replies(kind: str, rows: Sequence[JudgedBothWays], clusters: SampleClusters | None) -> BundledReplies:
@@ -170,7 +169,7 @@ def _scores(
     if not both:
         return None
     first, second = (np.array([values[position] for position in both]) for values in (default, compat))
-    metric = metric_of(pair[0])
+    metric = find_metric(pair[0])
     span = metric.bounds[1] - metric.bounds[0] if metric else None
     return BundledScores(
         metric=pair[0],

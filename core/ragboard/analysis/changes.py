@@ -1,4 +1,4 @@
-"""The questions that changed most between two runs, and what changed."""
+"""Find the questions that changed most between two runs, and say what changed."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Literal
 import numpy as np
 
 from ragboard.analysis.alignment import align
-from ragboard.analysis.comparability import comparable_refs, different_judges, same_statement_judges
-from ragboard.analysis.means import range_of
+from ragboard.analysis.comparability import choose_evaluations, different_judges, same_statement_judges
+from ragboard.analysis.means import finite_range
 from ragboard.analysis.metrics import read_descriptions
 from ragboard.analysis.paired import (
     Flags,
@@ -21,10 +21,10 @@ from ragboard.analysis.paired import (
     pair_runs,
     paired_refusals,
 )
-from ragboard.analysis.pairs import ChangeKind, PairReport, change_of, pair_report
+from ragboard.analysis.pairs import ChangeKind, PairReport, classify_change, pair_report
 from ragboard.analysis.reference_answers import compares_with_reference, runs_of_references
 from ragboard.analysis.samples import SampleReport
-from ragboard.metrics import metric_of
+from ragboard.metrics import find_metric
 from ragboard.records import Direction, MetricDescription
 from ragboard.stats.checks import FloatArray
 from ragboard.store import RunRef, Store
@@ -37,13 +37,13 @@ __all__ = ["ChangedQuestion", "ScoreChange", "judged_inconsistently", "most_chan
 MAX_QUESTIONS = 3
 """Default number of questions."""
 UNCHANGED = ("kept", "still wrong")
-"""Kinds of statements that do not count as changed."""
+"""Kinds of statements that did not change."""
 MAX_LEFT_OUT = 30
-"""Maximum number of rounds in which inconsistently judged pairs are replaced by the next largest changes."""
+"""How many times inconsistently judged pairs are replaced by the next largest changes, at most."""
 NEARLY_THE_SAME = 0.8
-"""Minimum Dice similarity of the words of two sentences that are nearly the same."""
+"""Sentences are nearly the same if the Dice similarity of their words is at least this."""
 NEGLIGIBLE = 0.05
-"""Changes below this share of a metric's range are not listed."""
+"""Changes below this share of a metric's range are left out."""
 MAX_METRICS = 3
 """Maximum number of metrics listed for a question."""
 
@@ -72,7 +72,7 @@ class ChangedQuestion:
     scores: tuple[ScoreChange, ...]
     """The metrics that changed, largest change relative to the range first."""
     refuses: Literal["A", "B", ""]
-    """The run whose answer refuses while the other run's answer does not; empty if there is none, or if unknown."""
+    """The only run whose answer refuses; empty if both or neither refuse, or if this is not known."""
     in_part: bool
     """Whether the refusing answer refuses only in part: it also contains a statement."""
     statements: Mapping[ChangeKind, int]
@@ -106,19 +106,18 @@ def most_changed(
 ) -> tuple[ChangedQuestion, ...]:
     """Find the pairs with the largest change: |B - A| on the metric that changed most, as a share of its range above 0.
 
-    Only `metrics` count; None: all. Changes below 5% of the range are left out.
+    `metrics` limits the metrics. Changes below 5% of the range are left out.
 
-    - If exactly one of the two answers refuses in full, this counts as a change of 100%. Only the first such pair is
-      listed at its rank; the others come last, because otherwise they could take all places.
-    - Not counted: partial refusals, relevance metrics of a pair with a full refusal, metrics without bounds, metrics
-      with different judges in A and B, and metrics that compare references with themselves.
-    - Pairs in which a sentence is a refusal in one answer and an unsupported statement in the other are left out.
-    - If all listed pairs got better, or all got worse, the last one is replaced by the largest change in the other
-      direction.
+    - A pair in which exactly one answer refuses in full has a change of 100%. The first such pair is listed at its
+    rank, the others come last, so that they do not fill the list. - These do not count: partial refusals, relevance
+    metrics of a pair with a full refusal, metrics without bounds, metrics with different judges in A and B, and metrics
+    that compare references with themselves. - Pairs that were judged inconsistently are left out; see
+    `judged_inconsistently`. - If all listed pairs are better in B, or all worse, the last one is replaced by the
+    largest opposite change.
 
-    If A and B are swapped, the same questions are found.
+    Swapping A and B finds the same questions.
     """
-    a, b = comparable_refs(store, a, b)
+    a, b = choose_evaluations(store, a, b)
     paired = paired or pair_runs(store, a, b)
     with store.database.read() as connection:
         descriptions = read_descriptions(connection)
@@ -130,7 +129,9 @@ def most_changed(
         changes = {
             spec: _relative_changes(column, ends)
             for spec, column in columns.items()
-            if spec not in not_comparable and spec not in self_compared and (ends := range_of(descriptions.get(spec)))
+            if spec not in not_comparable
+            and spec not in self_compared
+            and (ends := finite_range(descriptions.get(spec)))
         }
         refusals, partly = np.zeros(paired.a.size), np.zeros(paired.a.size, dtype=np.bool_)
         if same_statement_judges(connection, a, b):
@@ -177,17 +178,17 @@ def most_changed(
 
 
 def judged_inconsistently(pair: PairReport) -> bool:
-    """Return whether one sentence counts as a refusal in one answer and as an unsupported statement in the other.
+    """Return whether one sentence is a refusal in one answer, but an unsupported statement in the other.
 
-    If so, the scores of the pair differ because of the judge, not because of the answers.
+    The scores of such a pair differ because of the judge, not because of the answers.
     """
     return any(
-        report.refuses and _states_a_skipped_sentence(report, other)
+        report.refuses and _has_unsupported_copy_of_refusal(report, other)
         for report, other in ((pair.a, pair.b), (pair.b, pair.a))
     )
 
 
-def _states_a_skipped_sentence(refusing: SampleReport, other: SampleReport) -> bool:
+def _has_unsupported_copy_of_refusal(refusing: SampleReport, other: SampleReport) -> bool:
     answer = refusing.sample.answer or ""
     sentences = [answer[start:end] for start, end in sentence_spans(answer)]
     stated = align(sentences, [statement.statement.text for statement in refusing.statements])
@@ -201,7 +202,7 @@ def _states_a_skipped_sentence(refusing: SampleReport, other: SampleReport) -> b
 
 
 def _is_relevance(spec: str) -> bool:
-    metric = metric_of(spec)
+    metric = find_metric(spec)
     return metric is not None and metric.category == "relevance"
 
 
@@ -220,10 +221,9 @@ def _improvements(column: MetricColumn, change: FloatArray, direction: Direction
 def _largest_changes(
     paired: PairedRuns, changes: Sequence[FloatArray], improvements: FloatArray, refused: Flags, limit: int
 ) -> list[int]:
-    """Return the rows of the pairs with the largest change.
+    """Return the rows of the pairs with the largest change, in the order of `most_changed`.
 
-    Ties are broken by the sum of the changes on all metrics, then by position in a way that does not change if A and B
-    are swapped.
+    Ties are broken by the sum of the changes on all metrics, then by positions, symmetrically in A and B.
     """
     total, everything = np.max(changes, axis=0).round(9), np.sum(changes, axis=0).round(9)
     order = np.lexsort((np.minimum(paired.a, paired.b), paired.a + paired.b, -everything, -total)).tolist()
@@ -252,7 +252,7 @@ def _changed_question(
         sample_b=pair.b.sample.id,
         question=pair.a.sample.question,
         scores=tuple(
-            ScoreChange(label=metric.label, a=before, b=after, change=change_of(after - before, metric.direction))
+            ScoreChange(label=metric.label, a=before, b=after, change=classify_change(after - before, metric.direction))
             for metric, before, after in scores[:MAX_METRICS]
         ),
         refuses=refuses,

@@ -1,4 +1,4 @@
-"""Check whether two runs are comparable: which evaluations to compare, which metrics had different judges, warnings."""
+"""Choose the evaluations of two runs to compare, and warn if they are not comparable."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ragboard.store.queries.query import Connection
 __all__ = [
     "DIFFERENT_JUDGES",
     "JudgePair",
-    "comparable_refs",
+    "choose_evaluations",
     "comparison_warnings",
     "different_judges",
     "missing_evaluations",
@@ -35,20 +35,20 @@ DIFFERENT_JUDGES: Final = "different judges"
 
 @dataclass(frozen=True, kw_only=True)
 class JudgePair:
-    """The judges of a metric in A and in B, which are different judge setups."""
+    """The two different judge setups that evaluated a metric in A and in B."""
 
     a: str
     b: str
 
     def __str__(self) -> str:
-        """`gpt-4o in A, embedded in B`; for one judge with different settings, a text that says so."""
+        """For example `gpt-4o in A, embedded in B`."""
         if self.a == self.b:
             return f"{self.a} in both, but with different prompts, settings or versions"
         return f"{self.a} in A, {self.b} in B"
 
 
 def same_judges(a: ScoredEvaluation, b: ScoredEvaluation) -> bool:
-    """Return whether all tasks of a metric were answered by the same judges with the same settings."""
+    """Return whether the same judges with the same settings answered all tasks of a metric."""
     tasks = a.tasks if a.tasks is not None else b.tasks
     if tasks == frozenset():  # no judge is needed
         return True
@@ -59,11 +59,11 @@ def same_judges(a: ScoredEvaluation, b: ScoredEvaluation) -> bool:
     return all(a.identity.get(task) == b.identity.get(task) for task in tasks)
 
 
-def comparable_refs(store: Store, a: RunRef, b: RunRef) -> tuple[RunRef, RunRef]:
+def choose_evaluations(store: Store, a: RunRef, b: RunRef) -> tuple[RunRef, RunRef]:
     """Choose the evaluations of two runs to compare, and return the runs with them.
 
-    Each metric is taken from the newest evaluations by a judge setup that evaluated it in both runs or, if there is
-    none, from the evaluation that is shown for each run. An evaluation given as `RUN@EVALUATION` does not change.
+    Each metric is taken from the newest evaluations by a judge setup that evaluated it in both runs. If there is none,
+    it is taken from the evaluation that each run shows. `RUN@EVALUATION` always keeps its evaluation.
     """
     if a.chosen and b.chosen:
         return a, b
@@ -91,7 +91,7 @@ def comparable_refs(store: Store, a: RunRef, b: RunRef) -> tuple[RunRef, RunRef]
 
 
 def different_judges(connection: Connection, a: RunRef, b: RunRef, specs: Sequence[str]) -> dict[str, JudgePair]:
-    """Return the metrics among `specs` that different judge setups evaluated in A and B, with the judges."""
+    """Return {metric: its judges} for the metrics that different judge setups evaluated in A and B."""
     by_metric_a, by_metric_b = (_evaluations_by_metric(connection, run) for run in (a, b))
     differing: dict[str, JudgePair] = {}
     for spec in specs:
@@ -102,7 +102,7 @@ def different_judges(connection: Connection, a: RunRef, b: RunRef, specs: Sequen
 
 
 def same_statement_judges(connection: Connection, a: RunRef, b: RunRef) -> bool:
-    """Return whether the same judge setup extracted the statements of both runs and decided which answers refuse."""
+    """Return whether the same judge setup extracted statements, and recognised refusals, in both runs."""
     return len(set(judges_of_task(connection, EXTRACTION_TASK, [a.evaluation_id, b.evaluation_id]))) == 1
 
 
@@ -114,7 +114,7 @@ def _has_extracted_statements(evaluation: ScoredEvaluation) -> bool:
 
 
 def _recency(pair: tuple[ScoredEvaluation, ScoredEvaluation]) -> tuple[bool, datetime]:
-    """Return a sort key, larger for complete pairs of evaluations, then for those that were finished later."""
+    """Return a sort key. It is larger for complete pairs of evaluations, then for those that finished later."""
     return all(evaluation.complete for evaluation in pair), min(evaluation.finished for evaluation in pair)
 
 
@@ -153,9 +153,9 @@ def _evaluations_by_metric(connection: Connection, run: RunRef) -> dict[str, lis
 def comparison_warnings(
     connection: Connection, a: RunSummary, b: RunSummary, judges: Mapping[str, JudgePair]
 ) -> tuple[str, ...]:
-    """Return one sentence per difference between A and B in dataset, judges, metric settings and evaluated samples.
+    """Return one sentence for each difference of A and B in dataset, judges, metric settings and evaluated samples.
 
-    `judges`: the judges of each metric with different judge setups in A and B, by the metric's label.
+    `judges` is {label of a metric: its judges}, for metrics with different judge setups.
     """
     return (
         *_run_warnings(a, b),
@@ -166,20 +166,20 @@ def comparison_warnings(
 
 
 def missing_evaluations(a: RunSummary, b: RunSummary) -> dict[Literal["A", "B"], tuple[str, ...]]:
-    """Return the runs that must be evaluated for a full comparison, each with the metrics that only the other run has.
+    """Return the runs to evaluate for a full comparison, each with the metrics that only the other run has.
 
-    A run with an empty tuple has all metrics of the other run, but some or all of its samples were not evaluated.
+    A run with an empty tuple lacks no metric, but some of its samples were not evaluated.
     """
-    sides: tuple[tuple[Literal["A", "B"], RunSummary, RunSummary], ...] = (("A", a, b), ("B", b, a))
+    runs: tuple[tuple[Literal["A", "B"], RunSummary, RunSummary], ...] = (("A", a, b), ("B", b, a))
     missing: dict[Literal["A", "B"], tuple[str, ...]] = {}
-    for side, run, other in sides:
+    for name, run, other in runs:
         only = tuple(spec for spec in other.metrics if spec not in run.metrics)
         if (
             only
             or run.judged is None
             or any(summary.judged and summary.judged.part for summary in run.metrics.values())
         ):
-            missing[side] = only
+            missing[name] = only
     return missing
 
 

@@ -12,17 +12,17 @@ import numpy as np
 from ragboard.analysis.comparability import (
     DIFFERENT_JUDGES,
     JudgePair,
-    comparable_refs,
+    choose_evaluations,
     comparison_warnings,
     different_judges,
     same_statement_judges,
 )
-from ragboard.analysis.means import POLICIES, UnscoredPolicy, range_of
+from ragboard.analysis.means import POLICIES, UnscoredPolicy, finite_range
 from ragboard.analysis.metrics import MORE_PASSAGES, headline, in_order, read_descriptions
 from ragboard.analysis.paired import (
     MetricColumn,
+    compute_difference,
     cost_columns,
-    difference_of,
     grade_columns,
     mean_statement_counts,
     metric_columns,
@@ -38,10 +38,10 @@ from ragboard.analysis.reference_answers import (
     ANSWERS_ARE_REFERENCES,
     compares_with_reference,
     runs_of_references,
-    self_compared,
+    self_comparison_warning,
 )
 from ragboard.analysis.runs import RunSummary, run_summary
-from ragboard.analysis.unpaired import Unpaired, pairing_warnings, unpaired_of
+from ragboard.analysis.unpaired import Unpaired, pairing_warnings, summarize_unpaired
 from ragboard.display import html_table, one_line, text_table
 from ragboard.records import Direction, JsonValue, MetricDescription
 from ragboard.stats import (
@@ -62,7 +62,7 @@ from ragboard.store.queries.query import Connection
 from ragboard.store.queries.values import META
 
 __all__ = [
-    "POINTS",
+    "DEFAULT_DIFFERENCE",
     "Comparison",
     "ConfigDifference",
     "MetricComparison",
@@ -71,8 +71,8 @@ __all__ = [
     "config_differences",
     "cost_texts",
     "detectable_in_words",
+    "difference_in_words",
     "grades_in_words",
-    "in_words",
     "methods_in_words",
     "short_name",
     "shown_metrics",
@@ -92,11 +92,11 @@ Change = Literal[
 
 ALPHA = 0.05
 LARGE_REFUSAL_GAP = 0.10
-"""Minimum significant difference of two refusal rates that causes a warning."""
-POINTS = 0.03
-"""The default difference to detect: 0.03, or 3 percentage points."""
+"""Refusal rates that differ significantly, and by at least this, cause a warning."""
+DEFAULT_DIFFERENCE = 0.03
+"""The default difference to detect: 3 percentage points."""
 MAX_NAMED = 2
-"""Maximum number of metrics that each part of the verdict names; further metrics are counted."""
+"""Maximum number of metrics that a part of the verdict names."""
 MAX_NAME_LENGTH = 40
 """Maximum number of characters of a run's name in the verdict."""
 MAX_IN_SENTENCE = 4
@@ -118,21 +118,24 @@ class MetricComparison:
 
     metric: str
     label: str
-    """Its name on pages."""
+    """The metric's name on pages."""
     direction: Direction
     pairs: PairedDifference | None
-    """The difference over the pairs scored in both runs (with the policy `zero`, over all pairs); None without such
-    pairs. With the policy `bounds`, the interval covers every difference that unscored samples allow, and p is the
-    largest p value that they allow."""
+    """The difference over the pairs scored in both runs (with the policy `zero`, over all pairs); None if there are
+    none. With the policy `bounds`, it has the widest interval and the largest p that unscored samples allow."""
     p: float | None
-    """The p value of `pairs`, adjusted for the number of distinct comparisons (Holm 1979); None if the judges differ or
-    if the metric compares the answers of A or B with themselves."""
+    """The p value of `pairs`, adjusted for the number of distinct comparisons (Holm 1979). None if the judges differ,
+    or if the metric compares the answers of A or B with themselves."""
     change: Change
-    """better, worse: significant, which means that the adjusted p is below 0.05 and the interval does not contain 0;
-    differs: significant, for a metric without a better direction; explained by passages: significant, but the different
-    number of passages in A and B alone moves the metric in this direction; different judges: not comparable; answers
-    are references: the metric compares the answers of A or B with themselves; not compared: no pair is scored in both
-    runs."""
+    """A difference is significant if the adjusted p is below 0.05 and the interval excludes 0.
+
+    - `better`, `worse`: significant.
+    - `differs`: significant, for a metric without a better direction.
+    - `explained by passages`: significant, but the different number of passages moves the metric in this direction.
+    - `different judges`: not comparable.
+    - `answers are references`: the metric compares the answers of A or B with themselves.
+    - `not compared`: no pair is scored in both runs.
+    """
     scored_only_a: int
     """Number of pairs scored in A but not in B."""
     scored_only_b: int
@@ -142,46 +145,45 @@ class MetricComparison:
     """Number of paired samples without a score in A, by reason."""
     reasons_b: Mapping[str, int]
     bounds: tuple[float, float] | None = None
-    """The smallest and largest possible difference, whatever the unscored samples would score; None unless the policy
-    is `bounds`."""
+    """The smallest and the largest difference that unscored samples allow; None unless the policy is `bounds`."""
     note: str = ""
-    """How unscored samples count; empty if there are none or the policy is `excluded`."""
+    """How unscored samples count; empty if there are none or they are excluded."""
     judges: JudgePair | None = None
     """The judges in A and in B; None if both are the same judge setup."""
     range: tuple[float, float] | None = None
     """The metric's minimum and maximum; None without bounds."""
     caution: str = ""
-    """A warning if the metric depends on the number of passages and A and B retrieved different numbers, or if it
-    compares the answers of A or B with themselves; else empty."""
+    """A warning if A and B retrieved different numbers of passages and the metric depends on it, or if the metric
+    compares the answers of A or B with themselves. Else empty."""
     same_as: str = ""
-    """The label of an earlier metric with the same scores in every pair; both count as one comparison. Else empty."""
+    """The label of an earlier metric that has the same scores in every pair, so both are one comparison. Else empty."""
     same_passages: bool = False
-    """Whether the metric cannot differ: it does not read the answer, and both runs have the same passages."""
+    """Whether the metric cannot differ, because it reads only passages and both runs have the same ones."""
 
     @property
     def all_equal(self) -> bool:
-        """Whether the metric is comparable and all differences are 0: nothing is tested, and there is no interval."""
+        """Whether the metric is comparable and all differences are 0. It then has no test and no interval."""
         same = self.pairs is not None and self.pairs.ties == self.pairs.n
         return same and self.p is not None and self.bounds is None
 
     @property
-    def counts(self) -> bool:
-        """Whether the metric counts as a comparison in the adjustment of p.
+    def counts_as_comparison(self) -> bool:
+        """Whether Holm's adjustment of p counts the metric.
 
-        A metric without a difference in any pair does not count, because it could not become significant (Tarone 1990).
-        A metric with the same scores as an earlier metric does not count either.
+        It leaves out metrics without a difference in any pair, which cannot become significant (Tarone 1990), and
+        metrics with the same scores as an earlier one.
         """
         return self.p is not None and not self.all_equal and not self.same_as
 
     @property
-    def better(self) -> Direction:
-        """The direction in which a difference is better; neutral if different judges scored the metric."""
+    def better_direction(self) -> Direction:
+        """The direction of a better score; neutral if different judges scored the metric."""
         return "neutral" if self.change == DIFFERENT_JUDGES else self.direction
 
 
 @dataclass(frozen=True, kw_only=True)
 class RefusalComparison:
-    """How often each run refused to answer, over the pairs in which this is known for both answers."""
+    """How often each run refused to answer, over the pairs for which this is known."""
 
     n: int
     """Number of pairs."""
@@ -190,9 +192,9 @@ class RefusalComparison:
     b: int
     """Number of refusals in B."""
     test: SignTest
-    """McNemar's test: a win is a pair in which only B refuses. If pairs are clustered, p is over clusters."""
+    """McNemar's test. A win is a pair in which only B refuses. If pairs are clustered, p is computed over clusters."""
     warning: str
-    """Empty unless the rates differ significantly, and by at least 10 percentage points."""
+    """A warning if the rates differ significantly and by at least 10 percentage points; else empty."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,20 +211,23 @@ class Comparison:
     unpaired_b: Unpaired
     config: tuple[ConfigDifference, ...]
     cautions: tuple[str, ...]
-    """Other differences between the runs, which may explain a difference."""
+    """Differences between the runs that may explain a difference of metrics."""
     metrics: tuple[MetricComparison, ...]
     costs: tuple[MetricComparison, ...]
-    """Comparisons of the columns in both run files with cost, time or tokens of an answer; p is adjusted for their
+    """Comparisons of cost, time and tokens of answers, if both run files have these columns. p is adjusted for their
     number."""
     refusals: RefusalComparison | None
-    """None if refusals were not judged in both runs, or by different judges."""
+    """None if refusals were not judged in both runs by the same judges."""
     statements_a: float | None
-    """Mean number of statements per answer in A, over pairs where both numbers are known; None if there are no such
-    pairs, or if different judges extracted the statements."""
+    """Mean number of statements per answer in A, over pairs for which both numbers are known. None without such pairs,
+    or if different judges extracted the statements."""
     statements_b: float | None
+    """The same in B."""
     passages_a: float | None
-    """Mean number of passages per question in A, over pairs where both numbers are known; None without such pairs."""
+    """Mean number of passages per question in A, over pairs for which both numbers are known; None without such
+    pairs."""
     passages_b: float | None
+    """The same in B."""
     clustered: str
     """The clusters that intervals and p values account for: `12 conversations`. Empty if pairs are independent."""
     units: int
@@ -232,23 +237,23 @@ class Comparison:
     policy: UnscoredPolicy
     """How unscored samples count."""
     sentence: str
-    """The result as text to copy."""
+    """The result in a sentence that can be copied."""
 
     @property
     def tested(self) -> int:
-        """Number of distinct comparisons that p is adjusted for."""
-        return sum(metric.counts for metric in self.metrics)
+        """Number of comparisons that p is adjusted for."""
+        return sum(metric.counts_as_comparison for metric in self.metrics)
 
     @property
     def few(self) -> str:
-        """Number of pairs or clusters, if it is so small that CIs may be too narrow: `10 questions`. Else empty."""
+        """`10 questions` if so few pairs or clusters can make CIs too narrow; empty if there are enough."""
         if not self.paired or self.units >= SMALL_SAMPLE:
             return ""
         return self.clustered or f"{self.units} question{'' if self.units == 1 else 's'}"
 
     @property
     def few_in_words(self) -> str:
-        """`Only 10 questions: CIs may be too narrow`; empty if there are enough."""
+        """A warning such as `Only 10 questions: CIs may be too narrow`; empty if there are enough."""
         return f"Only {self.few}: CIs may be too narrow" if self.few else ""
 
     @property
@@ -315,17 +320,17 @@ def compare_runs(
     """Compare the metrics that both runs have, over pairs of samples.
 
     Each metric is taken from the newest judge setup that evaluated it in both runs. If there is none, the difference
-    may come from the judges; the metric gets no p value and no verdict unless `allow_different_judges` is set.
-    `unscored`: how samples without a score count. Raises NotFoundError if a run was deleted.
+    may come from the judges, so the metric gets no p value and no verdict unless `allow_different_judges` is set.
+    `unscored` says how samples without a score count. Raises NotFoundError if a run was deleted.
     """
-    a, b = comparable_refs(store, a, b)
+    a, b = choose_evaluations(store, a, b)
     paired = paired or pair_runs(store, a, b)
     first, second = (run_summary(store, run, unscored=unscored) for run in (a, b))
     with store.database.read() as connection:
         clusters = pair_clusters(connection, a, b, paired)
         metrics = _metrics(connection, a, b, paired, unscored, clusters, allow_different_judges=allow_different_judges)
-        costs = _without_range(cost_columns(connection, a, b, paired), META, "lower", clusters)
-        grades = _without_range(grade_columns(connection, a, b, paired), "", "higher", clusters)
+        costs = _compare_file_columns(cost_columns(connection, a, b, paired), META, "lower", clusters)
+        grades = _compare_file_columns(grade_columns(connection, a, b, paired), "", "higher", clusters)
         same_judges = allow_different_judges or same_statement_judges(connection, a, b)
         refusals = _refusals(connection, a, b, paired, clusters, metrics) if same_judges else None
         statements = mean_statement_counts(connection, a, b, paired) if same_judges else (None, None)
@@ -343,15 +348,15 @@ def compare_runs(
             connection, first, second, {metric.label: metric.judges for metric in metrics if metric.judges}
         )
         unpaired = unpaired_rows(connection, a.run_id, b.run_id, paired)
-        cautions = (*_references_warning(_whose_references(connection, a, b), metrics), *cautions)
+        cautions = (*_references_warning(_runs_with_reference_answers(connection, a, b), metrics), *cautions)
         cautions = (*pairing_warnings(connection, a, b, unpaired, paired.a.size), *cautions)
     return Comparison(
         a=first,
         b=second,
         paired=paired.a.size,
         by_question=paired.by_question,
-        unpaired_a=unpaired_of(unpaired, "A"),
-        unpaired_b=unpaired_of(unpaired, "B"),
+        unpaired_a=summarize_unpaired(unpaired, "A"),
+        unpaired_b=summarize_unpaired(unpaired, "B"),
         config=tuple(config_differences(first.config, second.config)),
         cautions=cautions,
         metrics=metrics,
@@ -362,15 +367,15 @@ def compare_runs(
         passages_a=passages[0],
         passages_b=passages[1],
         clustered=str(clusters or ""),
-        units=int(np.unique(clusters.of).size) if clusters else paired.a.size,
+        units=int(np.unique(clusters.ids).size) if clusters else paired.a.size,
         grades=grades,
         policy=unscored,
         sentence=_sentence(first.name, second.name, paired.a.size, metrics, clusters) + _counting(unscored),
     )
 
 
-def in_words(compared: MetricComparison) -> str:
-    """Return a difference in words, `+0.05, 95% CI +0.01 to +0.09, better (p = 0.012)`, or why there is none."""
+def difference_in_words(compared: MetricComparison) -> str:
+    """Describe a difference: `+0.05, 95% CI +0.01 to +0.09, better (p = 0.012)`, or say why there is none."""
     pairs = compared.pairs
     if pairs is None:
         return "no pair is scored in both runs"
@@ -383,14 +388,14 @@ def in_words(compared: MetricComparison) -> str:
     return f"{pairs.difference:+.3f}, {interval}, {compared.change} (p = {compared.p:.2g})"
 
 
-def detectable_in_words(compared: MetricComparison, points: float = POINTS) -> str:
-    """Return which difference can be detected with these questions, and how many are needed to detect `points`.
+def detectable_in_words(compared: MetricComparison, points: float = DEFAULT_DIFFERENCE) -> str:
+    """Say which difference these questions can detect, and how many questions are needed to detect `points`.
 
     `With 60 questions, a difference of 0.08 can be detected (80% power). To detect 0.03, small but often worth having,
     would take about 430 questions like these.`
 
-    `points`: a difference on a scale from 0 to 1; for a metric with another range, it is a share of the range above 0.
-    Empty if the detectable difference is not known, or if the metric compares references with themselves.
+    `points` is a share of the metric's range above 0. Empty if the detectable difference is not known, or if the metric
+    compares references with themselves.
     """
     pairs = compared.pairs
     if pairs is None or pairs.detectable is None or compared.change == ANSWERS_ARE_REFERENCES:
@@ -402,16 +407,16 @@ def detectable_in_words(compared: MetricComparison, points: float = POINTS) -> s
     text += f" ({pairs.power:.0%} power)"
     if needed is None or pairs.detectable <= wanted:
         return f"{text}."
-    why = ", small but often worth having," if points == POINTS else ""
+    why = ", small but often worth having," if points == DEFAULT_DIFFERENCE else ""
     return f"{text}. To detect {wanted:.2g}{why} would take about {_rounded_up(needed):,} questions like these."
 
 
 def verdict_in_words(compared: Comparison) -> str:
-    """Return the result in one line, with the names of the runs.
+    """Return the result of a comparison in one line, with the names of the runs.
 
     `b is better than a on Faithfulness: +0.56, 95% CI +0.34 to +0.79; no significant difference on 2 metrics`
 
-    Metrics that cannot differ, or that compare references with themselves, are left out.
+    It leaves out metrics that cannot differ and metrics that compare references with themselves.
     """
     by_change: dict[Change, list[MetricComparison]] = {}
     for metric in compared.metrics:
@@ -446,10 +451,9 @@ def verdict_in_words(compared: Comparison) -> str:
 
 
 def shown_metrics(compared: Comparison) -> tuple[str, ...]:
-    """Return the metrics to show where space is short: the main metrics, and each metric with a result.
+    """Return the metrics to show first: the main metrics, and each metric with a result.
 
-    Metrics that cannot differ and metrics that compare references with themselves are left out, unless no other metric
-    remains.
+    Metrics that cannot differ or that compare references with themselves are left out, unless there are no others.
     """
     able = [metric.metric for metric in compared.metrics if not metric.same_passages]
     able = [spec for spec in able if spec not in _self_compared(compared)] or [one.metric for one in compared.metrics]
@@ -463,7 +467,7 @@ def _self_compared(compared: Comparison) -> frozenset[str]:
 
 
 def grades_in_words(compared: Comparison) -> str:
-    """Compare annotators' grades in words: `Annotators grade b higher than a on faithfulness: +0.44, 95% CI ...`.
+    """Compare annotators' grades: `Annotators grade b higher than a on faithfulness: +0.44, 95% CI ...`.
 
     Empty unless both run files have grades.
     """
@@ -488,12 +492,12 @@ def grades_in_words(compared: Comparison) -> str:
 
 
 def short_name(name: str) -> str:
-    """Cut a long name of a run."""
+    """Shorten the name of a run to at most 40 characters."""
     return name if len(name) <= MAX_NAME_LENGTH else f"{name[: MAX_NAME_LENGTH - 1].rstrip()}…"
 
 
 def _explanation_by_passages(metrics: Sequence[MetricComparison], compared: Comparison) -> str:
-    """Return in words that the number of passages alone can explain the difference of these metrics."""
+    """Say that the number of passages is enough to explain the difference of these metrics."""
     lower = metrics[0].pairs is not None and metrics[0].pairs.difference < 0
     differ = f"is {'lower' if lower else 'higher'}" if len(metrics) == 1 else "differ"
     more = "more" if (compared.passages_b or 0) > (compared.passages_a or 0) else "fewer"
@@ -504,7 +508,7 @@ def _explanation_by_passages(metrics: Sequence[MetricComparison], compared: Comp
 
 
 def _with_differences(metrics: Sequence[MetricComparison], *, alone: bool) -> str:
-    """List up to `MAX_NAMED` metrics with their differences, and count the others. `alone`: show the interval, too."""
+    """List up to `MAX_NAMED` metrics with their differences (if `alone`, with interval), and count the others."""
     texts = [
         f"{metric.label}: {_difference(metric.pairs)}" if alone else f"{metric.label} ({metric.pairs.difference:+.2f})"
         for metric in metrics[:MAX_NAMED]
@@ -515,12 +519,12 @@ def _with_differences(metrics: Sequence[MetricComparison], *, alone: bool) -> st
 
 
 def _joined(words: Sequence[str]) -> str:
-    """Return `faithfulness, recall and precision`."""
+    """Join words: `faithfulness, recall and precision`."""
     return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
 def _difference(pairs: PairedDifference) -> str:
-    """Return `+0.56, 95% CI +0.34 to +0.79`."""
+    """Format a difference: `+0.56, 95% CI +0.34 to +0.79`."""
     interval = f", {ci_text(pairs.interval, '+.2f')}" if isinstance(pairs.interval, Interval) else ""
     return f"{pairs.difference:+.2f}{interval}"
 
@@ -530,7 +534,7 @@ def _metric_count(metrics: Sequence[MetricComparison]) -> str:
 
 
 def methods_in_words(compared: Comparison) -> tuple[str, ...]:
-    """Return how p is adjusted, which metrics do not count, how p and CIs are computed, and what can be detected."""
+    """Describe the methods: how p is adjusted and for what, how p and CIs are computed, and what can be detected."""
     lines: list[str] = []
     if compared.tested:
         count = f"{compared.tested} distinct comparison{'' if compared.tested == 1 else 's'}"
@@ -576,7 +580,7 @@ def _rounded_up(count: int) -> int:
 
 
 def cost_texts(pairs: PairedDifference) -> tuple[str, str, str, str]:
-    """Format both means, the difference and its interval; the number of decimals depends on the interval's width."""
+    """Format both means, the difference and its interval, with decimals that fit the width of the interval."""
     width = pairs.interval.high - pairs.interval.low if isinstance(pairs.interval, Interval) else 0.0
     size = width or abs(pairs.difference) or abs(pairs.first) or 1.0
     decimals = max(0, 1 - math.floor(math.log10(size)))
@@ -590,7 +594,7 @@ def cost_texts(pairs: PairedDifference) -> tuple[str, str, str, str]:
 
 
 def config_differences(a: Mapping[str, JsonValue], b: Mapping[str, JsonValue]) -> Iterator[ConfigDifference]:
-    """Yield the settings that differ."""
+    """Yield the settings that differ between two runs."""
     for key in dict.fromkeys((*a, *b)):
         if a.get(key) != b.get(key):
             yield ConfigDifference(key=key, a=a.get(key), b=b.get(key))
@@ -610,10 +614,10 @@ def _metrics(
     columns = metric_columns(connection, a, b, paired)
     reasons_a, reasons_b = unscored_reasons(connection, a, b, paired)
     differences = {
-        spec: difference_of(column, descriptions.get(spec), unscored, clusters) for spec, column in columns.items()
+        spec: compute_difference(column, descriptions.get(spec), unscored, clusters) for spec, column in columns.items()
     }
     judges = different_judges(connection, a, b, tuple(columns))
-    whose = _whose_references(connection, a, b)
+    whose = _runs_with_reference_answers(connection, a, b)
     with_reference = {spec for spec in columns if whose and compares_with_reference(descriptions.get(spec))}
     not_comparable = with_reference | (set[str]() if allow_different_judges else judges.keys())
     comparable = {
@@ -651,8 +655,8 @@ def _metrics(
             bounds=difference.bounds,
             note=difference.note,
             judges=judges.get(spec),
-            range=range_of(metric),
-            caution=self_compared(whose) if spec in with_reference else "",
+            range=finite_range(metric),
+            caution=self_comparison_warning(whose) if spec in with_reference else "",
             same_as="" if first == spec else _label(descriptions, first),
         )
         compared.append(comparison)
@@ -673,14 +677,14 @@ def _reads_passages_only(metric: MetricDescription | None) -> bool:
     return metric is not None and "contexts" in metric.requires and "answer" not in metric.requires
 
 
-def _whose_references(connection: Connection, a: RunRef, b: RunRef) -> str:
-    """Return whose answers are the references: `A's`, `B's`, `A's and B's`, or empty."""
+def _runs_with_reference_answers(connection: Connection, a: RunRef, b: RunRef) -> str:
+    """Say whose answers are the references: `A's`, `B's` or `A's and B's`; empty if no run's are."""
     found = runs_of_references(connection, [a.run_id, b.run_id])
     return " and ".join(side for side, run in (("A's", a), ("B's", b)) if run.run_id in found)
 
 
 def _references_warning(whose: str, metrics: Sequence[MetricComparison]) -> Iterator[str]:
-    """Yield a line that names the metrics that compare the answers of a run with themselves, if there are any."""
+    """Yield a line that names the metrics that compare answers with themselves, if there are any."""
     on_references = [metric.label for metric in metrics if metric.change == ANSWERS_ARE_REFERENCES]
     if on_references:
         yield (
@@ -689,11 +693,13 @@ def _references_warning(whose: str, metrics: Sequence[MetricComparison]) -> Iter
         )
 
 
-def _without_range(
+def _compare_file_columns(
     columns: Mapping[str, MetricColumn], prefix: str, direction: Direction, clusters: SampleClusters | None
 ) -> tuple[MetricComparison, ...]:
-    """Compare columns of the run files, whose ranges are unknown; `prefix` is removed from their labels."""
-    differences = {name: difference_of(column, None, "excluded", clusters).pairs for name, column in columns.items()}
+    """Compare columns of the run files, which have no known range. Labels are their names without `prefix`."""
+    differences = {
+        name: compute_difference(column, None, "excluded", clusters).pairs for name, column in columns.items()
+    }
     compared = {name: pairs for name, pairs in differences.items() if pairs}
     adjusted = holm([pairs.p for pairs in compared.values()])
     return tuple(
@@ -719,10 +725,10 @@ def _with_passage_warnings(
     passages: tuple[float | None, float | None],
     descriptions: Mapping[str, MetricDescription],
 ) -> tuple[MetricComparison, ...]:
-    """Add a warning to metrics that depend on the number of passages, if A and B have different numbers of passages.
+    """Add a warning to metrics that depend on the number of passages, if A and B have different numbers.
 
-    If the number of passages alone moves such a metric in the direction of its difference, the result is neither better
-    nor worse but `explained by passages`.
+    If a metric differs in the direction in which the number of passages moves it, its `change` becomes
+    `explained by passages`.
     """
     a, b = passages
     if a is None or b is None or f"{a:.1f}" == f"{b:.1f}":
@@ -772,7 +778,7 @@ def _refusals(
     n, first, second = in_a.size, int(in_a.sum()), int(in_b.sum())
     if not n:
         return None
-    cluster_ids = clusters.of[known].tolist() if clusters else None
+    cluster_ids = clusters.ids[known].tolist() if clusters else None
     test = paired_difference(in_a, in_b, bounds=(-1.0, 1.0), clusters=cluster_ids).sign
     warning = ""
     if abs(second - first) / n >= LARGE_REFUSAL_GAP and test.p < ALPHA:
@@ -783,7 +789,7 @@ def _refusals(
 
 
 def _left_out_by_refusals(metrics: Sequence[MetricComparison], more: Literal["A", "B"]) -> str:
-    """Name the metric that leaves out the most questions because the run with more refusals (`more`) refuses them."""
+    """Name the metric that leaves out most questions because run `more`, which refuses more often, refuses them."""
     reasons = {
         metric.label: metric.reasons_a if more == "A" else metric.reasons_b for metric in metrics if not metric.note
     }
@@ -804,10 +810,12 @@ def _sentence(a: str, b: str, paired: int, metrics: Sequence[MetricComparison], 
     if not compared:
         return f"{b} and {a} cannot be compared: no metric is scored in both for any question."
     first = sorted(compared, key=lambda metric: metric.change == "no significant difference")[:MAX_IN_SENTENCE]
-    results = "; ".join(f"{metric.label} {in_words(metric)}, n = {metric.pairs.n}" for metric in first if metric.pairs)
+    results = "; ".join(
+        f"{metric.label} {difference_in_words(metric)}, n = {metric.pairs.n}" for metric in first if metric.pairs
+    )
     rest = len(compared) - len(first)
     others = f"; and {rest} other metric{'' if rest == 1 else 's'}" if rest else ""
-    tested = sum(metric.counts for metric in compared)
+    tested = sum(metric.counts_as_comparison for metric in compared)
     adjusted = f", p adjusted for {tested} distinct comparison{'' if tested == 1 else 's'} (Holm)" if tested else ""
     clustered = f" clustered by {clusters}" if clusters else ""
     note = f"Differences are {b} minus {a}, with 95% CIs{clustered}{adjusted}."

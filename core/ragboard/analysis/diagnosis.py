@@ -1,6 +1,6 @@
-"""Diagnose a run: apply rules that compare quantities with thresholds; find its worst questions, passages and groups.
+"""Diagnose a run: apply the rules in `diagnosis.toml`, and find the worst questions, passages and groups.
 
-The quantities and rules are in `diagnosis.toml`.
+A rule compares a quantity, such as the mean claim recall, with a threshold.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragboard.analysis.distributions import columns as columns_of
-from ragboard.analysis.hallucinations import matching, statement_groups
+from ragboard.analysis.hallucinations import matching_statements, statement_groups
 from ragboard.analysis.overruled_verdicts import overruled_verdicts
 from ragboard.analysis.refusals import ANSWERABLE, answered_unanswerable, stated_answerability
 from ragboard.analysis.runs import run_summary
@@ -74,43 +74,43 @@ __all__ = [
     "SmallGroup",
     "WeakGroup",
     "apply_rules",
-    "command_for",
-    "condition_of",
+    "cite_sources",
+    "condition_in_words",
     "diagnose",
     "diagnosis_warning",
+    "evaluate_command",
+    "fill_template",
     "group_in_words",
     "groups_compared_in_words",
     "measure",
     "metric_names",
     "missing_in_words",
-    "sentence_of",
     "small_groups_in_words",
-    "source_of",
-    "start_with",
     "top_questions_in_words",
     "weak_groups",
+    "where_to_start",
     "why_not_triggered",
 ]
 
 MAX_LISTED = 5
-"""Maximum number of questions and of passages listed."""
+"""Maximum number of listed questions, and of listed passages."""
 MIN_GROUP_SIZE = 5
 """Minimum number of scored samples inside and outside a group to compare the two."""
 MAX_LEADS = 3
-"""Maximum number of listed groups that are not significantly worse, and of listed groups that are too small."""
+"""Maximum number of listed groups that are not significantly worse, and of listed small groups."""
 ALPHA = 0.05
-"""Significance level of groups."""
+"""Significance level of the comparison of groups."""
 SHARE_BOUNDS, DIFFERENCE_BOUNDS = (0.0, 1.0), (-1.0, 1.0)
 RECALL_THRESHOLD = 0.5
-"""If passages support at least this share of the reference's claims, they are assumed to contain the answer."""
+"""Passages that support at least this share of the reference's claims are assumed to contain the answer."""
 
 RECALL, UTILIZATION = "ragchecker.claim_recall", "ragchecker.context_utilization"
 FAITHFULNESS = "ragas.faithfulness"
 GROUP_METRICS = ("ragchecker.f1", RECALL, FAITHFULNESS)
 """Metrics on which groups are compared with the other samples; for all of them, higher is better."""
 RETRIEVED_NOTHING, ANSWERS_UNANSWERABLE = "retrieved nothing", "answers unanswerable"
-"""Columns with 1 or 0 that are not metrics. The first has values for questions that are not unanswerable, the second
-for unanswerable questions."""
+"""Columns of 1 and 0 that are not metrics. The first has no value for unanswerable questions, the second only for
+them."""
 EVALUATED_WITH = {
     ANSWERS_UNANSWERABLE: FAITHFULNESS,
     "refuses": FAITHFULNESS,
@@ -119,12 +119,12 @@ EVALUATED_WITH = {
     "late evidence": FAITHFULNESS,
     "early minus late use": "ragchecker.noise_sensitivity_in_relevant",
 }
-"""Columns that rules use besides metrics, each with the metric whose evaluation gives its values."""
+"""Columns that are not metrics, each with the metric whose evaluation provides its values."""
 
 LOSSES = ("lost-in-retrieval", "lost-in-generation")
-"""Rules that say which component loses more of the references' claims."""
+"""Rules that say whether the retriever or the generator loses more of the references' claims."""
 UNGROUNDED = ("unfaithful", "contradicts-passages")
-"""Rules about statements that the passages do not support; their findings come before all hints."""
+"""Rules about statements that the passages do not support. Their findings come before all hints."""
 Component: TypeAlias = Literal["retriever", "generator", "answers"]
 ATTRIBUTED_ADVICE: Mapping[Component, str] = {
     "generator": (
@@ -141,14 +141,14 @@ COMPONENTS: Mapping[Component, str] = {
     "generator": "the generator",
     "answers": "the answers",
 }
-"""The words for each component in sentences."""
+"""Each component in words."""
 UNVALIDATED = (
     "A hint only: the rule-based judge compared answers with reference answers, and its verdicts on references were"
     " not validated."
 )
-"""Why findings of a rule-based judge that use the reference are only hints; see `docs/background/judges.md`."""
+"""Why findings from a rule-based judge's comparison with references are only hints; see `docs/background/judges.md`."""
 RARELY_CONTRADICTED = "no result: the rule-based judge rarely finds a statement contradicted, so 0 says little"
-"""Why it is no result if the rule-based judge finds no contradiction."""
+"""Why there is no result if the rule-based judge finds no contradiction."""
 
 Columns = Mapping[str, FloatArray]
 """Arrays by name, with one value per sample of the run; NaN if a sample has no value."""
@@ -165,7 +165,7 @@ class Breakdown:
 
 
 ResultQuery: TypeAlias = SampleQuery | HallucinationQuery | Breakdown
-"""A query that lists the affected samples or statements, or a breakdown that shows the affected group."""
+"""Selects the affected samples or statements, or shows the affected group in a breakdown."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,23 +175,23 @@ class Quantity:
     label: str
     """Label shown on pages."""
     text: str
-    """Describes the value of a sample."""
+    """Describes the value."""
     inputs: tuple[str, ...]
-    """The columns that it is computed from: metrics, or keys of `EVALUATED_WITH`."""
+    """The columns that the value is computed from: metrics, or keys of `EVALUATED_WITH`."""
     compute: Callable[..., FloatArray]
-    """Computes the values from the input columns. If `compares_groups`, it returns two rows of values, one per group;
-    `unit` belongs to the second group."""
+    """Computes the values from the input columns. If `compares_groups`, it returns two rows of values, one per
+    group."""
     bounds: tuple[float, float]
     unit: str
-    """What the value is a share of."""
+    """What the value is a share of. If `compares_groups`, it belongs to the second group."""
     reference: bool
     """Whether the value depends on a comparison of the answer with the reference answer."""
     compares_groups: bool
-    """Whether rules compare the difference between the means of two groups with the threshold, instead of one mean."""
+    """Whether rules compare the difference of two groups' means with the threshold, instead of one mean."""
     counted: bool
-    """Whether findings show the value as a count: `4 of 5`."""
+    """Whether findings show the mean as a count: `4 of 5`."""
     observed: bool
-    """Whether the value is a fact from the run file. If so, the value is compared with the threshold, not its CI."""
+    """Whether the value is a fact from the run file. Rules then compare the mean with the threshold, not its CI."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -206,14 +206,14 @@ class Rule:
     threshold: float
     """The rule is triggered if the whole 95% CI is on the side `side` of the threshold."""
     template: str
-    """The sentence of a finding. `{}` is replaced by the estimate with its interval, as percentages, or by a count."""
+    """The sentence of a finding. `{}` stands for the estimate with its interval, as percentages, or for a count."""
     advice: str
     rationale: str
     """Why the threshold has this value."""
     query: ResultQuery | None
-    """Lists what is affected; None: the finding contains a list of samples."""
+    """Selects what is affected. If None, the finding lists samples."""
     harms_answers: bool = True
-    """Whether answers are worse if the condition is met. If not, the rule only shows waste or a decision to make."""
+    """Whether answers are worse if the condition is met. Other rules show waste, or a decision to make."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -224,7 +224,7 @@ class NotEvaluated:
 
 
 Measured = Mapping[str, Interval | NoInterval | NotEvaluated]
-"""The result for each quantity, by key."""
+"""The result for each quantity, by its key in `QUANTITIES`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -236,7 +236,7 @@ class Figure:
     interval: Interval | NoInterval
 
     def __str__(self) -> str:
-        """`Claim recall 0.36, 95% CI 0.24 to 0.48, n = 52, Student's t`, or why there is no interval."""
+        """For example `Claim recall 0.36, 95% CI 0.24 to 0.48, n = 52, Student's t`."""
         interval = self.interval
         if isinstance(interval, NoInterval):
             return f"{self.label}: no interval, {interval.reason}"
@@ -251,33 +251,33 @@ class Finding:
 
     rule: Rule
     component: Component
-    """The component of the rule, unless `evidence` shows a more specific one."""
+    """The component to change: that of the rule, or the one that `evidence` points to."""
     sentence: str
     figure: Figure
     query: ResultQuery | None
     samples: tuple[SampleText, ...] = ()
     """The first affected samples, if `query` is None."""
     evidence: str = ""
-    """What a more faithful run over the same questions and passages shows; empty without such a run."""
+    """Why `component` is at fault, from another run or another rule; empty if there is no such evidence."""
     min_impact: float = 0.0
-    """Lower confidence bound of the share, in [0, 1], of the quantity's `unit` that is affected, over all samples. 0 if
-    the rule's condition does not make answers worse."""
+    """The share of the quantity's `unit` that is affected at least, over all samples, in [0, 1]: the lower bound of its
+    CI. 0 if the rule's condition does not make answers worse."""
     min_impact_basis: str = ""
-    """How `min_impact` was computed, in words; empty if it was not computed from a CI."""
+    """How `min_impact` was computed; empty if it was not computed from a CI."""
     hint_reason: str = ""
     """Why the finding is only a hint; empty for a main finding."""
 
     @property
     def advice(self) -> str:
-        """What to try in order to fix it."""
+        """What to change."""
         return ATTRIBUTED_ADVICE[self.component] if self.evidence else self.rule.advice
 
     @property
     def impact_text(self) -> str:
-        """The minimum impact over all samples, and how it was computed; empty if it rounds to 0%.
+        """The minimum impact, and how it was computed; empty if it rounds to 0%.
 
-        `at least 15% of an average answer's statements (lower bound of the 95% CI; 4 of 98 samples, unscored or not
-        concerned, count as unaffected)`.
+        For example `at least 15% of an average answer's statements (lower bound of the 95% CI; 4 of 98 samples,
+        unscored or not concerned, count as unaffected)`.
         """
         unit = QUANTITIES[self.rule.quantity].unit
         if self.min_impact < 0.005:
@@ -290,8 +290,8 @@ class NotTriggered:
     """A rule that was not triggered, and why."""
 
     rule: Rule
-    state: Literal["inconclusive", "within threshold", "no interval", "not evaluated", "not shown"]
-    """not shown: a rule-based judge found no contradiction, which proves nothing."""
+    state: Literal["inconclusive", "within threshold", "no interval", "not evaluated", "unreliable"]
+    """`unreliable`: a rule-based judge found no contradiction, which says little."""
     figure: Figure | None
     """None if `missing` is not empty."""
     missing: tuple[str, ...]
@@ -310,23 +310,23 @@ class QuestionIssue:
 
 @dataclass(frozen=True, kw_only=True)
 class PassageIssue:
-    """A passage that supports wrong statements or contradicts statements."""
+    """A passage that supports wrong statements, or that contradicts statements."""
 
     passage_id: str
     text: str
     """The beginning of its text."""
     wrong: int = 0
-    """Number of statements that it supports and the reference does not support; 0 if this was not judged."""
+    """Number of statements that the passage supports but the reference does not; 0 if this was not judged."""
     contradicted: int = 0
-    """Number of statements that it contradicts."""
+    """Number of statements that the passage contradicts."""
     sample_id: str = ""
-    """A sample with such a statement; empty if `query` lists them."""
+    """The id of a sample with such a statement; empty if there is a `query`."""
     query: HallucinationQuery | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class WeakGroup:
-    """The samples with one value of a metadata column, if they score lower than the other samples."""
+    """A group of samples, with one value of a metadata column, that scores lower than the other samples."""
 
     by: str
     """The metadata column, with the prefix `metadata.`."""
@@ -339,13 +339,13 @@ class WeakGroup:
 
     @property
     def tested(self) -> bool:
-        """Whether there are enough independent samples on both sides for a p value."""
+        """Whether the group and the other samples have enough independent samples for a p value."""
         return not self.comparison.p_method.startswith("not tested")
 
 
 @dataclass(frozen=True, kw_only=True)
 class SmallGroup:
-    """The samples with one value of a metadata column, if too few of them are scored to compare them."""
+    """A group of samples, with one value of a metadata column, that is too small to compare."""
 
     by: str
     """The metadata column, with the prefix `metadata.`."""
@@ -358,16 +358,15 @@ class SmallGroup:
 
 @dataclass(frozen=True, kw_only=True)
 class GroupComparisons:
-    """What was compared to find weak groups, and groups that may be weak."""
+    """Which groups were compared, and groups that may be weak."""
 
     lowest: tuple[WeakGroup, ...]
-    """Groups that are lower than the other samples, but not significantly: lowest first, at most `MAX_LEADS`. The
-    difference may be chance."""
+    """Groups that are lower than the other samples, but not significantly; lowest first, at most `MAX_LEADS`."""
     too_small: tuple[SmallGroup, ...]
-    """Groups that are lower than the other samples, but have fewer than `MIN_GROUP_SIZE` scored samples: lowest first,
-    at most `MAX_LEADS`. Only groups by columns in which another group is large enough."""
+    """Groups that are lower than the other samples, but have fewer than `MIN_GROUP_SIZE` scored samples; lowest first,
+    at most `MAX_LEADS`. Columns without any larger group are left out."""
     groups: int
-    """Number of comparisons: each group counts once per metric."""
+    """Number of comparisons, each of one group on one metric."""
     metrics: tuple[str, ...]
     """The metrics on which groups were compared."""
     columns: tuple[str, ...]
@@ -376,27 +375,27 @@ class GroupComparisons:
 
 @dataclass(frozen=True, kw_only=True)
 class Diagnosis:
-    """What the evaluations of a run suggest is wrong with it, and where to start."""
+    """What is probably wrong with a run, and where to start."""
 
     run: str
     judged: JudgedBy | None
     """The evaluation with the run's statements; None if the run was never evaluated."""
     overruled: int
-    """Number of verdicts overruled by annotators; the diagnosis uses the judge's verdicts."""
+    """Number of verdicts that annotators overruled. The diagnosis uses the judge's verdicts."""
     samples: int
     question_count: int
     """Number of different questions; smaller than `samples` if the run has several answers to a question."""
     references: int
     """Number of samples with a reference answer."""
     attribution_note: str
-    """How many of the references' claims the retriever and the generator lose, or why this is not known."""
+    """Which share of the references' claims the retriever and the generator lose, or why this is not known."""
     findings: tuple[Finding, ...]
     """The triggered rules, largest impact first; hints last."""
     suspected: tuple[Finding, ...]
-    """The inconclusive rules whose estimate is beyond the threshold and whose CI shows an impact, largest first."""
+    """Inconclusive rules whose estimate is beyond the threshold and whose CI shows an impact, largest impact first."""
     not_triggered: tuple[NotTriggered, ...]
     missing: tuple[str, ...]
-    """The missing metrics of `not_triggered` that can be evaluated for this run."""
+    """Metrics that rules need and that can be evaluated for this run."""
     unsupported: int
     """Number of statements in answers that the passages do not support."""
     statements: int
@@ -426,10 +425,7 @@ class Diagnosis:
 
     @property
     def ranked(self) -> tuple[Finding, ...]:
-        """All findings in the order in which to read them: leading findings, then hints, then other suspected rules.
-
-        In this order, findings about unsupported statements come before findings from verdicts that were not validated.
-        """
+        """All findings in reading order: `leading`, then hints, then other suspected rules."""
         others = (finding for finding in self.suspected if finding.rule.id not in UNGROUNDED)
         return (*self.leading, *self.hints, *others)
 
@@ -445,7 +441,7 @@ class Diagnosis:
 
 
 def _short_and_long(faithfulness: FloatArray, statements: FloatArray) -> FloatArray:
-    """Return two rows: faithfulness of answers with at most the median number of statements, and of longer answers."""
+    """Return two rows: faithfulness of answers up to the median number of statements, and of longer answers."""
     has_both = ~np.isnan(faithfulness + statements)
     median = np.median(statements[has_both]) if has_both.any() else 0.0
     groups = statements <= median, statements > median
@@ -469,7 +465,7 @@ COMPUTATIONS: Mapping[str, Callable[..., FloatArray]] = {
     "answers without passages": lambda refuses, recall: np.where(recall == 0, 1 - refuses, np.nan),
     "short minus long": _short_and_long,
 }
-"""The functions that compute quantities from their input columns. Any other quantity has one input, used as it is."""
+"""The functions that compute quantities from their input columns. Other quantities are their only input column."""
 
 
 def _identity(values: FloatArray) -> FloatArray:
@@ -531,9 +527,9 @@ INPUT_COLUMNS = tuple(
 def diagnose(store: Store, run: RunRef) -> Diagnosis:
     """Diagnose a run from its evaluations.
 
-    A rule is triggered only if the whole 95% CI of its quantity is beyond its threshold. If the true mean equals the
-    threshold, the rule is triggered in about 1 of 40 runs. A group is listed as weak only if it is significantly worse
-    than the other samples after Holm's correction for all groups compared. Raises NotFoundError if the run was deleted.
+    A rule is triggered if the whole 95% CI of its quantity is beyond its threshold. If the true mean is at the
+    threshold, this happens in about 1 of 40 runs. A group is weak if it is significantly worse than the other samples,
+    after Holm's correction for all groups compared. Raises NotFoundError if the run was deleted.
     """
     summary = run_summary(store, run)
     categories = columns_of(store, run).categories
@@ -553,7 +549,7 @@ def diagnose(store: Store, run: RunRef) -> Diagnosis:
         judges = judged_by(connection, run.evaluations)
     columns = {name: values[positions] for name, values in columns.items()}
     by_column = {name: values[positions] for name, values in by_column.items()}
-    clusters = clusters and replace(clusters, of=clusters.of[positions])
+    clusters = clusters and replace(clusters, ids=clusters.ids[positions])
     rule_based = {evaluation for evaluation, judged in judges.items() if judged.heuristic}
     worse, comparisons = weak_groups(columns, _different_columns(by_column), clusters)
     measured: dict[str, Interval | NoInterval | NotEvaluated] = {}
@@ -561,7 +557,7 @@ def diagnose(store: Store, run: RunRef) -> Diagnosis:
         absent = dict.fromkeys(EVALUATED_WITH.get(name, name) for name in quantity.inputs if name not in columns)
         measured[key] = NotEvaluated(metrics=tuple(absent)) if absent else measure(quantity, columns, clusters)
     triggered, not_triggered = apply_rules(measured, run)
-    not_triggered = tuple(_as_seen(result, run, rule_based) for result in not_triggered)
+    not_triggered = tuple(_mark_unreliable(result, run, rule_based) for result in not_triggered)
     findings = [
         replace(_with_impact(finding, columns), hint_reason=_hint_reason(finding, run, rule_based))
         for finding in triggered
@@ -577,13 +573,13 @@ def diagnose(store: Store, run: RunRef) -> Diagnosis:
     passages: tuple[PassageIssue, ...] = ()
     with store.database.read() as connection:
 
-        def with_samples(given: Iterable[Finding]) -> tuple[Finding, ...]:
-            evidenced = (_with_evidence(finding, other, loss) for finding in given)
+        def with_samples(untraced: Iterable[Finding]) -> tuple[Finding, ...]:
+            evidenced = (_with_evidence(finding, other, loss) for finding in untraced)
             return tuple(_with_samples(connection, finding, run, columns, positions) for finding in evidenced)
 
         triggered, suspected = with_samples(findings), with_samples(suspected)
     if summary.judged:
-        with matching(store, HallucinationQuery(runs=(run,))) as connection:
+        with matching_statements(store, HallucinationQuery(runs=(run,))) as connection:
             verdicts = matched_labels(connection)
             questions, passages = _question_issues(connection, run), _passage_issues(connection, run)
     return Diagnosis(
@@ -608,9 +604,9 @@ def diagnose(store: Store, run: RunRef) -> Diagnosis:
 
 
 def _retrieved_nothing(connection: Connection, run: RunRef, stated: Mapping[int, Answerability]) -> FloatArray:
-    """Return 1 for each question that retrieved nothing and can be answered, 0 for each that retrieved something.
+    """Return 1 for each sample that retrieved nothing, 0 for each that retrieved something.
 
-    NaN for questions that labels or the file call unanswerable, and for all questions if the run has no passages.
+    NaN for questions that labels or the file call unanswerable, and for all samples if the run has no passages.
     """
     counts = passage_counts(connection, run.run_id)
     values = np.full(position_end(connection, run.run_id), np.nan)
@@ -627,7 +623,7 @@ def _by_position(value_by_position: Mapping[int, bool], end: int) -> FloatArray:
 
 
 def _different_columns(by_column: Mapping[str, NDArray[np.object_]]) -> dict[str, NDArray[np.object_]]:
-    """Return the columns, without any column that has the same values as an earlier one."""
+    """Return the columns without those that have the same values as an earlier one."""
     seen: set[tuple[object, ...]] = set()
     different: dict[str, NDArray[np.object_]] = {}
     for by, values in by_column.items():
@@ -638,7 +634,7 @@ def _different_columns(by_column: Mapping[str, NDArray[np.object_]]) -> dict[str
 
 
 def _input_columns(connection: Connection, run: RunRef, names: Iterable[str]) -> Columns:
-    """Return the evaluated columns among `names`, including those without any value."""
+    """Return the columns among `names` that were evaluated, even if no sample has a value."""
     evaluated = {metric for _, metric in evaluated_metrics(connection, run.evaluations)}
     columns: dict[str, FloatArray] = {}
     for name in names:
@@ -652,7 +648,7 @@ def _input_columns(connection: Connection, run: RunRef, names: Iterable[str]) ->
 
 
 def _attribution_note(references: int, columns: Columns, run: RunRef, rule_based: Collection[str]) -> str:
-    """Return how many of the references' claims the retriever and the generator lose, or why this is not known."""
+    """Say which share of the references' claims the retriever and the generator lose, or why this is not known."""
     if not references:
         return (
             "The samples have no reference answers. Without them, it is not certain whether the retriever or the"
@@ -679,12 +675,12 @@ def _attribution_note(references: int, columns: Columns, run: RunRef, rule_based
 def measure(quantity: Quantity, columns: Columns, clusters: SampleClusters | None = None) -> Interval | NoInterval:
     """Return the mean of a quantity over the samples with a value, or the difference of two groups, with its 95% CI.
 
-    `clusters`: which samples depend on each other; None if all are independent.
+    `clusters` are the clusters of the samples; None if they are independent.
     """
     values = quantity.compute(*(columns[name] for name in quantity.inputs))
     rows = values if quantity.compares_groups else [values]
     valid = [row[~np.isnan(row)] for row in rows]
-    cluster_ids = [clusters.of[~np.isnan(row)].tolist() if clusters else None for row in rows]
+    cluster_ids = [clusters.ids[~np.isnan(row)].tolist() if clusters else None for row in rows]
     if quantity.compares_groups:
         first, second = valid
         if not first.size or not second.size:
@@ -722,20 +718,20 @@ def _apply(rule: Rule, value: Interval | NoInterval | NotEvaluated, run: RunRef)
 
 def _finding(rule: Rule, figure: Figure, value: Interval, run: RunRef) -> Finding:
     query = replace(rule.query, runs=(run,)) if isinstance(rule.query, HallucinationQuery) else rule.query
-    return Finding(rule=rule, component=rule.component, sentence=sentence_of(rule, value), figure=figure, query=query)
+    return Finding(rule=rule, component=rule.component, sentence=fill_template(rule, value), figure=figure, query=query)
 
 
-def _as_seen(result: NotTriggered, run: RunRef, rule_based: Collection[str]) -> NotTriggered:
-    """Return the result, with the state `not shown` if a rule-based judge found no contradiction."""
+def _mark_unreliable(result: NotTriggered, run: RunRef, rule_based: Collection[str]) -> NotTriggered:
+    """Set the state `unreliable` if a rule-based judge found no contradiction."""
     interval = result.figure.interval if result.figure else None
-    none_seen = isinstance(interval, Interval) and interval.estimate == 0
-    if result.rule.id == "contradicts-passages" and none_seen and run.evaluation_of(FAITHFULNESS) in rule_based:
-        return replace(result, state="not shown")
+    none_found = isinstance(interval, Interval) and interval.estimate == 0
+    if result.rule.id == "contradicts-passages" and none_found and run.evaluation_of(FAITHFULNESS) in rule_based:
+        return replace(result, state="unreliable")
     return result
 
 
 def _suspected_findings(not_triggered: Iterable[NotTriggered], run: RunRef, columns: Columns) -> tuple[Finding, ...]:
-    """Return inconclusive rules whose estimate is beyond the threshold and whose CI shows an impact, largest first."""
+    """Return findings for inconclusive rules; see `Diagnosis.suspected`."""
     suspected: list[Finding] = []
     for result in not_triggered:
         rule, figure = result.rule, result.figure
@@ -750,7 +746,7 @@ def _suspected_findings(not_triggered: Iterable[NotTriggered], run: RunRef, colu
 
 
 def _with_impact(finding: Finding, columns: Columns) -> Finding:
-    """Set the minimum impact of the finding; samples without a value count as unaffected."""
+    """Set the minimum impact of a finding. Samples without a value count as unaffected."""
     interval, quantity, rule = finding.figure.interval, QUANTITIES[finding.rule.quantity], finding.rule
     if not rule.harms_answers or not isinstance(interval, Interval):
         return finding
@@ -771,16 +767,17 @@ def _with_impact(finding: Finding, columns: Columns) -> Finding:
 
 
 def _hint_reason(finding: Finding, run: RunRef, rule_based: Collection[str]) -> str:
-    """Return `UNVALIDATED` if a rule-based judge compared answers with reference answers; else an empty text."""
+    """Return `UNVALIDATED` if a rule-based judge compared answers with references, else an empty text."""
     quantity = QUANTITIES[finding.rule.quantity]
     evaluations = {run.evaluation_of(EVALUATED_WITH.get(name, name)) for name in quantity.inputs}
     return UNVALIDATED if quantity.reference and evaluations & set(rule_based) else ""
 
 
 def _with_evidence(finding: Finding, other: MoreFaithfulRun | None, loss: Finding | None) -> Finding:
-    """Attribute unsupported statements to the generator if another run is more faithful with the same passages.
+    """Attribute unsupported statements to a component, if there is evidence.
 
-    Without such a run, attribute them to the component that loses more of the references' claims, if a rule says so.
+    It is the generator if another run is more faithful with the same passages, else the component that loses more of
+    the references' claims according to a rule.
     """
     if finding.rule.id == "unfaithful" and other:
         return replace(finding, component="generator", evidence=str(other))
@@ -793,7 +790,7 @@ def _with_evidence(finding: Finding, other: MoreFaithfulRun | None, loss: Findin
 def _with_samples(
     connection: Connection, finding: Finding, run: RunRef, columns: Columns, positions: Positions
 ) -> Finding:
-    """Add the first affected samples (with the value 1) to a finding without a query."""
+    """Add the first affected samples, whose value is 1, to a finding without a query."""
     if finding.query is not None:
         return finding
     affected = np.flatnonzero(columns[QUANTITIES[finding.rule.quantity].inputs[0]] == 1)[:MAX_LISTED]
@@ -816,7 +813,7 @@ def _question_issues(connection: Connection, run: RunRef) -> tuple[QuestionIssue
 
 
 def _passage_issues(connection: Connection, run: RunRef) -> tuple[PassageIssue, ...]:
-    """Return the passages that support most wrong statements or, if there are none, that contradict most statements."""
+    """Return the passages that support the most wrong statements. If there are none, those that contradict the most."""
     wrong = most_wrong(connection, run, MAX_LISTED)
     if wrong:
         return tuple(
@@ -841,7 +838,7 @@ def _passage_issues(connection: Connection, run: RunRef) -> tuple[PassageIssue, 
 def weak_groups(
     scores: Columns, by_column: Mapping[str, NDArray[np.object_]], clusters: SampleClusters | None = None
 ) -> tuple[tuple[WeakGroup, ...], GroupComparisons]:
-    """Compare each group with the other samples; return the significantly worse groups, worst first, and the rest.
+    """Compare each group with the other samples. Return the significantly worse groups, worst first, and the rest.
 
     p values are adjusted for all comparisons.
     """
@@ -905,31 +902,31 @@ def _scored_in_column(scores: NDArray[np.float64], values: NDArray[np.object_]) 
 def _group_comparisons(
     scores: NDArray[np.float64], values: NDArray[np.object_], clusters: SampleClusters | None
 ) -> Iterator[tuple[str, GroupDifference]]:
-    """Compare the samples with each value with the samples with other values, if there are enough of both."""
+    """Compare the samples of each value with all other samples, if there are enough of both."""
     has_both = _scored_in_column(scores, values)
     for name in sorted(set(values[has_both])):
         inside, outside = has_both & (values == name), has_both & (values != name)
         if min(inside.sum(), outside.sum()) >= MIN_GROUP_SIZE:
-            ids, other_ids = (clusters.of[side].tolist() if clusters else None for side in (inside, outside))
+            ids, other_ids = (clusters.ids[rows].tolist() if clusters else None for rows in (inside, outside))
             comparison = group_difference(
                 scores[inside], scores[outside], bounds=SHARE_BOUNDS, clusters=ids, other_clusters=other_ids
             )
             yield name, comparison
 
 
-def condition_of(rule: Rule) -> str:
+def condition_in_words(rule: Rule) -> str:
     """Return a rule's condition in words: `Claim recall below 0.7`."""
     return f"{QUANTITIES[rule.quantity].label} {rule.side} {rule.threshold:g}"
 
 
-def sentence_of(rule: Rule, value: Interval) -> str:
-    """Fill the rule's template with the estimate and its interval, or with the count."""
+def fill_template(rule: Rule, value: Interval) -> str:
+    """Return the sentence of a finding: the rule's template with the estimate and its interval, or with the count."""
     if QUANTITIES[rule.quantity].counted:
         return rule.template.format(f"{round(value.estimate * value.n):,} of {value.n:,}")
     return rule.template.format(f"{value.estimate:.0%} ({ci_text(value, '.0%')})")
 
 
-def source_of(rule: Rule, inputs: tuple[str, ...]) -> str:
+def cite_sources(rule: Rule, inputs: tuple[str, ...]) -> str:
     """Cite the sources of a rule's quantity and threshold."""
     papers = {
         "ragchecker.": "Ru et al. 2024 (RAGChecker), section 3",
@@ -940,10 +937,10 @@ def source_of(rule: Rule, inputs: tuple[str, ...]) -> str:
 
 
 def why_not_triggered(result: NotTriggered) -> str:
-    """Return in words why a rule was not triggered."""
+    """Say why a rule was not triggered."""
     if result.state == "not evaluated":
         return f"not evaluated: {metric_names(result.missing)}"
-    if result.state == "not shown":
+    if result.state == "unreliable":
         return RARELY_CONTRADICTED
     interval = result.figure.interval if result.figure else None
     if isinstance(interval, NoInterval):
@@ -956,7 +953,7 @@ def metric_names(specs: Iterable[str]) -> str:
     return "; ".join(METRICS[spec].label if spec in METRICS else spec for spec in specs)
 
 
-def command_for(diagnosis: Diagnosis) -> str:
+def evaluate_command(diagnosis: Diagnosis) -> str:
     """Return the command that evaluates the missing metrics; empty if there are none.
 
     If several metrics of one source are missing, the command names the source, because its metrics share verdicts.
@@ -968,8 +965,8 @@ def command_for(diagnosis: Diagnosis) -> str:
     return f"ragboard evaluate {quote(diagnosis.run)} --metrics {','.join(names)}" if names else ""
 
 
-def start_with(diagnosis: Diagnosis) -> tuple[str, str]:
-    """Return a title that says where to start, and sentences about what else was found (empty if nothing was)."""
+def where_to_start(diagnosis: Diagnosis) -> tuple[str, str]:
+    """Return a title that says where to start, and sentences about what else was found, which can be empty."""
     first, worse = diagnosis.first, diagnosis.weak_groups
     sentences: list[str] = []
     if first:
@@ -981,7 +978,7 @@ def start_with(diagnosis: Diagnosis) -> tuple[str, str]:
         title = "Not evaluated yet"
     else:
         title = "Nothing stands out"
-        sentences.append(_nothing_shown(diagnosis))
+        sentences.append(_no_findings_in_words(diagnosis))
     if worse:
         count = "1 group scores" if len(worse) == 1 else f"{len(worse)} groups score"
         which = _group_name(worse[0]) if len(worse) == 1 else f"{_group_name(worse[0])} the lowest"
@@ -989,8 +986,8 @@ def start_with(diagnosis: Diagnosis) -> tuple[str, str]:
     return title, " ".join(sentences)
 
 
-def _nothing_shown(diagnosis: Diagnosis) -> str:
-    """Return in words that no rule shows a fault, how many statements are not supported, and where to look."""
+def _no_findings_in_words(diagnosis: Diagnosis) -> str:
+    """Say that no rule shows a fault, how many statements are unsupported, and where to look."""
     no_rule = "No rule shows a fault."
     if not diagnosis.statements:
         return no_rule
@@ -1005,7 +1002,7 @@ def _nothing_shown(diagnosis: Diagnosis) -> str:
 
 
 def missing_in_words(diagnosis: Diagnosis) -> str:
-    """Return how many rules need metrics that were not evaluated, and which; empty if none can be evaluated."""
+    """Say how many rules need metrics that were not evaluated, and which; empty if none can be evaluated."""
     waiting = sum(bool(result.missing) for result in diagnosis.not_triggered)
     if not waiting or not diagnosis.missing:
         return ""
@@ -1020,20 +1017,21 @@ def missing_in_words(diagnosis: Diagnosis) -> str:
 
 
 def top_questions_in_words(diagnosis: Diagnosis) -> str:
-    """Return the share of the unsupported statements that the top questions have; empty without such statements."""
+    """Say which share of the unsupported statements the worst questions have; empty without such statements."""
     if diagnosis.top_questions_share is None:
         return ""
     count, total = len(diagnosis.questions), diagnosis.question_count
     account = "accounts" if count == 1 else "account"
     answers = f" (with {diagnosis.samples:,} answers)" if diagnosis.samples > total else ""
+    share = "less than 1%" if diagnosis.top_questions_share < 0.01 else f"{diagnosis.top_questions_share:.0%}"
     return (
-        f"{count} of {total:,} question{'' if total == 1 else 's'}{answers} {account} for"
-        f" {diagnosis.top_questions_share:.0%} of the {diagnosis.unsupported:,} unsupported statements."
+        f"{count} of {total:,} question{'' if total == 1 else 's'}{answers} {account} for {share} of the"
+        f" {diagnosis.unsupported:,} unsupported statements."
     )
 
 
 def _is_free(diagnosis: Diagnosis) -> bool:
-    """Return whether the run's own judge evaluates the missing metrics without asking a model."""
+    """Return whether the run's judge evaluates the missing metrics without calling a model."""
     return bool(diagnosis.missing and diagnosis.judged and diagnosis.judged.judge == "embedded")
 
 
@@ -1053,7 +1051,7 @@ def _group_name(group: WeakGroup | SmallGroup) -> str:
 
 
 def group_in_words(group: WeakGroup, label: str) -> str:
-    """Return a group's mean, size, and difference to the others.
+    """Describe a group: its mean, size and difference from the other samples.
 
     `topic = rivers: Faithfulness 0.41 (n = 12), others 0.72 (n = 48); difference -0.31, 95% CI -0.52 to -0.10,
     p = 0.012 (Holm)`.
@@ -1071,7 +1069,7 @@ def group_in_words(group: WeakGroup, label: str) -> str:
 
 
 def small_groups_in_words(comparisons: GroupComparisons, labels: Mapping[str, str]) -> str:
-    """Name the low groups that are too small to compare; empty if there are none. `labels`: labels of the metrics."""
+    """Name the low groups that are too small to compare; empty if there are none. `labels` are those of the metrics."""
     groups = [
         f"{_group_name(group)} ({labels.get(group.metric, group.metric)} {group.mean:.2f}, n = {group.n:,})"
         for group in comparisons.too_small
@@ -1080,7 +1078,7 @@ def small_groups_in_words(comparisons: GroupComparisons, labels: Mapping[str, st
 
 
 def groups_compared_in_words(comparisons: GroupComparisons, labels: Mapping[str, str]) -> str:
-    """Return in words which groups were compared, and how. `labels`: labels of the metrics."""
+    """Say which groups were compared, and how. `labels` are those of the metrics."""
     if not comparisons.groups:
         return f"No metadata column has groups of at least {MIN_GROUP_SIZE} scored samples."
     columns = ", ".join(column.removeprefix("metadata.") for column in comparisons.columns)

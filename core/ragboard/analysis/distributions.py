@@ -1,7 +1,7 @@
 """Distributions, scatter plots and breakdowns of a run's values.
 
-A column is a metric, given by its name, or a numeric metadata column, given as `metadata.NAME`. The database bins and
-subsamples the values, so a large run takes hardly longer than a small one.
+A column is the name of a metric, or `metadata.NAME` for a numeric metadata column. The database bins and subsamples the
+values, so that large runs are fast, too.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ragboard.analysis.means import UnscoredPolicy, fill_of, mean_of
+from ragboard.analysis.means import UnscoredPolicy, compute_mean, imputed_range
 from ragboard.analysis.metrics import in_order, read_descriptions
 from ragboard.analysis.thresholds import ShareMeetingThreshold, Threshold, read_thresholds
 from ragboard.records import MetricDescription
-from ragboard.stats import ClusterMoments, Interval, NoInterval, mean_interval, outer_interval, wilson_interval
+from ragboard.stats import ClusterMoments, Interval, NoInterval, mean_interval, wilson_interval, worst_case_interval
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.query import Connection, Query
 from ragboard.store.queries.scores import AnyMoments, metric_names
@@ -49,7 +49,7 @@ __all__ = [
 BINS = 20
 QUANTILES = 200
 MAX_POINTS = 4000
-"""Maximum number of points of a scatter plot. Of more samples, a fixed random subset is plotted."""
+"""Maximum number of points of a scatter plot. Larger runs plot a random subset that is always the same."""
 MAX_CATEGORIES = 30
 """Maximum number of values of a metadata column to group by."""
 
@@ -82,14 +82,14 @@ class Distribution:
     column: str
     bins: tuple[Bin, ...]
     quantiles: tuple[float, ...]
-    """The 201 quantiles at probabilities 0, 0.005, ..., 1 (inverse ECDF); empty without values."""
+    """201 quantiles, at probabilities 0, 0.005, ..., 1 (inverse ECDF); empty without values."""
     scored: int
     total: int
     unscored: Mapping[str, int]
     mean: float | None
     interval: Interval | NoInterval
     note: str = ""
-    """How unscored samples count in the mean; empty if there are none or the policy is `excluded`."""
+    """How unscored samples count in the mean; empty if there are none or they are excluded."""
     share: ShareMeetingThreshold | None = None
     """How many samples meet the metric's threshold; None without a threshold or without values."""
 
@@ -153,11 +153,11 @@ def distribution(store: Store, run: RunRef, column: str, *, unscored: UnscoredPo
         missing = unscored_reasons(connection, run, column)
         if column.startswith(META) and extremes.total > extremes.scored:
             missing = {"not in the file": extremes.total - extremes.scored}
-        fill = fill_of(metric, policy) if missing else None
+        fill = imputed_range(metric, policy) if missing else None
         fills = fill if isinstance(fill, tuple) else ()
         variants = (values, *(column_query(run, column, fill=value) for value in fills))
         scored, *filled = [value_moments(connection, variant) for variant in variants]
-        mean = mean_of(metric, scored, policy, sum(missing.values()), filled)
+        mean = compute_mean(metric, scored, policy, sum(missing.values()), filled)
         low, high = _bounds(metric, extremes.least, extremes.most)
         counts = bin_counts(connection, values, low, (high - low) / BINS, BINS)
         steps = quantiles(connection, values, [step / QUANTILES for step in range(QUANTILES + 1)])
@@ -192,10 +192,10 @@ def scatter(store: Store, run: RunRef, x: str, y: str) -> Scatter:
 def breakdown(
     store: Store, run: RunRef, column: str, by: str, *, unscored: UnscoredPolicy = "excluded"
 ) -> tuple[Group, ...]:
-    """Compute a column's mean for each value of `by`: largest group first; if `by` is `turn`, in order of turns."""
+    """Compute a column's mean for each value of `by`, largest group first; for `turn`, in order of turns."""
     with store.database.read() as connection:
         metric = read_descriptions(connection).get(column)
-        fill = None if column.startswith(META) else fill_of(metric, unscored)
+        fill = None if column.startswith(META) else imputed_range(metric, unscored)
         fills = fill if isinstance(fill, tuple) else ()
         sizes = group_sizes(connection, run, by, MAX_CATEGORIES)
         plain, *filled = (
@@ -206,13 +206,13 @@ def breakdown(
         scored, others = plain.get(value), [each.get(value) for each in filled]
         n = scored.n if scored else 0
         missing = (others[0].n if others and others[0] else n) - n
-        mean = mean_of(metric, scored, unscored if fills else "excluded", missing, others)
+        mean = compute_mean(metric, scored, unscored if fills else "excluded", missing, others)
         groups.append(Group(value=value, scored=n, total=total, mean=mean.mean, interval=mean.interval))
     return tuple(groups)
 
 
 def _bounds(metric: MetricDescription | None, least: float | None, most: float | None) -> tuple[float, float]:
-    """Return the range of the histogram: that of the metric (from 0 if no value is negative), else of the values."""
+    """Return the range of the histogram: the metric's (from 0 if no value is negative), else that of the values."""
     if metric and metric.low is not None and metric.high is not None:
         low, high = metric.low, metric.high
         return (max(low, 0.0) if least is None or least >= 0 else low, high)
@@ -221,10 +221,10 @@ def _bounds(metric: MetricDescription | None, least: float | None, most: float |
 
 
 def _share(connection: Connection, variants: Sequence[Query], threshold: Threshold) -> ShareMeetingThreshold | None:
-    """Return the share of samples that meet a threshold, among scored samples or, if unscored samples count, all.
+    """Return the share of samples that meet a threshold.
 
-    `variants`: the values; if unscored samples count, then also the values with all unscored samples at the metric's
-    lowest value, and at its highest. The interval covers every share that the unscored samples allow.
+    `variants` are the values and, if unscored samples count, the values with all unscored samples at the metric's
+    lowest value and at its highest. The interval then covers every share that unscored samples allow.
     """
     good = [value_moments(connection, values, fail=threshold.fail, threshold=threshold.value) for values in variants]
     extremes = sorted((moments for moments in good[1:] or good if moments), key=lambda moments: moments.mean)
@@ -233,7 +233,7 @@ def _share(connection: Connection, variants: Sequence[Query], threshold: Thresho
     low, high = (_share_interval(moments) for moments in (extremes[0], extremes[-1]))
     counted = good[1] if len(good) > 1 and good[1] == good[2] else good[0]
     share, n = (counted.mean, counted.n) if counted else (extremes[0].mean, 0)
-    interval = low if low == high else outer_interval(low, high, estimate=share)
+    interval = low if low == high else worst_case_interval(low, high, estimate=share)
     return ShareMeetingThreshold(threshold=threshold, good=round(share * n), n=n, interval=interval)
 
 

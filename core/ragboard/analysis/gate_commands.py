@@ -8,29 +8,28 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ragboard.analysis.compare import POINTS, Comparison, MetricComparison
+from ragboard.analysis.compare import DEFAULT_DIFFERENCE, Comparison, MetricComparison
 from ragboard.analysis.gates import read_condition
 from ragboard.analysis.means import MetricSummary
 from ragboard.analysis.reference_answers import ANSWERS_ARE_REFERENCES
 from ragboard.errors import SettingError
 from ragboard.judges import JudgeOptions
 from ragboard.judges.options import command_options, options_to_json
-from ragboard.judges.registry import asks_models
+from ragboard.judges.registry import uses_server
 from ragboard.stats import Interval
 
 __all__ = ["check_command", "compare_command", "gate_workflow", "shell_quote"]
 
 EXAMPLE = JudgeOptions(judge="openai:gpt-4o-mini", embed="openai:text-embedding-3-small")
-ALLOWED = POINTS
-"""The largest loss from A to B that the gate allows, on a metric from 0 to 1."""
+ALLOWED = DEFAULT_DIFFERENCE
+"""The largest loss from A to B that the gate allows by default, on a metric from 0 to 1."""
 
 
 def compare_command(compared: Comparison, a: str, b: str, *, allowed: float = ALLOWED) -> str:
     """Return the `ragboard compare` command that fails if B is worse than A by more than `allowed` on a metric.
 
-    `a`, `b`: the names of the runs as the page shows them. `allowed`: on a metric with another range than 0 to 1, a
-    share of the range above 0. Empty if every metric is neutral, has different judges in A and B, or compares
-    references with themselves.
+    `a` and `b` are the names of the runs in the command. `allowed` is a share of the metric's range above 0. Empty if
+    every metric is neutral, has different judges in A and B, or compares references with themselves.
     """
     options = [("--fail-if", condition) for condition in _conditions(compared, allowed)]
     return _command("compare", options, (a, b), compared) if options else ""
@@ -39,7 +38,7 @@ def compare_command(compared: Comparison, a: str, b: str, *, allowed: float = AL
 def check_command(compared: Comparison, b: str) -> str:
     """Return the `ragboard check` command that compares the means of B with thresholds.
 
-    Without a set threshold, the worse end of a metric's 95% CI is its threshold, rounded so that B passes. Empty if no
+    If the user set no threshold for a metric, it is the worse end of the 95% CI, rounded so that B passes. Empty if no
     metric of the comparison has a threshold or an interval.
     """
     options = _threshold_options(compared)
@@ -49,9 +48,9 @@ def check_command(compared: Comparison, b: str) -> str:
 def gate_workflow(compared: Comparison, judge_options: JudgeOptions | None, *, allowed: float = ALLOWED) -> str:
     """Return a GitHub workflow that evaluates new answers and runs both commands, with ragboard's action.
 
-    In it, `answer.py` is a placeholder for the RAG pipeline and `main.jsonl` for the answers to compare with. Without
-    `judge_options` (judges built in Python, or scores from a file), the workflow names OpenAI models as an example, and
-    a comment says so. Secrets in the options are left out. Empty if neither command has anything to check.
+    `answer.py` stands for the RAG pipeline and `main.jsonl` for the answers to compare with. Without `judge_options`
+    (judges built in Python, or scores from a file), the workflow names OpenAI models as an example, and a comment says
+    so. Secrets in the options are left out. Empty if there is nothing to check.
     """
     judges = judge_options or EXAMPLE
     conditions, thresholds = _conditions(compared, allowed), _threshold_options(compared)
@@ -69,15 +68,12 @@ def gate_workflow(compared: Comparison, judge_options: JudgeOptions | None, *, a
         "requirement": "./ragboard",
     }
     comment = "" if judge_options else _EXAMPLE_COMMENT
-    key = _KEY if asks_models(judges) else ""
+    key = _KEY if uses_server(judges) else ""
     return _HEAD + comment + _STEP + key + "        with:\n" + "".join(_input(*one) for one in inputs.items() if one[1])
 
 
 def shell_quote(text: str) -> str:
-    """Return the text quoted as one shell word.
-
-    Control characters are escaped (`$'...'`), to survive copying from a page.
-    """
+    """Quote a text as one shell word. Control characters are escaped (`$'...'`), so that they can be copied."""
     if text.isprintable():
         return shlex.quote(text)
     escaped = "".join(
@@ -87,13 +83,13 @@ def shell_quote(text: str) -> str:
 
 
 def _conditions(compared: Comparison, allowed: float) -> list[str]:
-    """Return the conditions under which the gate fails: on each metric, a loss from A to B larger than allowed."""
+    """Return for each metric the condition that fails the gate: a larger loss from A to B than allowed."""
     return [
         _condition(metric, allowed)
         for metric in compared.metrics
         if metric.pairs is not None
         and metric.change != ANSWERS_ARE_REFERENCES
-        and metric.better != "neutral"
+        and metric.better_direction != "neutral"
         and _can_be_named(metric.metric)
     ]
 
@@ -101,11 +97,11 @@ def _conditions(compared: Comparison, allowed: float) -> list[str]:
 def _condition(metric: MetricComparison, allowed: float) -> str:
     low, high = metric.range or (0.0, 1.0)
     loss = allowed * (high - max(low, 0.0))
-    return f"{metric.metric} < {-loss:g}" if metric.better == "higher" else f"{metric.metric} > {loss:g}"
+    return f"{metric.metric} < {-loss:g}" if metric.better_direction == "higher" else f"{metric.metric} > {loss:g}"
 
 
 def _threshold_options(compared: Comparison) -> list[tuple[str, str]]:
-    """Return the options `--min` and `--max` with the means that B must reach."""
+    """Return the options `--min` and `--max` with the thresholds for the means of B."""
     metrics = compared.b.metrics
     return [option for metric in compared.metrics for option in _threshold_option(metric, metrics.get(metric.metric))]
 
@@ -131,7 +127,7 @@ def _can_be_named(spec: str) -> bool:
 
 
 def _command(name: str, options: Sequence[tuple[str, str]], runs: Sequence[str], compared: Comparison) -> str:
-    """Return one command, one option per line; the runs come after `--` if one of them looks like an option."""
+    """Return one command, one option per line. If a run's name starts with `-`, the runs follow after `--`."""
     lines = [f"{option} {shell_quote(value)}" for option, value in options]
     if compared.policy != "excluded":
         lines.append(f"--unscored {compared.policy}")
@@ -162,9 +158,9 @@ _KEY = "        env:\n          OPENAI_API_KEY: ${{ secrets.OPENAI_API_KEY }}\n"
 
 
 def _judge_inputs(judge_options: JudgeOptions) -> dict[str, str | list[str]]:
-    """Return the inputs of the action that describe the judges, without batches.
+    """Return the inputs of the action that describe the judges.
 
-    Options for which the action has no input are in its input `options`.
+    Options without an input of their own are in the input `options`. The batch API is not used.
     """
     input_names = {"--judge": "judge", "--embed": "embed"}
     live = replace(judge_options, batch=False, batch_interval=JudgeOptions.batch_interval)
@@ -177,12 +173,12 @@ def _judge_inputs(judge_options: JudgeOptions) -> dict[str, str | list[str]]:
 
 
 def _one_line(value: str) -> str:
-    """Return the value of an option on one line. Only a pattern can have several lines; `\\n` matches a line break."""
+    """Escape line breaks. Only a regular expression can have any, and in it `\\n` matches a line break."""
     return value.replace("\n", r"\n")
 
 
 def _input(name: str, value: str | list[str]) -> str:
-    """Return an input of the action as YAML. `${{` in a value is escaped, because GitHub would expand it."""
+    """Return an input of the action as YAML. `${{` is escaped, because GitHub would expand it."""
     if isinstance(value, list) and len(value) > 1 and all(line.isprintable() for line in value):
         return f"          {name}: |\n" + "".join(f"            {_escaped(line)}\n" for line in value)
     text = "\n".join(value) if isinstance(value, list) else value

@@ -1,4 +1,4 @@
-"""Quality gates: conditions on a run or a comparison. The 95% CI decides: pass, fail or inconclusive."""
+"""Quality gates: conditions on a run or a comparison that pass, fail or are inconclusive, depending on the 95% CI."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Literal
 
 from ragboard.analysis.comparability import DIFFERENT_JUDGES
 from ragboard.analysis.compare import Comparison
-from ragboard.analysis.means import MetricSummary, range_of
+from ragboard.analysis.means import MetricSummary, finite_range
 from ragboard.analysis.reference_answers import ANSWERS_ARE_REFERENCES
 from ragboard.analysis.runs import RunSummary
 from ragboard.errors import NotFoundError, SettingError
@@ -37,7 +37,7 @@ _CONDITION = re.compile(
 
 @dataclass(frozen=True, kw_only=True)
 class Condition:
-    """A metric and the threshold below or above which it fails. The threshold itself passes."""
+    """A metric, and the threshold below or above which it fails. A value at the threshold passes."""
 
     metric: str
     """The name of the metric; source and settings can be left out."""
@@ -54,13 +54,12 @@ class GateResult:
     fail: Literal["below", "above"]
     threshold: float
     verdict: GateVerdict
-    """pass: the whole interval meets the threshold (or is at it); fail: the whole interval is beyond it; inconclusive:
-    anything else."""
+    """`pass` or `fail` if the whole interval is on one side of the threshold, else `inconclusive`."""
     estimate: float | None
     """The mean, or the difference B minus A; None if nothing was scored."""
     interval: Interval | NoInterval
     n: int
-    """Number of values behind the interval."""
+    """Number of values that the interval is computed from."""
 
 
 def read_condition(text: str) -> Condition:
@@ -117,9 +116,9 @@ def check_run(run: RunSummary, conditions: Iterable[Condition]) -> tuple[GateRes
 def check_thresholds(
     gated: Iterable[GateResult], metrics: Mapping[str, MetricDescription], *, difference: bool = False
 ) -> None:
-    """Raise SettingError if a threshold is outside the range of the metric's mean or, with `difference`, difference."""
+    """Raise SettingError if a threshold is outside the range of the mean or, with `difference`, of a difference."""
     for result in gated:
-        bounds = range_of(metrics.get(result.metric))
+        bounds = finite_range(metrics.get(result.metric))
         if bounds is None:
             continue
         low, high = (bounds[0] - bounds[1], bounds[1] - bounds[0]) if difference else bounds
@@ -133,7 +132,7 @@ def check_thresholds(
 def gate_text(result: GateResult, *, difference: bool = False) -> str:
     """Return a result as one line: `fail: ragas.faithfulness >= 0.9: 0.812, 95% CI 0.750 to 0.860, n = 60`.
 
-    `difference`: whether the estimate is a difference, which is written with its sign.
+    With `difference`, the estimate is a difference and gets its sign.
     """
     form = "+.3f" if difference else ".3f"
     sign = ">=" if result.fail == "below" else "<="
@@ -154,7 +153,7 @@ def threshold_conditions(run: RunSummary) -> tuple[Condition, ...]:
 
 
 def overall_verdict(gated: Sequence[GateResult]) -> GateVerdict:
-    """Return fail if any gate fails, else inconclusive if any gate is, else pass."""
+    """Return `fail` if any gate fails, else `inconclusive` if any gate is inconclusive, else `pass`."""
     verdicts = {result.verdict for result in gated}
     return "fail" if "fail" in verdicts else "inconclusive" if "inconclusive" in verdicts else "pass"
 
@@ -170,7 +169,7 @@ def resolve_spec(name: str, specs: Sequence[str]) -> str:
             return candidates[0]
         if candidates:
             raise SettingError(f"{name!r} is ambiguous: {' or '.join(candidates)}")
-    raise NotFoundError(f"no metric {name!r} here; available: {', '.join(specs) or 'no metrics'}")
+    raise NotFoundError(f"no metric {name!r}; available: {', '.join(specs) or 'no metrics'}")
 
 
 def _name(spec: str) -> str:

@@ -1,6 +1,6 @@
-"""Unsupported statements of one or more runs: filtered, grouped, counted and paged in the database.
+"""List unsupported statements of one or more runs, in pages or groups.
 
-The verdict of a statement is its joint verdict, against all passages together. If that was not judged, it is
+The verdict of a statement is its joint verdict, against all passages together. Without one, it is
 `JudgedStatement.separate_verdict`.
 """
 
@@ -47,8 +47,8 @@ __all__ = [
     "hallucination_table",
     "hallucinations",
     "hallucinations_sql",
-    "judges_of",
-    "matching",
+    "list_judges",
+    "matching_statements",
     "statement_groups",
 ]
 
@@ -58,23 +58,24 @@ class Hallucination:
     """A statement that the passages do not support, and its sample."""
 
     run: str
-    """The run as commands and URLs name it: `RUN`, or `RUN@EVALUATION` if it is not the evaluation shown by default."""
+    """The run in commands and URLs: `RUN`, or `RUN@EVALUATION` if the statement is from another than the default
+    evaluation."""
     judged: JudgedBy
     sample_id: str
     question: str
     number: int
-    """Its number among the answer's statements, from 1."""
+    """The number of the statement in its answer, from 1."""
     judged_statement: JudgedStatement
     cites: tuple[str, ...] = ()
-    """The numbers or ids that its sentence cites, as the answer writes them; empty if it cites nothing, or if citations
-    were not judged."""
+    """The numbers or ids that the statement's sentence cites, as in the answer. Empty if it cites nothing, or if
+    citations were not judged."""
     variant: str = ""
-    """What distinguishes this answer from the run's other answers to the question, such as the model; empty if the run
-    has no other."""
+    """What distinguishes this answer from the run's other answers to the question, such as the model; empty if there is
+    only one."""
 
     @property
     def cites_in_words(self) -> str:
-        """`cites [1] [2]`; empty if it cites nothing."""
+        """For example `cites [1] [2]`; empty if the statement cites nothing."""
         return f"cites {' '.join(f'[{name}]' for name in self.cites)}" if self.cites else ""
 
     @property
@@ -84,7 +85,7 @@ class Hallucination:
 
     @property
     def verdict(self) -> Label | None:
-        """The joint verdict; if it was not judged, `JudgedStatement.separate_verdict`."""
+        """The joint verdict or, without one, `JudgedStatement.separate_verdict`."""
         joint = self.judged_statement.verdict
         return joint.label if joint else self.judged_statement.separate_verdict
 
@@ -108,14 +109,16 @@ class Hallucination:
 
 @dataclass(frozen=True, kw_only=True)
 class HallucinationPage:
-    """The statements that a query selects (up to its limit), worst first, and their total number."""
+    """One page of the statements that a query selects, worst first."""
 
     rows: tuple[Hallucination, ...]
+    """Statements up to the limit of the query."""
     total: int
+    """Number of statements without the limit."""
     labels: Mapping[Label, int]
-    """Number of judged statements by verdict, including supported ones; the query's filter by verdict is ignored."""
+    """Number of judged statements by verdict. Unlike `total`, it ignores the query's filter by verdict."""
     sentence: str
-    """Summary: `2 of 129 statements are unsupported`, followed by `(rule-based)` if every judge is rule-based."""
+    """For example `2 of 129 statements are unsupported`, with `(rule-based)` if every judge is rule-based."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,27 +126,28 @@ class HallucinationGroup:
     """The unsupported and contradicted statements of one question, passage or judge."""
 
     key: str
-    """The group's value in a query: the question, the judge, or the digest of a passage."""
+    """Selects the group in a query: the question, the judge, or the hash of a passage."""
     title: str
     """The question, the judge, or the beginning of the passage."""
     passage_id: str
-    """Empty if the group is not a passage, or its text has several ids."""
+    """Empty if the group is not a passage, or if the passage's text has several ids."""
     statements: int
-    """Number of unsupported and contradicted statements; for a passage, in answers for which it was retrieved."""
+    """Number of unsupported and contradicted statements. For a passage, in answers for which it was retrieved."""
     contradicted: int
-    """Number of contradicted statements; for a passage, of statements that this passage contradicts."""
+    """Number of contradicted statements. For a passage, statements that this passage contradicts."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class HallucinationGroups:
-    """The groups that a query selects (up to its limit), most statements first, and their total number."""
+    """The groups that a query selects, up to its limit, most statements first."""
 
     groups: tuple[HallucinationGroup, ...]
     total: int
+    """Number of groups without the limit."""
 
 
 def hallucinations(store: Store, query: HallucinationQuery) -> HallucinationPage:
-    """Return a page of statements: contradicted before unsupported, and among these, with numbers or names first."""
+    """Return a page of statements: contradicted ones first, then unsupported ones, each with numbers or names first."""
     with store.database.read() as connection:
         shown = _covered_evaluations(connection, query)
         create_matches(connection, query, list(shown))
@@ -189,7 +193,7 @@ def hallucinations(store: Store, query: HallucinationQuery) -> HallucinationPage
 
 
 def _variants(connection: Connection, run_id: str, positions: Collection[int]) -> dict[int, str]:
-    """Return, by position, what distinguishes each answer from the run's other answers to its question."""
+    """Return {position: what distinguishes the answer from the run's other answers to its question}."""
     found = answers_to_the_same_questions(connection, run_id, positions)
     column = column_of_answers([question for _, question, _ in found], [cells for *_, cells in found])
     return {position: str(cells[column]) for position, _, cells in found} if column else {}
@@ -205,17 +209,17 @@ def hallucinations_sql(store: Store, query: HallucinationQuery) -> str:
 def hallucination_groups(store: Store, query: HallucinationQuery, by: Grouping) -> HallucinationGroups:
     """Group the statements that a query selects by question, passage or judge.
 
-    Grouped by judge, the newest evaluation of a run by each judge counts; otherwise, only the run's shown evaluation.
+    By judge, the newest evaluation of a run by each judge counts; else, the evaluation that pages show.
     """
-    with matching(store, query, each_judge=by == "judge") as connection:
+    with matching_statements(store, query, each_judge=by == "judge") as connection:
         return statement_groups(connection, query, by)
 
 
 @contextmanager
-def matching(store: Store, query: HallucinationQuery, *, each_judge: bool = False) -> Generator[Connection]:
+def matching_statements(store: Store, query: HallucinationQuery, *, each_judge: bool = False) -> Generator[Connection]:
     """Open the database with the table `found`: the judged statements that match a query, with any verdict.
 
-    `each_judge`: whether to use one evaluation per run and judge, instead of one evaluation per run.
+    With `each_judge`, one evaluation per run and judge is used, instead of one per run.
     """
     with store.database.read() as connection:
         create_matches(connection, query, list(_covered_evaluations(connection, query, each_judge=each_judge)))
@@ -239,16 +243,16 @@ def statement_groups(connection: Connection, query: HallucinationQuery, by: Grou
 
 
 def hallucination_table(store: Store, query: HallucinationQuery) -> pd.DataFrame:
-    """Return all statements that a query selects (ignoring its limit), one row each, for export.
+    """Return all statements that a query selects, without its limit, for export.
 
     Columns: run, evaluation, judge, sample_id, question, number (from 1), statement, verdict, together (whether it is
-    the joint verdict), score in [0, 1] or null, reason; human, annotator, note (of the latest human label, or null).
+    the joint verdict), score (in [0, 1] or null), reason, and human, annotator and note of the latest label (or null).
     """
-    with matching(store, query) as connection:
+    with matching_statements(store, query) as connection:
         return matched_frame(connection, query)
 
 
-def judges_of(store: Store) -> tuple[str, ...]:
+def list_judges(store: Store) -> tuple[str, ...]:
     """Return the names of the judges of the evaluations in the store."""
     with store.database.read() as connection:
         return judge_names(connection)
@@ -257,7 +261,7 @@ def judges_of(store: Store) -> tuple[str, ...]:
 def _covered_evaluations(
     connection: Connection, query: HallucinationQuery, *, each_judge: bool = False
 ) -> dict[str, tuple[str, JudgedBy, str]]:
-    """Return the evaluations that a query covers: {id: (name of the run in commands, judge, id of the run)}."""
+    """Return the evaluations that a query covers: {id: (run in commands, judge, run id)}."""
     chosen = {ref.evaluation_id for ref in query.runs} if not query.judge and not each_judge else set[str | None]()
     runs = {ref.run_id for ref in query.runs}
     shown: dict[tuple[str, str], tuple[str, tuple[str, JudgedBy, str]]] = {}

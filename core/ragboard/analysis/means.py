@@ -1,4 +1,4 @@
-"""Means of metrics with their intervals, the number of scored samples, and how unscored samples count."""
+"""Compute means of metrics with their intervals, under a policy for unscored samples."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Literal
 
 from ragboard.analysis.metrics import in_order, read_descriptions
 from ragboard.analysis.thresholds import Threshold, ThresholdStatus, read_thresholds
-from ragboard.metrics import metric_of
+from ragboard.metrics import find_metric
 from ragboard.metrics.critique import AspectCritique
 from ragboard.records import MetricDescription, Outcome, Score, Unscored
-from ragboard.stats import GateVerdict, Interval, NoInterval, ci_text, gate, mean_interval, outer_interval
+from ragboard.stats import GateVerdict, Interval, NoInterval, ci_text, gate, mean_interval, worst_case_interval
 from ragboard.store.queries.evaluations import JudgedBy
 from ragboard.store.queries.query import Connection
 from ragboard.store.queries.scores import AnyMoments, metric_moments, unscored_by_metric
@@ -23,26 +23,30 @@ __all__ = [
     "Mean",
     "MetricSummary",
     "UnscoredPolicy",
-    "fill_of",
-    "mean_of",
+    "compute_mean",
+    "finite_range",
+    "imputed_range",
     "metric_summaries",
     "ragas_score",
-    "range_of",
 ]
 
 UnscoredPolicy = Literal["excluded", "zero", "bounds"]
-"""excluded: the mean of the scored samples; zero: an unscored sample counts as 0, or as the maximum if lower is better;
-bounds: the means with all unscored samples at the metric's minimum and at its maximum (Horowitz and Manski 2000)."""
+"""How unscored samples count in a mean.
+
+- `excluded`: they do not count.
+- `zero`: they count as 0, or as the maximum if lower is better.
+- `bounds`: they count as anything from the metric's minimum to its maximum (Horowitz and Manski 2000).
+"""
 
 POLICIES: dict[UnscoredPolicy, str] = {
     "excluded": "are left out",
     "zero": "count as zero, or as the worst value where lower is better",
     "bounds": "count as anything from the worst to the best value",
 }
-"""The policies in words; each text continues `unscored samples`."""
+"""The policies in words, after `unscored samples`."""
 
 ImputedRange = tuple[float, float]
-"""The values that unscored samples count as, for the lowest and for the highest possible mean."""
+"""The lowest and the highest value that an unscored sample can count as."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,20 +65,20 @@ class Mean:
 
 @dataclass(frozen=True, kw_only=True)
 class MetricSummary:
-    """The mean of one metric over one run, the number of scored samples, and how unscored samples count."""
+    """The mean of one metric over one run, and how unscored samples count in it."""
 
     metric: str
     scored: int
     total: int
     """Number of samples that the evaluation covers."""
     mean: float | None
-    """The mean of the scored samples, or of all samples with the policy `zero`; None if no sample counts."""
+    """The mean of the scored samples or, with the policy `zero`, of all samples; None if there are none."""
     interval: Interval | NoInterval
     """The 95% CI; with the policy `bounds`, it covers every mean that the unscored samples allow."""
     unscored: Mapping[str, int]
     """Number of unscored samples by reason."""
     policy: UnscoredPolicy = "excluded"
-    """The requested policy; `note` says how unscored samples count."""
+    """The requested policy. It does not apply to every metric; see `note`."""
     bounds: tuple[float, float] | None = None
     """The mean with all unscored samples at the metric's minimum and maximum; None unless the policy is `bounds`."""
     imputed_value: float | None = None
@@ -88,7 +92,7 @@ class MetricSummary:
     judged: JudgedBy | None = None
     """The evaluation that computed the scores."""
     caution: str = ""
-    """Why the mean says nothing about the run, which is the case if its answers are the references; else empty."""
+    """A warning if the run's answers are the references, because the mean then says nothing; else empty."""
 
     @property
     def unscored_text(self) -> str:
@@ -115,12 +119,12 @@ def metric_summaries(
     totals: Mapping[str, int],
     policy: UnscoredPolicy = "excluded",
 ) -> dict[str, dict[str, MetricSummary]]:
-    """Summarise the metrics of each evaluation; `totals` is the number of samples that each evaluation covers."""
+    """Summarise the metrics of each evaluation. `totals` are the numbers of samples that evaluations cover."""
     metrics = read_descriptions(connection)
     thresholds = read_thresholds(connection, metrics)
     scored = metric_moments(connection, evaluations)
     unscored = unscored_by_metric(connection, evaluations)
-    fill_by_metric = {spec: fill_of(metrics.get(spec), policy) for _, spec in unscored}
+    fill_by_metric = {spec: imputed_range(metrics.get(spec), policy) for _, spec in unscored}
     fills = {spec: fill for spec, fill in fill_by_metric.items() if isinstance(fill, tuple)}
     filled: list[Mapping[tuple[str, str], AnyMoments]] = []
     if fills:
@@ -131,7 +135,7 @@ def metric_summaries(
     for key in dict.fromkeys((*scored, *unscored)):
         evaluation, spec = key
         scored_moments, reasons, threshold = scored.get(key), unscored.get(key, {}), thresholds.get(spec)
-        mean = mean_of(
+        mean = compute_mean(
             metrics.get(spec), scored_moments, policy, sum(reasons.values()), [moments.get(key) for moments in filled]
         )
         summaries.setdefault(evaluation, {})[spec] = MetricSummary(
@@ -156,10 +160,10 @@ def metric_summaries(
     }
 
 
-def fill_of(metric: MetricDescription | None, policy: UnscoredPolicy) -> ImputedRange | str | None:
-    """Return the lowest and the highest value that an unscored sample counts as under a policy.
+def imputed_range(metric: MetricDescription | None, policy: UnscoredPolicy) -> ImputedRange | str | None:
+    """Return the lowest and the highest value that an unscored sample can count as under a policy.
 
-    Return None if unscored samples are excluded, and a reason in words if the metric has no such values.
+    Return None if unscored samples are excluded, and the reason as text if the metric has no such values.
     """
     if policy == "excluded":
         return None
@@ -177,7 +181,7 @@ def fill_of(metric: MetricDescription | None, policy: UnscoredPolicy) -> Imputed
     return zero, zero
 
 
-def mean_of(
+def compute_mean(
     metric: MetricDescription | None,
     scored: AnyMoments | None,
     policy: UnscoredPolicy = "excluded",
@@ -186,12 +190,12 @@ def mean_of(
 ) -> Mean:
     """Compute the mean under a policy; `missing` is the number of unscored samples.
 
-    `scored`: the moments of the scored values; None if there are none. `filled`: the moments of all values with the
-    unscored samples at their lowest value, and at their highest value; required if samples are missing and `fill_of`
-    returns a pair.
+    `scored` are the moments of the scored values; None if there are none. If samples are missing and `imputed_range`
+    returns a pair, `filled` must be the moments of all values, with unscored samples at the lowest and at the highest
+    value.
     """
     plain = Mean(mean=scored.mean if scored else None, interval=_interval(metric, scored))
-    fill = fill_of(metric, policy)
+    fill = imputed_range(metric, policy)
     if fill is None or not missing:
         return plain
     if isinstance(fill, str):
@@ -207,8 +211,8 @@ def mean_of(
     return _mean_with_bounds(metric, plain, low, high, missing)
 
 
-def range_of(metric: MetricDescription | None) -> tuple[float, float] | None:
-    """Return the minimum and maximum of a metric; None unless it has both."""
+def finite_range(metric: MetricDescription | None) -> tuple[float, float] | None:
+    """Return the minimum and maximum of a metric; None if it lacks one of them."""
     return None if metric is None or metric.low is None or metric.high is None else (metric.low, metric.high)
 
 
@@ -220,17 +224,17 @@ def _mean_with_bounds(
     middle = (low.mean + high.mean) / 2 if plain.mean is None else plain.mean
     return Mean(
         mean=plain.mean,
-        interval=outer_interval(_interval(metric, low), _interval(metric, high), estimate=middle),
+        interval=worst_case_interval(_interval(metric, low), _interval(metric, high), estimate=middle),
         bounds=(low.mean, high.mean),
         note=f"{missing:,} unscored from worst to best value",
     )
 
 
 def _interval(metric: MetricDescription | None, moments: AnyMoments | None) -> Interval | NoInterval:
-    """Return the interval of a mean, within the metric's range if that is finite."""
+    """Return the interval of a mean. It is within the metric's range if that is finite."""
     if moments is None:
         return NoInterval(reason="no sample is scored", n=0)
-    return mean_interval(moments, bounds=range_of(metric))
+    return mean_interval(moments, bounds=finite_range(metric))
 
 
 MIN_METRICS = 2
@@ -240,10 +244,10 @@ MIN_METRICS = 2
 def ragas_score(metrics: Mapping[str, MetricSummary]) -> Outcome:
     """Compute the harmonic mean of the means of a run's ragas metrics, in [0, 1]; higher is better.
 
-    The formula is `k / sum(1 / mean)`, as in the ragas library 0.0.x. It is over the `k` metrics of the source `ragas`
-    for which higher is better, except aspect critiques. If a metric was evaluated with several settings, the default
-    settings count. The score is 0 if a mean is 0. It is undefined with fewer than two metrics, if a mean is missing or
-    negative, and if a metric was evaluated with several settings but not with the default settings.
+    The formula is `k / sum(1 / mean)`, as in the ragas library 0.0.x, over the `k` metrics of the source `ragas` for
+    which higher is better, except aspect critiques. If a metric was evaluated with several settings, the default ones
+    count. The score is 0 if a mean is 0. It is undefined with fewer than two metrics, with a missing or negative mean,
+    and if a metric has several settings but not the default ones.
     """
     settings: defaultdict[str, list[str]] = defaultdict(list)
     for spec in metrics:
@@ -261,13 +265,13 @@ def ragas_score(metrics: Mapping[str, MetricSummary]) -> Outcome:
         return Unscored(reason="undefined", detail=f"no mean, or a mean below 0: {', '.join(unusable)}")
     positive_means = [mean for mean in means.values() if mean is not None]
     value = len(positive_means) / sum(1 / mean for mean in positive_means) if all(positive_means) else 0.0
-    labels = (metric.label if (metric := metric_of(spec)) else spec for spec in means)
+    labels = (metric.label if (metric := find_metric(spec)) else spec for spec in means)
     return Score(value=value, counted=f"harmonic mean of {', '.join(labels)}")
 
 
 def _ragas_score_name(spec: str) -> str:
-    """Return the metric's name without settings; empty if it does not count in the ragas score."""
-    metric = metric_of(spec)
+    """Return the metric's name without settings; empty if it is not part of the ragas score."""
+    metric = find_metric(spec)
     if metric is None or metric.source != "ragas" or isinstance(metric, AspectCritique) or metric.direction != "higher":
         return ""
     return f"{metric.source}.{metric.name}"

@@ -1,11 +1,11 @@
-"""Descriptions of installed metrics, and of metrics with scores in a store whose code may not be installed."""
+"""Descriptions of metrics: installed ones, and those that only have scores in a store."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
 from ragboard.judges.embedded import EmbeddedJudge
-from ragboard.metrics import DEFAULT_METRICS, DEFAULT_METRICS_BY_RULES, METRICS, Metric, describe, metric_of
+from ragboard.metrics import DEFAULT_METRICS, DEFAULT_METRICS_BY_RULES, METRICS, Metric, describe, find_metric
 from ragboard.metrics.base import CATEGORIES, tasks_for
 from ragboard.records import MetricDescription
 from ragboard.store import Store
@@ -29,39 +29,39 @@ __all__ = [
 ]
 
 MAX_HEADLINE = 4
-"""Maximum number of metrics shown where there is little space."""
+"""Maximum number of metrics where space is short."""
 
 BETTER = {"higher": "higher is better", "lower": "lower is better", "neutral": "no better direction"}
 """The direction of a metric, in words."""
 
 
 MORE_PASSAGES = {"falls": "usually falls with more passages", "rises": "usually rises with more passages"}
-"""`MetricDescription.more_passages` in words: how the metric changes if more passages are retrieved."""
+"""`MetricDescription.more_passages` in words."""
 
 
 def metric_descriptions(store: Store, known: Mapping[str, Metric] = METRICS) -> Mapping[str, MetricDescription]:
-    """Return descriptions by metric name: installed metrics first, then metrics that only the store has."""
+    """Return {metric: description}: installed metrics first, then metrics that only have scores in the store."""
     with store.database.read() as connection:
         return read_descriptions(connection, known)
 
 
 def read_descriptions(connection: Connection, known: Mapping[str, Metric] = METRICS) -> dict[str, MetricDescription]:
-    """Return the same as `metric_descriptions`, over an open connection."""
+    """Do the same as `metric_descriptions`, with an open connection."""
     installed = {spec: describe(metric) for spec, metric in known.items()}
     stored = stored_descriptions(connection)
     return installed | {spec: description for spec, description in stored.items() if spec not in installed}
 
 
 def in_order(specs: Iterable[str]) -> tuple[str, ...]:
-    """Sort metrics in the order of `METRICS` (settings are ignored); other metrics follow by name."""
+    """Sort metrics in the order of `METRICS`, ignoring settings; other metrics follow by name."""
     order = {spec: index for index, spec in enumerate(METRICS)}
     return tuple(sorted(set(specs), key=lambda spec: (order.get(spec.partition("(")[0], len(order)), spec)))
 
 
 def headline(specs: Sequence[str]) -> tuple[str, ...]:
-    """Choose up to 4 metrics to show where space is short: default metrics first, metrics with `compat=True` last.
+    """Choose the metrics to show where space is short: 4, or all if there are at most 5.
 
-    If there are only 5 metrics, all 5 are returned.
+    Default metrics are preferred, and metrics with `compat=True` are avoided.
     """
     if len(specs) <= MAX_HEADLINE + 1:
         return tuple(specs)
@@ -72,15 +72,15 @@ def headline(specs: Sequence[str]) -> tuple[str, ...]:
 
 FILE_SCORES = "Scores from run files, not computed by ragboard"
 NEEDED = {"contexts": "passages", "reference_contexts": "gold passages"}
-"""Words for columns that a metric needs; other columns are shown by name."""
+"""Words for some of the columns that metrics need."""
 
 
 def metric_groups(
     metrics: Iterable[MetricDescription], search: str = "", known: Mapping[str, Metric] = METRICS
 ) -> dict[str, tuple[MetricDescription, ...]]:
-    """Group the metrics that match every word of the search by category.
+    """Group metrics by category. `search` keeps those that contain all its words.
 
-    A metric with several settings is listed once, with the first of them.
+    A metric with several settings is listed once.
     """
     words = search.casefold().split()
     first: dict[tuple[str, str], MetricDescription] = {}
@@ -96,26 +96,26 @@ def metric_groups(
 
 
 def _category_title(metric: MetricDescription, known: Mapping[str, Metric]) -> str:
-    if definition := metric_of(metric.spec, known):
+    if definition := find_metric(metric.spec, known):
         return CATEGORIES[definition.category]
     return FILE_SCORES if metric.source.endswith("-file") else CATEGORIES["other"]
 
 
 def metric_source_label(metric: MetricDescription, known: Mapping[str, Metric] = METRICS) -> str:
-    """Return the metric's source in two or three words (`RAGAS paper`), or its citation if there is no short form."""
-    definition = metric_of(metric.spec, known)
+    """Return the metric's source in short (`RAGAS paper`) or, without a short form, its citation."""
+    definition = find_metric(metric.spec, known)
     return (definition.credit if definition else "") or metric.paper
 
 
 def metric_summary(metric: MetricDescription, known: Mapping[str, Metric] = METRICS) -> str:
     """Describe the metric in one sentence."""
-    definition = metric_of(metric.spec, known)
+    definition = find_metric(metric.spec, known)
     return (definition.summary if definition else "") or " ".join(metric.text.partition("\n\n")[0].split())
 
 
 def metric_needs(metric: MetricDescription, known: Mapping[str, Metric] = METRICS) -> str:
     """Return the columns that a sample must have besides the question: `answer, passages, gold passages`."""
-    definition = metric_of(metric.spec, known)
+    definition = find_metric(metric.spec, known)
     needed = [NEEDED.get(column, column) for column in metric.requires]
     return (
         ", ".join([*needed, *(["gold passages"] if definition and definition.needs_gold else [])])
@@ -124,8 +124,8 @@ def metric_needs(metric: MetricDescription, known: Mapping[str, Metric] = METRIC
 
 
 def metric_judge(metric: MetricDescription, known: Mapping[str, Metric] = METRICS) -> str:
-    """Return which judge a metric needs: `a chat model`, `any judge` or `no judge`; empty if it is not installed."""
-    definition = metric_of(metric.spec, known)
+    """Return the judge that a metric needs: `a chat model`, `any judge` or `no judge`; empty if it is not installed."""
+    definition = find_metric(metric.spec, known)
     if definition is None:
         return ""
     tasks = tasks_for(definition.needs())

@@ -1,7 +1,7 @@
-"""Traffic over time: the state of each series, its changes, this week against the week before, and what is new.
+"""Monitor live traffic: states and changes of metrics, the last week compared with the week before, new statements.
 
-A series is a metric of a dataset by one judge, over the samples of all runs of the dataset that have a time. Times are
-UTC. Numbers come from sums by hour, so a year of traffic is read without its samples.
+A series is one metric of one dataset by one judge, over all samples with a time in the dataset's runs. Times are UTC.
+Numbers are computed from hourly sums, so that a year of traffic is fast.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ragboard.analysis.compare import ConfigDifference, config_differences
 from ragboard.analysis.gates import resolve_spec
-from ragboard.analysis.means import range_of
+from ragboard.analysis.means import finite_range
 from ragboard.analysis.metrics import in_order, read_descriptions
 from ragboard.analysis.thresholds import Threshold, read_thresholds
 from ragboard.errors import NotFoundError
@@ -76,8 +76,12 @@ __all__ = [
 ]
 
 State = Literal["ok", "below threshold", "dropped", "too few"]
-"""below threshold: the mean of the last 7 days misses the threshold (above it, if lower is better); dropped: the metric
-got worse within the last 28 days and still is; too few: fewer than 20 scored samples in the last 7 days."""
+"""How a series is doing.
+
+- `below threshold`: the mean of the last 7 days misses the threshold (is above it, if lower is better).
+- `dropped`: the metric got worse within the last 28 days, and still is.
+- `too few`: fewer than 20 scored samples in the last 7 days.
+"""
 
 STATE_LABELS: dict[State, str] = {
     "ok": "✓ ok",
@@ -88,16 +92,16 @@ STATE_LABELS: dict[State, str] = {
 """Icon and word for each state."""
 
 WEEK = timedelta(days=7)
-NEWS = timedelta(days=28)
-"""How long a change counts in the state."""
+RECENT = timedelta(days=28)
+"""How long a detected change affects the state."""
 MIN_WEEK = 20
 """Minimum number of scored samples in 7 days for a state."""
 DROP = 0.05
-"""The change to detect fast, as a share of the metric's range."""
+"""The size of a change to detect fast, as a share of the metric's range."""
 ALPHA = 0.05
-"""Probability of a false alarm within a year, over all series: of changes, and of missed thresholds."""
+"""Probability of a false alarm within a year over all series, for changes and for missed thresholds."""
 BATCHES = ((200, 6), (0, 24))
-"""Minimum mean number of samples a day for batches of so many hours. The last batch counts before it is complete."""
+"""(minimum mean number of samples a day, hours of a batch) pairs; the first that applies is used."""
 HOURS_OF_YEAR = 365 * 24
 WORSE: dict[Direction, Literal["lower", "higher", "neither"]] = {
     "higher": "lower",
@@ -106,21 +110,23 @@ WORSE: dict[Direction, Literal["lower", "higher", "neither"]] = {
 }
 """The direction of a change for the worse, by the direction of the metric."""
 MAX_GROUPS = 12
+"""Maximum number of groups to compare."""
 MAX_VALUES = 50
 """Maximum number of different values of a column to group by."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrendChange:
-    """A change of a series that was detected."""
+    """A detected change of a series."""
 
     start: datetime
-    """When the mean most probably began to differ."""
+    """When the mean changed, most probably."""
     earliest: datetime
-    """With `latest`, the 95% credible interval of `start`."""
+    """Start of the 95% credible interval of `start`."""
     latest: datetime
+    """End of this interval."""
     seen: datetime
-    """When the evidence was sufficient."""
+    """When the evidence became sufficient."""
     before: float
     """Mean between the previous change and this one."""
     after: float
@@ -130,22 +136,22 @@ class TrendChange:
 
     @property
     def in_short(self) -> str:
-        """`fell by 0.06 (0.87 to 0.81) around 2026-11-20`."""
+        """For example `fell by 0.06 (0.87 to 0.81) around 2026-11-20`."""
         verb = "fell" if self.after < self.before else "rose"
         size = f"{abs(self.after - self.before):.2f} ({self.before:.2f} to {self.after:.2f})"
         return f"{verb} by {size} around {self.start:%Y-%m-%d}"
 
     def __str__(self) -> str:
-        """`in_short`, and when it was seen: `fell by 0.06 (0.87 to 0.81) around 2026-11-20, seen 2026-11-22`."""
+        """For example `fell by 0.06 (0.87 to 0.81) around 2026-11-20, seen 2026-11-22`."""
         return f"{self.in_short}, seen {self.seen:%Y-%m-%d}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class SeriesState:
-    """How a series is doing."""
+    """The state of a series, and what it is based on."""
 
     key: str
-    """Identifies the series: its dataset, metric and judge."""
+    """Identifies the series: dataset, metric and judge as JSON."""
     dataset: str
     metric: str
     judge: str
@@ -155,11 +161,11 @@ class SeriesState:
     """The metric's name on pages."""
     state: State
     summary: str
-    """One sentence."""
+    """The state in one sentence."""
     mean: float | None
-    """Mean of the 7 days to the newest sample; None if no sample is scored."""
+    """Mean of the last 7 days, to the newest sample; None if no sample is scored."""
     interval: Interval | NoInterval
-    """Its 95% CI."""
+    """The 95% CI of `mean`."""
     samples: int
     """Number of scored samples in these 7 days."""
     until: date
@@ -167,7 +173,7 @@ class SeriesState:
     since: datetime
     """Start of these 7 days."""
     change: TrendChange | None
-    """The last change, if it was seen in the 28 days to the newest sample."""
+    """The last change, if it was seen in the last 28 days."""
     threshold: Threshold | None
 
     @property
@@ -189,6 +195,7 @@ class Period:
     n: int
     """Number of scored samples."""
     unscored: int
+    """Number of unscored samples."""
     mean: float | None
     interval: Interval | NoInterval
 
@@ -200,34 +207,37 @@ class Period:
 
 @dataclass(frozen=True, kw_only=True)
 class ConfigChange:
-    """The first sample of a run: another configuration than that of the run before."""
+    """The start of a run after another one, usually with another configuration."""
 
     time: datetime
+    """Time of the run's first sample."""
     run: str
     differences: tuple[ConfigDifference, ...]
-    """Settings that differ from those of the run before."""
+    """Settings that differ from those of the previous run."""
 
     def __str__(self) -> str:
-        """`chat 1.4 (production): version 1.3 to 1.4`."""
-        settings = ", ".join(f"{one.key} {_shown(one.a)} to {_shown(one.b)}" for one in self.differences)
+        """For example `chat 1.4 (production): version 1.3 to 1.4`."""
+        settings = ", ".join(
+            f"{one.key} {_format_setting(one.a)} to {_format_setting(one.b)}" for one in self.differences
+        )
         return f"{self.run}: {settings}" if settings else self.run
 
 
 @dataclass(frozen=True, kw_only=True)
 class WeekComparison:
-    """The 7 days to the newest sample against the 7 days before, over different questions."""
+    """The last 7 days compared with the 7 days before, which have other questions."""
 
     start: datetime
     """Start of the later 7 days."""
     difference: GroupDifference | None
-    """The later minus the earlier mean; None if one has no scored sample."""
+    """The mean of the last 7 days minus that of the 7 days before; None if one has no scored sample."""
     p: float | None
-    """The p value of no difference; of one of several groups, adjusted for their number (Holm 1979)."""
+    """The p value, adjusted for the number of groups (Holm 1979) if this is one of several."""
     change: Literal["better", "worse", "differs", "no significant difference", "not compared"]
 
     @property
     def in_words(self) -> str:
-        """`-0.03, 95% CI -0.05 to -0.01, worse (p = 0.004)`."""
+        """For example `-0.03, 95% CI -0.05 to -0.01, worse (p = 0.004)`."""
         if self.difference is None:
             return "not compared: one week has no scored sample"
         interval = interval_text(self.difference.interval, "+.2f")
@@ -237,7 +247,7 @@ class WeekComparison:
 
 @dataclass(frozen=True, kw_only=True)
 class GroupTrend:
-    """A group of samples in the last 7 days, against the 7 days before."""
+    """A group of samples in the last 7 days, compared with the 7 days before."""
 
     group: str
     n: int
@@ -253,22 +263,22 @@ class GroupTrend:
 
 @dataclass(frozen=True, kw_only=True)
 class NewStatements:
-    """Statements that are unsupported in the last 7 days and were not in the 28 days before."""
+    """Statements that are unsupported in the last 7 days, and that were not unsupported in the 28 days before."""
 
     statements: tuple[NewStatement, ...]
-    """Those in most answers first."""
+    """The new statements, up to a limit; those in most answers first."""
     new: int
-    """Number of new ones; more than `statements` if that has only the first."""
+    """Number of new statements, without the limit."""
     total: int
     """Number of different unsupported statements in the last 7 days."""
     start: datetime
     """Start of these 7 days."""
     heuristic: bool
-    """Whether a judge of these statements is rule-based."""
+    """Whether a rule-based judge judged some of these statements."""
 
     @property
     def in_words(self) -> str:
-        """`2 of 9 unsupported statements (rule-based) since 2026-11-20 were not there in the 28 days before`."""
+        """For example `2 of 9 unsupported statements since 2026-11-20 were not there in the 28 days before`."""
         judge = " (rule-based)" if self.heuristic else ""
         return (
             f"{self.new:,} of {self.total:,} unsupported statements{judge} since {self.start:%Y-%m-%d} were not there"
@@ -284,23 +294,23 @@ class TrafficTrend:
     direction: Direction
     range: tuple[float, float] | None
     metrics: tuple[str, ...]
-    """The metrics that the dataset has over time."""
+    """All metrics of the dataset."""
     judges: tuple[str, ...]
-    """The judges that the metric has over time."""
+    """All judges of the metric."""
     days: tuple[Period, ...]
     """The days with samples, oldest first."""
     weeks: tuple[Period, ...]
-    """The same by week, from Monday."""
+    """The weeks with samples, from Monday, oldest first."""
     changes: tuple[TrendChange, ...]
     configs: tuple[ConfigChange, ...]
     week: WeekComparison
     series: int
-    """Number of series of the store that share the probability of a false alarm."""
+    """Number of series in the store, which share the probability of a false alarm."""
 
 
 @dataclass(frozen=True)
 class _Series:
-    """A series with its sums by hour."""
+    """A series with its hourly sums."""
 
     dataset: str
     metric: str
@@ -310,6 +320,7 @@ class _Series:
     description: MetricDescription | None
     threshold: Threshold | None
     series: int
+    """Number of series in the store."""
 
     @property
     def key(self) -> str:
@@ -329,11 +340,11 @@ class _Series:
 
     @property
     def range(self) -> tuple[float, float] | None:
-        return range_of(self.description)
+        return finite_range(self.description)
 
     @property
     def end(self) -> int:
-        """The hour after the newest sample, since 1970."""
+        """The hour after the newest sample, in hours since 1970."""
         return int(self.hours.hour[-1]) + 1
 
     @property
@@ -341,11 +352,12 @@ class _Series:
         return _time(self.end) - WEEK
 
     def between(self, first: int, stop: int) -> slice:
+        """Return the indices in `hours` from the hour `first` to before `stop`."""
         low, high = np.searchsorted(self.hours.hour, [first, stop])
         return slice(int(low), int(high))
 
     def period(self, first: int, stop: int, level: float = 0.95) -> Period:
-        """Return the samples from the hour `first` to before `stop`."""
+        """Summarise the samples from the hour `first` to before `stop`."""
         part = self.between(first, stop)
         summary = _moments(self.hours, part, self.range)
         return Period(
@@ -358,10 +370,10 @@ class _Series:
 
     @cached_property
     def changes(self) -> tuple[TrendChange, ...]:
-        """The changes that were detected, oldest first."""
+        """The detected changes, oldest first."""
         scored = self.hours.n > 0
         days = (self.hours.hour[-1] - self.hours.hour[0]) / 24 + 1
-        length = next(hours for least, hours in BATCHES if self.hours.n.sum() / days >= least)
+        length = next(hours for samples, hours in BATCHES if self.hours.n.sum() / days >= samples)
         starts, batches = _batches(self.hours, scored, length)
         low, high = self.range or (0.0, 0.0)
         found = find_changes(
@@ -390,7 +402,7 @@ class _Series:
     @cached_property
     def state(self) -> SeriesState:
         week = self.period(self.end - 168, self.end)
-        last = self.changes[-1] if self.changes and self.changes[-1].seen > _time(self.end) - NEWS else None
+        last = self.changes[-1] if self.changes and self.changes[-1].seen > _time(self.end) - RECENT else None
         missed = self._misses_threshold()
         state: State = "ok"
         if week.n < MIN_WEEK or week.mean is None:
@@ -418,14 +430,14 @@ class _Series:
         )
 
     def _misses_threshold(self) -> bool:
-        """Return whether the mean of the last 7 days misses the threshold, at the level of all looks of a year."""
+        """Return whether the mean of the last 7 days misses the threshold (Bonferroni for daily checks)."""
         if self.threshold is None:
             return False
         interval = self.period(self.end - 168, self.end, 1 - 2 * ALPHA / (365 * self.series)).interval
         return gate(interval, threshold=self.threshold.value, fail=self.threshold.fail) == "fail"
 
     def _still_worse(self, change: TrendChange) -> bool:
-        """Return whether the last 7 days, or those since the change if fewer, exclude the mean before it."""
+        """Return whether the CI since the change, or of the last 7 days, excludes the mean before the change."""
         start = max(int(change.start.replace(tzinfo=UTC).timestamp()) // 3600, self.end - 168)
         interval = self.period(start, self.end).interval
         if isinstance(interval, NoInterval):
@@ -451,49 +463,48 @@ class _Series:
 
 
 def series_states(store: Store) -> tuple[SeriesState, ...]:
-    """Return the state of every series of the store with samples over time, by dataset and metric.
+    """Return the state of every series in the store, by dataset and metric.
 
-    Datasets whose runs ask the same questions are left out: `dataset_trend` compares their runs.
+    Datasets whose runs all ask the same questions are left out; `dataset_trend` compares their runs.
     """
     with store.database.read() as connection:
         return tuple(series.state for series in _read_series(connection))
 
 
 def traffic_datasets(store: Store) -> tuple[str, ...]:
-    """Return the datasets that `series_states` covers."""
+    """Return the names of the datasets that have series."""
     with store.database.read() as connection:
         return tuple(dict.fromkeys(run.dataset for run in _traffic(connection)))
 
 
 def traffic_trend(store: Store, dataset: str, metric: str = "", judge: str = "") -> TrafficTrend:
-    """Return a metric of a dataset over time; by default the first metric, and the judge with the newest samples.
+    """Return a metric of a dataset over time, by default the first metric by the judge with the newest samples.
 
-    Raises NotFoundError if the dataset has no scores over time, or not of this metric or judge; SettingError for an
-    ambiguous name of a metric.
+    Raises NotFoundError if the dataset has no such series, SettingError if the name of the metric is ambiguous.
     """
     with store.database.read() as connection:
         everything = _traffic(connection)
-        series = _chosen(connection, everything, dataset, metric, judge)
-        of_dataset = [run for run in everything if run.dataset == dataset]
+        series = _find_series(connection, everything, dataset, metric, judge)
+        dataset_runs = [run for run in everything if run.dataset == dataset]
         return TrafficTrend(
             state=series.state,
             direction=series.direction,
             range=series.range,
-            metrics=in_order({run.metric for run in of_dataset}),
-            judges=tuple(sorted({run.judge for run in of_dataset if run.metric == series.metric})),
+            metrics=in_order({run.metric for run in dataset_runs}),
+            judges=tuple(sorted({run.judge for run in dataset_runs if run.metric == series.metric})),
             days=_periods(series, 24, 0),
             weeks=_periods(series, 168, 96),
             changes=series.changes,
             configs=tuple(_config_changes(series.runs)),
-            week=_week(connection, series),
+            week=_compare_weeks(connection, series),
             series=series.series,
         )
 
 
 def traffic_columns(store: Store, dataset: str, metric: str = "", judge: str = "") -> tuple[str, ...]:
-    """Return the metadata columns to group the traffic of a dataset by: those with 2 to 50 values in 14 days."""
+    """Return the metadata columns to group a dataset's traffic by: those with 2 to 50 values in the last 14 days."""
     with store.database.read() as connection:
-        series = _chosen(connection, _traffic(connection), dataset, metric, judge)
+        series = _find_series(connection, _traffic(connection), dataset, metric, judge)
         columns = group_columns(connection, series.runs, series.week_start - WEEK, MAX_VALUES)
     first = ("topic", "model", "language")
     return tuple(
@@ -504,12 +515,12 @@ def traffic_columns(store: Store, dataset: str, metric: str = "", judge: str = "
 def traffic_groups(
     store: Store, dataset: str, column: str, metric: str = "", judge: str = ""
 ) -> tuple[GroupTrend, ...]:
-    """Compare the last 7 days with the 7 days before for each value of a metadata column, largest group first.
+    """Compare the last 7 days with the 7 days before, for each value of a metadata column.
 
-    At most 12 groups. Raises NotFoundError if no sample of these days has the column.
+    The 12 largest groups are returned, largest first. Raises NotFoundError if no sample of these days has the column.
     """
     with store.database.read() as connection:
-        series = _chosen(connection, _traffic(connection), dataset, metric, judge)
+        series = _find_series(connection, _traffic(connection), dataset, metric, judge)
         start = series.week_start
         found = moments_by_group(connection, series.runs, column, start - WEEK, start)
     if not found:
@@ -529,17 +540,16 @@ def traffic_groups(
             n=this.n if (this := found.get((group, True))) else 0,
             mean=this.mean if this else None,
             interval=_interval(this, series.range),
-            week=_compared(start, compared[group], series.direction, adjusted.get(group)),
+            week=_week_comparison(start, compared[group], series.direction, adjusted.get(group)),
         )
         for group in groups
     )
 
 
 def new_statements(store: Store, dataset: str, *, limit: int = 20) -> NewStatements:
-    """Return the statements that are unsupported in the last 7 days of a dataset and were not in the 28 days before.
+    """Return the statements that are unsupported in the last 7 days, and were not unsupported in the 28 days before.
 
-    Case, white space and punctuation of statements are ignored. Raises NotFoundError if the dataset has no scores over
-    time.
+    Case, white space and punctuation are ignored. Raises NotFoundError if the dataset has no series.
     """
     with store.database.read() as connection:
         runs = [run for run in _traffic(connection) if run.dataset == dataset]
@@ -550,7 +560,7 @@ def new_statements(store: Store, dataset: str, *, limit: int = 20) -> NewStateme
         heuristic = any(run.heuristic for run in runs if run.evaluation_id in shown.values())
         if not shown:
             return NewStatements(statements=(), new=0, total=0, start=middle, heuristic=heuristic)
-        found, new, total = new_unsupported(connection, shown, middle, middle - NEWS, limit)
+        found, new, total = new_unsupported(connection, shown, middle, middle - RECENT, limit)
     return NewStatements(statements=tuple(found), new=new, total=total, start=middle, heuristic=heuristic)
 
 
@@ -562,7 +572,7 @@ def _no_traffic(dataset: str) -> NotFoundError:
 
 
 def _traffic(connection: Connection) -> list[ScoredRun]:
-    """Return the scored runs of all datasets, without those whose runs ask the same questions."""
+    """Return the scored runs of all datasets, except datasets whose runs all ask the same questions."""
     runs = scored_runs(connection)
     keys: dict[str, dict[str, str]] = {}
     for run in runs:
@@ -572,7 +582,7 @@ def _traffic(connection: Connection) -> list[ScoredRun]:
 
 
 def _read_series(connection: Connection, only: Sequence[ScoredRun] | None = None, count: int = 0) -> list[_Series]:
-    """Return series with their sums, by dataset and metric: of `only` these runs, by default of all traffic."""
+    """Read the series of the runs in `only`, by default of all traffic, sorted by dataset and metric."""
     runs = _traffic(connection) if only is None else only
     if not runs:
         return []
@@ -596,19 +606,19 @@ def _read_series(connection: Connection, only: Sequence[ScoredRun] | None = None
     ]
 
 
-def _chosen(connection: Connection, runs: Sequence[ScoredRun], dataset: str, metric: str, judge: str) -> _Series:
-    """Return the series of a dataset that is asked for, as `traffic_trend` describes."""
-    of_dataset = [run for run in runs if run.dataset == dataset]
-    if not of_dataset:
+def _find_series(connection: Connection, runs: Sequence[ScoredRun], dataset: str, metric: str, judge: str) -> _Series:
+    """Return one series; see `traffic_trend` for defaults and errors."""
+    dataset_runs = [run for run in runs if run.dataset == dataset]
+    if not dataset_runs:
         raise _no_traffic(dataset)
-    specs = in_order({run.metric for run in of_dataset})
+    specs = in_order({run.metric for run in dataset_runs})
     metric = resolve_spec(metric, specs) if metric else specs[0]
-    of_metric = [run for run in of_dataset if run.metric == metric]
-    judge = judge or max(of_metric, key=lambda run: run.last).judge
-    chosen = [run for run in of_metric if run.judge == judge]
+    metric_runs = [run for run in dataset_runs if run.metric == metric]
+    judge = judge or max(metric_runs, key=lambda run: run.last).judge
+    chosen = [run for run in metric_runs if run.judge == judge]
     if not chosen:
-        judges = ", ".join(sorted({run.judge for run in of_metric}))
-        raise NotFoundError(f"no judge {judge!r} of {metric}; there are {judges}")
+        judges = ", ".join(sorted({run.judge for run in metric_runs}))
+        raise NotFoundError(f"no judge {judge!r} of {metric}; available: {judges}")
     count = len({(run.dataset, run.metric, run.judge) for run in runs})
     return _read_series(connection, chosen, count)[0]
 
@@ -619,7 +629,7 @@ def _time(hour: int | np.integer) -> datetime:
 
 
 def _moments(hours: Hours, part: slice, bounds: tuple[float, float] | None) -> Moments | None:
-    """Return the weighted moments of some hours, n being the effective number; None without a scored sample."""
+    """Return the weighted moments of some hours, with the effective number as n; None without a scored sample."""
     weight = float(hours.weight[part].sum())
     if not weight:
         return None
@@ -658,13 +668,13 @@ def _batches(hours: Hours, scored: NDArray[np.bool_], length: int) -> tuple[NDAr
 
 
 def _periods(series: _Series, length: int, offset: int) -> tuple[Period, ...]:
-    """Return the periods of `length` hours with samples; `offset`: hours from 1970 to the start of a period."""
+    """Return the periods of `length` hours that have samples. A period starts `offset` hours after 1970."""
     numbers = np.unique((series.hours.hour - offset) // length)
     return tuple(series.period(int(number) * length + offset, int(number + 1) * length + offset) for number in numbers)
 
 
 def _config_changes(runs: Sequence[ScoredRun]) -> list[ConfigChange]:
-    """Return the first samples of the runs after the first one, in order."""
+    """Return the start of each run after the first one, in order."""
     found: list[ConfigChange] = []
     for earlier, run in pairwise(runs):
         before, after = json.loads(earlier.config), json.loads(run.config)
@@ -672,8 +682,8 @@ def _config_changes(runs: Sequence[ScoredRun]) -> list[ConfigChange]:
     return found
 
 
-def _week(connection: Connection, series: _Series) -> WeekComparison:
-    """Compare the last 7 days with the 7 days before: over clusters, or weighted if the sampling rate changed."""
+def _compare_weeks(connection: Connection, series: _Series) -> WeekComparison:
+    """Compare the last 7 days with the 7 days before, with clusters if the sampling rate is constant, else weighted."""
     start, end = series.week_start, series.end
     weeks = [series.between(end - 336, end - 168), series.between(end - 168, end)]
     earlier, later = (_moments(series.hours, week, series.range) for week in weeks)
@@ -683,8 +693,8 @@ def _week(connection: Connection, series: _Series) -> WeekComparison:
     )
     if constant:
         found = moments_by_period(connection, series.runs, start - WEEK, start)
-        return _compared(start, _difference(found.get(True), found.get(False), series.range), series.direction)
-    return _compared(start, _difference(later, earlier, series.range), series.direction)
+        return _week_comparison(start, _difference(found.get(True), found.get(False), series.range), series.direction)
+    return _week_comparison(start, _difference(later, earlier, series.range), series.direction)
 
 
 def _mean_in_words(mean: float | None, interval: Interval | NoInterval) -> str:
@@ -697,7 +707,7 @@ def _difference(
     return difference_of_moments(later, earlier, bounds=bounds) if later and earlier else None
 
 
-def _compared(
+def _week_comparison(
     start: datetime, difference: GroupDifference | None, direction: Direction, adjusted: float | None = None
 ) -> WeekComparison:
     if difference is None:
@@ -714,5 +724,5 @@ def _compared(
     return WeekComparison(start=start, difference=difference, p=p, change=change)
 
 
-def _shown(value: object) -> str:
+def _format_setting(value: object) -> str:
     return "(not set)" if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

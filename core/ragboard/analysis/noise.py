@@ -1,4 +1,4 @@
-"""Judge noise: the difference between two evaluations of one run by the same judge."""
+"""Judge noise: how much two evaluations of one run by the same judge differ."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["JudgeNoise", "judge_noise"]
 class JudgeNoise:
     """The difference of one metric between two evaluations of a run by the same judge.
 
-    The first is the evaluation that pages show, the other is the newest evaluation with other settings.
+    The first evaluation is the one that pages show, the other is the newest one with other settings.
     """
 
     run: str
@@ -33,7 +33,7 @@ class JudgeNoise:
     other_evaluation_id: str
     """The evaluation that the shown one is compared with."""
     differs: str
-    """The settings that differ, with both values: `seed 1, 2`."""
+    """The settings that differ, with the values of both evaluations: `seed 1, 2`."""
     paired: PairedDifference
     """Other minus shown, over the samples that both scored."""
 
@@ -47,10 +47,10 @@ class JudgeNoise:
 
 
 def judge_noise(store: Store, run: RunRef) -> tuple[JudgeNoise, ...]:
-    """Compare each metric shown for a run with the newest other evaluation by the same judge that has the metric.
+    """Compare each metric of a run with the newest other evaluation of it by the same judge.
 
-    Metrics that the judge evaluated only once are left out. Evaluating again with unchanged settings continues the same
-    evaluation; a second evaluation needs another seed, other parameters, other prompts or another version.
+    Metrics that the judge evaluated once are left out. A second evaluation needs another seed, other parameters, other
+    prompts or another version; with the same settings, ragboard continues the first one.
     """
     with store.database.read() as connection:
         by_metric = scored_evaluations(connection, run.run_id)
@@ -101,7 +101,7 @@ def _bounds(metric: MetricDescription | None) -> tuple[float, float] | None:
 
 
 def _differences_in_words(shown: ScoredEvaluation, other: ScoredEvaluation) -> str:
-    """Return the parameters that differ between two evaluations; if there are none, the tasks whose judges differ."""
+    """Say which parameters differ between two evaluations or, if none does, what else."""
     parameters = list(_parameter_changes(shown.parameters, other.parameters))
     if parameters:
         return "; ".join(parameters)
@@ -131,5 +131,5 @@ def _difference(
     """Return the difference over the samples that both evaluations scored; None if there are none."""
     positions, first, second = doubly_scored(connection, shown, other, spec)
     clusters = sample_clusters(connection, run_id)
-    labels = clusters.of[positions].tolist() if clusters else None
-    return paired_difference(first, second, bounds=bounds, clusters=labels) if first.size else None
+    cluster_ids = clusters.ids[positions].tolist() if clusters else None
+    return paired_difference(first, second, bounds=bounds, clusters=cluster_ids) if first.size else None

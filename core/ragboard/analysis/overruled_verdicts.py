@@ -1,7 +1,7 @@
 """Recompute scores with annotators' labels in place of the judge's verdicts.
 
-Annotators judge a statement against all passages together. Therefore only metrics that use joint verdicts, such as
-`ragas.faithfulness`, are recomputed. Metrics that use verdicts against single passages or the reference are not.
+Annotators judge a statement against all passages together. So only metrics that use joint verdicts, such as
+`ragas.faithfulness`, are recomputed, not metrics that use verdicts against single passages or the reference.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from ragboard.analysis.means import MetricSummary, fill_of, mean_of
+from ragboard.analysis.means import MetricSummary, compute_mean, imputed_range
 from ragboard.analysis.metrics import read_descriptions
 from ragboard.analysis.runs import RunSummary
-from ragboard.metrics import METRICS, Metric, compute_outcome, metric_of
+from ragboard.metrics import METRICS, Metric, compute_outcome, find_metric
 from ragboard.metrics.needs import ExtractedStatements, JointVerdicts, JudgedStatements, Need, NeedResults, Statements
 from ragboard.records import Label, MetricDescription, Outcome, Sample, Score, Verdict
 from ragboard.stats import moments
@@ -53,9 +53,9 @@ class OverruledVerdicts:
 def recompute_outcomes(
     sample: Sample, statements: Sequence[JudgedStatement], *, refuses: bool | None, specs: Sequence[str]
 ) -> Mapping[str, Outcome]:
-    """Recompute the metrics `specs` that use only joint verdicts, with a sample's labels in place of its verdicts.
+    """Return {metric: outcome} with a sample's labels in place of its verdicts, for the metrics based on verdicts.
 
-    Return the outcomes by metric. Empty if no verdict was overruled, or if a statement has neither verdict nor label.
+    Empty if no verdict was overruled, or if a statement has no verdict and no label.
     """
     if not any(statement.is_overruled for statement in statements):
         return {}
@@ -91,7 +91,7 @@ def overruled_verdicts(store: Store, run: RunSummary) -> OverruledVerdicts:
 def _verdicts_and_labels(
     connection: Connection, evaluation_id: str, labels: Mapping[tuple[int, int], Label]
 ) -> dict[tuple[int, int], tuple[Label, Label]]:
-    """Return the judge's verdict and the label of each statement that has both, by position and number."""
+    """Return {(position, number): (judge's verdict, label)} for statements that have both."""
     if not labels:
         return {}
     verdicts = judged_labels(connection, evaluation_id, list({position for position, _ in labels}))
@@ -101,7 +101,7 @@ def _verdicts_and_labels(
 def _recomputed_means(
     connection: Connection, ref: RunRef, run: RunSummary, positions: Sequence[int]
 ) -> dict[str, MetricSummary]:
-    """Return the means of the verdict-based metrics; `positions` are the samples with an overruled verdict."""
+    """Return the recomputed means of metrics. `positions` are the samples with an overruled verdict."""
     specs = tuple(
         spec
         for spec, summary in run.metrics.items()
@@ -116,7 +116,7 @@ def _recomputed_means(
         scored, values = _values(connection, ref, spec, changed)
         if np.isnan(values).all():
             continue
-        cluster_ids = clusters.of[scored] if clusters else None
+        cluster_ids = clusters.ids[scored] if clusters else None
         means[spec] = _with_values(run.metrics[spec], metrics.get(spec), values, cluster_ids)
     return means
 
@@ -124,15 +124,15 @@ def _recomputed_means(
 def _with_values(
     summary: MetricSummary, metric: MetricDescription | None, values: FloatArray, cluster_ids: Positions | None
 ) -> MetricSummary:
-    """Recompute a metric's mean from these values (NaN: unscored) with the same policy for unscored samples."""
+    """Recompute a metric's mean from these values (NaN if unscored), under the same policy for unscored samples."""
     scored = ~np.isnan(values)
-    fill = fill_of(metric, summary.policy)
+    fill = imputed_range(metric, summary.policy)
     fills = fill if isinstance(fill, tuple) else ()
     all_clusters = None if cluster_ids is None else cluster_ids.tolist()
     scored_clusters = None if cluster_ids is None else cluster_ids[scored].tolist()
     filled = [moments(np.nan_to_num(values, nan=value), all_clusters) for value in fills]
     unscored = int(np.sum(~scored))
-    mean = mean_of(metric, moments(values[scored], scored_clusters), summary.policy, unscored, filled)
+    mean = compute_mean(metric, moments(values[scored], scored_clusters), summary.policy, unscored, filled)
     return replace(
         summary,
         scored=int(np.sum(scored)),
@@ -148,10 +148,7 @@ def _with_values(
 def _values(
     connection: Connection, ref: RunRef, spec: str, changed: Mapping[int, Outcome]
 ) -> tuple[Positions, FloatArray]:
-    """Return the positions and values of all scores of a metric, with the recomputed outcomes of `changed`.
-
-    A recomputed outcome without a score is NaN.
-    """
+    """Return positions and values of a metric, with the outcomes in `changed` (NaN if unscored) in place of scores."""
     unchanged = scores_except(connection, ref.evaluation_id or "", spec, changed)
     replaced = [outcome.value if isinstance(outcome, Score) else np.nan for outcome in changed.values()]
     return (
@@ -175,7 +172,7 @@ def is_verdict_based(spec: str) -> bool:
 
 def _verdict_based(specs: Sequence[str]) -> tuple[Metric, ...]:
     """Return the metrics among `specs` that are computed only from joint verdicts on the answer's statements."""
-    metrics = (metric_of(spec, METRICS) for spec in specs)
+    metrics = (find_metric(spec, METRICS) for spec in specs)
     allowed: set[Need[Any]] = {JointVerdicts(), Statements()}
     return tuple(
         metric for metric in metrics if metric and JointVerdicts() in metric.needs() and allowed >= {*metric.needs()}

@@ -1,4 +1,4 @@
-"""Pairs of samples of two runs: their values on each metric, and the difference over all pairs."""
+"""Pair the samples of two runs, read their values on each metric, and compute differences."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ragboard.analysis.means import UnscoredPolicy, fill_of, range_of
+from ragboard.analysis.means import UnscoredPolicy, finite_range, imputed_range
 from ragboard.records import MetricDescription
-from ragboard.stats import COMPARED_DECIMALS, PairedDifference, outer_difference, paired_difference
+from ragboard.stats import COMPARED_DECIMALS, PairedDifference, paired_difference, worst_case_difference
 from ragboard.stats.checks import FloatArray
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.clusters import SampleClusters, sample_clusters
@@ -28,8 +28,8 @@ __all__ = [
     "Flags",
     "MetricColumn",
     "answers_with_statements",
+    "compute_difference",
     "cost_columns",
-    "difference_of",
     "grade_columns",
     "is_cost",
     "mean_statement_counts",
@@ -44,9 +44,9 @@ __all__ = [
 ]
 
 _COST = re.compile("costs?|price|usd|tokens?|latency|duration|elapsed|(run)?time|secs?|seconds|millis(econds)?|ms")
-"""Matches words in the names of columns that contain the cost, time or tokens of an answer."""
+"""Matches a word that names the cost, time or tokens of an answer, as part of a column's name."""
 _NOT_COST = re.compile("start(ed)?|end(ed)?|created|updated|date|max|min|limit|budget|id|per")
-"""Matches words in the names of columns that contain a date, a limit, an id or a rate; such a column is no cost."""
+"""Matches a word that names a date, a limit, an id or a rate, which are not costs."""
 
 Flags: TypeAlias = NDArray[np.bool_]
 
@@ -56,8 +56,9 @@ class MetricColumn:
     """The values of one metric over all pairs, as arrays with one entry per pair."""
 
     a: FloatArray
-    """Values of A; valid only where `scored_a`."""
+    """Values of A, meaningless unless `scored_a`."""
     b: FloatArray
+    """Values of B, meaningless unless `scored_b`."""
     scored_a: Flags
     scored_b: Flags
     judged: Flags
@@ -74,29 +75,32 @@ class Difference:
     """The difference B minus A, and how unscored samples count in it."""
 
     pairs: PairedDifference | None
-    """None if no pair counts."""
+    """The difference over the pairs that count; None if no pair counts."""
     bounds: tuple[float, float] | None = None
-    """The smallest and the largest difference that the unscored samples allow; None unless the policy is `bounds`."""
+    """The smallest and the largest difference that unscored samples allow; None unless the policy is `bounds`."""
     note: str = ""
-    """How unscored samples count; empty if there are none or the policy is `excluded`."""
+    """How unscored samples count; empty if there are none or they are excluded."""
 
 
 def pair_runs(store: Store, a: RunRef, b: RunRef) -> PairedRuns:
-    """Pair the samples of two runs that have the same id and question, then the others by question and history.
+    """Pair samples of two runs with the same id and question, then the others with the same question and history.
 
-    A question with its history must occur only once in each run.
+    A question that occurs several times in a run, with the same history, is not paired.
     """
     with store.database.read() as connection:
         return paired_runs(connection, a.run_id, b.run_id)
 
 
 def metric_columns(connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns) -> dict[str, MetricColumn]:
-    """Return the values of the metrics that A and B share, by metric name."""
+    """Return {metric: values in A and B} for the metrics that both runs have."""
     shared = sorted(metric_names(connection, a) & metric_names(connection, b))
     scores_a, scores_b = (scores_by_metric(connection, run, shared) for run in (a, b))
     columns: dict[str, MetricColumn] = {}
     for spec in shared:
-        (first, judged_a), (second, judged_b) = _at(scores_a[spec], paired.a), _at(scores_b[spec], paired.b)
+        (first, judged_a), (second, judged_b) = (
+            _values_at(scores_a[spec], paired.a),
+            _values_at(scores_b[spec], paired.b),
+        )
         columns[spec] = MetricColumn(
             a=first,
             b=second,
@@ -108,15 +112,15 @@ def metric_columns(connection: Connection, a: RunRef, b: RunRef, paired: PairedR
 
 
 def cost_columns(connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns) -> dict[str, MetricColumn]:
-    """Return the numeric columns of both run files with cost, time or tokens, by name (`metadata.latency_ms`)."""
-    sides = (metadata_columns(connection, run.run_id) for run in (a, b))
+    """Return {column: values in A and B} for cost, time and token columns such as `metadata.latency_ms`."""
+    both_columns = (metadata_columns(connection, run.run_id) for run in (a, b))
     keys_a, keys_b = (
-        {column.key for column in side if not column.not_numbers and is_cost(column.key)} for side in sides
+        {column.key for column in columns if not column.not_numbers and is_cost(column.key)} for columns in both_columns
     )
     columns: dict[str, MetricColumn] = {}
     for name in sorted(f"{META}{key}" for key in keys_a & keys_b):
         (first, has_a), (second, has_b) = (
-            _at(known_values(connection, column_query(run, name)), positions)
+            _values_at(known_values(connection, column_query(run, name)), positions)
             for run, positions in ((a, paired.a), (b, paired.b))
         )
         columns[name] = MetricColumn(a=first, b=second, scored_a=has_a, scored_b=has_b, judged=has_a & has_b)
@@ -124,28 +128,25 @@ def cost_columns(connection: Connection, a: RunRef, b: RunRef, paired: PairedRun
 
 
 def grade_columns(connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns) -> dict[str, MetricColumn]:
-    """Return annotators' grades that are in both run files, by dimension; several grades of an answer are averaged.
-
-    Higher is better.
-    """
+    """Return {dimension: mean grades by annotators in A and B} for dimensions in both run files."""
     grades_a, grades_b = (grades_by_dimension(connection, run.run_id) for run in (a, b))
     columns: dict[str, MetricColumn] = {}
     for name in (grade for grade in grades_a if grade in grades_b):
-        (first, has_a), (second, has_b) = _at(grades_a[name], paired.a), _at(grades_b[name], paired.b)
+        (first, has_a), (second, has_b) = _values_at(grades_a[name], paired.a), _values_at(grades_b[name], paired.b)
         columns[name] = MetricColumn(a=first, b=second, scored_a=has_a, scored_b=has_b, judged=has_a & has_b)
     return columns
 
 
 def same_scores(columns: Mapping[str, MetricColumn]) -> dict[str, str]:
-    """Return, for each metric, the first metric with the same scores in every pair; it may be the metric itself."""
+    """Return {metric: first metric with the same scores in every pair}, which can be the metric itself."""
     first: dict[tuple[bytes, ...], str] = {}
     first_equal: dict[str, str] = {}
     for spec, column in columns.items():
         values = (
-            np.where(scored, side.round(COMPARED_DECIMALS), np.nan)
-            for side, scored in ((column.a, column.scored_a), (column.b, column.scored_b))
+            np.where(scored, scores.round(COMPARED_DECIMALS), np.nan)
+            for scores, scored in ((column.a, column.scored_a), (column.b, column.scored_b))
         )
-        key = (*(side.tobytes() for side in values), column.judged.tobytes())
+        key = (*(scores.tobytes() for scores in values), column.judged.tobytes())
         first_equal[spec] = first.setdefault(key, spec)
     return first_equal
 
@@ -165,37 +166,34 @@ def is_cost(name: str) -> bool:
 def unscored_reasons(
     connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns
 ) -> tuple[Mapping[str, Mapping[str, int]], Mapping[str, Mapping[str, int]]]:
-    """Return for A and for B the number of paired samples without a score, by metric and reason."""
-    sides: list[dict[str, dict[str, int]]] = []
+    """Return {metric: {reason: number of paired samples without a score}}, for A and for B."""
+    by_run: list[dict[str, dict[str, int]]] = []
     for run, in_pairs in ((a, paired.a), (b, paired.b)):
         counts: dict[str, dict[str, int]] = {}
         for metric, reason, positions in unscored_positions(connection, run):
             if count := int(np.isin(positions, in_pairs).sum()):
                 counts.setdefault(metric, {})[reason] = count
-        sides.append(counts)
-    return sides[0], sides[1]
+        by_run.append(counts)
+    return by_run[0], by_run[1]
 
 
 def paired_refusals(
     connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns
 ) -> tuple[FloatArray, FloatArray, Flags]:
-    """Return the refusals (1 or 0) in A and in B, over the pairs where both are known, and a mask of those pairs."""
+    """Return refusals (1 or 0) in A and in B for the pairs in which both are known, and a mask of these pairs."""
     return _both(refusals(connection, a.evaluation_id), refusals(connection, b.evaluation_id), paired)
 
 
 def answers_with_statements(connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns) -> tuple[Flags, Flags]:
-    """Return which answers of A and of B contain a statement. A refusal with a statement refuses only in part."""
+    """Return which answers of A and of B contain a statement. A refusal with a statement is a refusal in part."""
     stating_a, stating_b = (answer_sizes(connection, run.evaluation_id) for run in (a, b))
-    return _at(stating_a, paired.a)[1], _at(stating_b, paired.b)[1]
+    return _values_at(stating_a, paired.a)[1], _values_at(stating_b, paired.b)[1]
 
 
 def mean_statement_counts(
     connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns
 ) -> tuple[float, float] | tuple[None, None]:
-    """Return the mean number of statements per answer in A and in B, over pairs where both numbers are known.
-
-    (None, None) if there are no such pairs.
-    """
+    """Return the mean number of statements per answer in A and B, over pairs in which both are known, or Nones."""
     sizes_a, sizes_b = (answer_sizes(connection, run.evaluation_id) for run in (a, b))
     in_a, in_b, _ = _both(sizes_a, sizes_b, paired)
     return (float(in_a.mean()), float(in_b.mean())) if in_a.size else (None, None)
@@ -204,21 +202,18 @@ def mean_statement_counts(
 def passages_per_question(
     connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns
 ) -> tuple[float, float] | tuple[None, None]:
-    """Return the mean number of passages per question in A and in B, over pairs where both numbers are known.
-
-    (None, None) if there are no such pairs.
-    """
+    """Return the mean number of passages per question in A and B, over pairs in which both are known, or Nones."""
     in_a, in_b, _ = _both(passage_counts(connection, a.run_id), passage_counts(connection, b.run_id), paired)
     return (float(in_a.mean()), float(in_b.mean())) if in_a.size else (None, None)
 
 
 def _both(a: Scored, b: Scored, paired: PairedRuns) -> tuple[FloatArray, FloatArray, Flags]:
-    """Return the values of A and of B over the pairs that have both, and a mask of those pairs."""
-    (values_a, has_a), (values_b, has_b) = _at(a, paired.a), _at(b, paired.b)
+    """Return the values of A and of B for the pairs that have both, and a mask of these pairs."""
+    (values_a, has_a), (values_b, has_b) = _values_at(a, paired.a), _values_at(b, paired.b)
     return values_a[has_a & has_b], values_b[has_a & has_b], has_a & has_b
 
 
-def _at(scored: Scored, positions: Positions) -> tuple[FloatArray, Flags]:
+def _values_at(scored: Scored, positions: Positions) -> tuple[FloatArray, Flags]:
     """Return the values at these positions, and a mask of the positions that have one."""
     size = 1 + max(int(scored.positions.max(initial=0)), int(positions.max(initial=0)))
     values, known = np.zeros(size, dtype=np.float64), np.zeros(size, dtype=np.bool_)
@@ -231,16 +226,16 @@ def pair_clusters(connection: Connection, a: RunRef, b: RunRef, paired: PairedRu
 
     Two pairs are in one cluster if their samples are in one cluster in A or in B.
     """
-    sides = ((sample_clusters(connection, run.run_id), positions) for run, positions in ((a, paired.a), (b, paired.b)))
-    clustered = [(clusters, positions) for clusters, positions in sides if clusters]
-    connected = _connected_clusters([clusters.of[positions] for clusters, positions in clustered], paired.a.size)
+    both = ((sample_clusters(connection, run.run_id), positions) for run, positions in ((a, paired.a), (b, paired.b)))
+    clustered = [(clusters, positions) for clusters, positions in both if clusters]
+    connected = _connected_clusters([clusters.ids[positions] for clusters, positions in clustered], paired.a.size)
     if np.unique(connected).size == connected.size:
         return None
-    return SampleClusters(of=connected, conversations=any(clusters.conversations for clusters, _ in clustered))
+    return SampleClusters(ids=connected, conversations=any(clusters.conversations for clusters, _ in clustered))
 
 
 def _connected_clusters(partitions: Sequence[Positions], pairs: int) -> Positions:
-    """Merge clusters of several partitions that overlap (union-find); return a cluster number for each pair."""
+    """Merge overlapping clusters of several partitions (union-find), and return a cluster number for each pair."""
     parent = list(range(pairs))
 
     def find(pair: int) -> int:
@@ -256,7 +251,7 @@ def _connected_clusters(partitions: Sequence[Positions], pairs: int) -> Position
     return np.array([find(pair) for pair in range(pairs)], dtype=np.int64)
 
 
-def difference_of(
+def compute_difference(
     column: MetricColumn,
     metric: MetricDescription | None,
     policy: UnscoredPolicy,
@@ -264,36 +259,36 @@ def difference_of(
 ) -> Difference:
     """Compute the difference B minus A over the pairs; `policy` says how pairs with an unscored sample count.
 
-    `clusters`: which pairs depend on each other; None if all are independent.
+    `clusters` are the clusters of the pairs; None if pairs are independent.
     """
-    metric_range = range_of(metric)
+    metric_range = finite_range(metric)
     bounds = None if metric_range is None else (metric_range[0] - metric_range[1], metric_range[1] - metric_range[0])
 
     def over_pairs(first: FloatArray, second: FloatArray, counted: Flags) -> PairedDifference | None:
-        cluster_ids = clusters.of[counted].tolist() if clusters else None
+        cluster_ids = clusters.ids[counted].tolist() if clusters else None
         return paired_difference(first, second, bounds=bounds, clusters=cluster_ids) if first.size else None
 
     scored = over_pairs(column.a[column.both], column.b[column.both], column.both)
     missing = int(np.sum(column.judged & ~column.both))
-    fill = fill_of(metric, policy)
+    fill = imputed_range(metric, policy)
     if fill is None or not missing:
         return Difference(pairs=scored)
     if isinstance(fill, str):
         return Difference(pairs=scored, note=f"{missing:,} pairs left out: {fill}")
     lowest, highest = fill
-    lower = over_pairs(_with(column, "a", highest), _with(column, "b", lowest), column.judged)
-    upper = over_pairs(_with(column, "a", lowest), _with(column, "b", highest), column.judged)
+    lower = over_pairs(_filled(column, "a", highest), _filled(column, "b", lowest), column.judged)
+    upper = over_pairs(_filled(column, "a", lowest), _filled(column, "b", highest), column.judged)
     if policy == "zero":
         return Difference(pairs=lower, note=f"unscored samples in {missing:,} pairs count as {lowest:g}")
     note = f"unscored samples in {missing:,} pairs count as anything from the worst to the best value"
     if scored is None or lower is None or upper is None:
         return Difference(pairs=None, note=note)
     return Difference(
-        pairs=outer_difference(scored, lower, upper), bounds=(lower.difference, upper.difference), note=note
+        pairs=worst_case_difference(scored, lower, upper), bounds=(lower.difference, upper.difference), note=note
     )
 
 
-def _with(column: MetricColumn, side: str, fill: float) -> FloatArray:
-    """Return one side's values over all pairs that were evaluated in both runs; `fill` replaces missing scores."""
-    values = column.a if side == "a" else column.b
+def _filled(column: MetricColumn, run: str, fill: float) -> FloatArray:
+    """Return the values of one run over all pairs that were evaluated in both runs, with `fill` for missing scores."""
+    values = column.a if run == "a" else column.b
     return np.nan_to_num(values[column.judged], nan=fill)

@@ -1,4 +1,4 @@
-"""The paired samples of two runs, worst regressions first, and a report on one pair."""
+"""List the paired samples of two runs, worst regressions first, and report on one pair."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from math import ceil
 from typing import Literal
 
 from ragboard.analysis.alignment import Aligned, align, content_similarity
-from ragboard.analysis.comparability import comparable_refs, different_judges
+from ragboard.analysis.comparability import choose_evaluations, different_judges
 from ragboard.analysis.metrics import read_descriptions
 from ragboard.analysis.samples import SampleReport, sample_report
 from ragboard.analysis.word_diff import Change, word_diff
@@ -39,7 +39,7 @@ __all__ = [
     "PairRow",
     "PairsPage",
     "StatementChange",
-    "change_of",
+    "classify_change",
     "pair_position",
     "pair_report",
     "pair_rows",
@@ -50,11 +50,10 @@ __all__ = [
 ChangeKind = Literal["broken", "still wrong", "added", "fixed", "dropped", "not judged", "kept"]
 
 SAME_CLAIM = 0.7
-"""Two statements with different verdicts count as the same claim if the Dice similarity of their content words, in
+"""Similar statements with different verdicts make the same claim if the Dice similarity of their content words, in
 [0, 1], is at least this."""
 RECHUNKED = 0.5
-"""Two passages count as the same text, chunked differently, if the longer one contains at least this share of the
-shorter one."""
+"""Two passages are the same text in different chunks if they overlap by at least this share of the shorter one."""
 
 _KINDS: tuple[ChangeKind, ...] = ("broken", "still wrong", "added", "fixed", "dropped", "not judged", "kept")
 
@@ -69,23 +68,23 @@ class PairRow:
     a: Outcome
     b: Outcome
     difference: float | None
-    """B minus A; None if a side is unscored."""
+    """B minus A; None if A or B is unscored."""
     change: Literal["better", "worse", "same", "differs", "unscored"]
-    """differs: the metric has no better direction."""
+    """`differs` if the metric has no better direction."""
     statements_a: int
-    """Number of statements in A's answer; 0 if it was not split into statements."""
+    """Number of statements in A's answer; 0 if they were not extracted."""
     statements_b: int
 
 
 @dataclass(frozen=True, kw_only=True)
 class PairsPage:
-    """The pairs of a query, up to its limit."""
+    """One page of the pairs that a query selects."""
 
     rows: tuple[PairRow, ...]
     total: int
-    """Number of pairs that the query selects, without its limit."""
+    """Number of pairs without the limit of the query."""
     counts: dict[Which, int]
-    """Number of pairs that each value of `PairQuery.which` selects."""
+    """Number of pairs for each value of `PairQuery.which`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,16 +106,15 @@ class StatementChange:
     """A statement of one or both answers, and what changed."""
 
     kind: ChangeKind
-    """kept: supported in A and B; fixed: supported only in B; broken: supported only in A; still wrong: supported in
-    neither; not judged: a verdict is missing; dropped: only A's answer has the statement; added: only B's answer has
-    it."""
+    """`kept`: supported in both; `fixed`: supported only in B; `broken`: supported only in A; `still wrong`: supported
+    in none; `not judged`: a verdict is missing; `dropped`: only in A's answer; `added`: only in B's answer."""
     a: JudgedStatement | None
     b: JudgedStatement | None
     number_a: int | None
-    """Its number among the statements of A's answer, from 1; None if A's answer does not contain it."""
+    """The number of the statement in A's answer, from 1; None if it is only in B's."""
     number_b: int | None
     how: Literal["exact", "normalised", "fuzzy", "unmatched"]
-    """How the two statements were matched; unmatched: only one answer has it."""
+    """How the two statements were matched; `unmatched` if only one answer has it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,24 +135,26 @@ class PairReport:
     answers: tuple[Change, ...]
     """The changes from A's answer to B's, word by word."""
     statements: tuple[StatementChange, ...]
-    """Regressions first."""
+    """The statements of both answers, regressions first."""
     shared: tuple[MovedPassage, ...]
+    """Passages that both runs retrieved."""
     gained: tuple[Passage, ...]
-    """Passages whose text only B retrieved."""
+    """Passages that only B retrieved."""
     lost: tuple[Passage, ...]
+    """Passages that only A retrieved."""
     rechunked_a: tuple[Passage, ...]
-    """Passages of A that B retrieved in different chunks: at least half of the text is the same."""
+    """Passages of A whose text B retrieved in other chunks; see `RECHUNKED`."""
     rechunked_b: tuple[Passage, ...]
-    """Passages of B that A retrieved in different chunks."""
+    """Passages of B whose text A retrieved in other chunks."""
 
 
 def pair_rows(store: Store, a: RunRef, b: RunRef, paired: PairedRuns, query: PairQuery) -> PairsPage:
-    """Return a page of pairs: largest losses first, then unchanged pairs, gains, and unscored pairs last.
+    """Return a page of pairs: largest losses first, then unchanged pairs, gains and unscored pairs.
 
-    If the query selects only gains, the largest gains are first. For a metric without a better direction, the largest
-    changes are first. Raises NotFoundError if the two evaluations do not share the metric.
+    If the query selects gains, the largest are first. For a metric without a better direction, the largest changes are
+    first. Raises NotFoundError if the two evaluations do not share the metric.
     """
-    a, b = comparable_refs(store, a, b)
+    a, b = choose_evaluations(store, a, b)
     with store.database.read() as connection:
         direction = _direction(connection, a, b, query.metric)
         create_pairs(connection, a, b, paired, query.metric, direction)
@@ -171,7 +171,7 @@ def pair_rows(store: Store, a: RunRef, b: RunRef, paired: PairedRuns, query: Pai
             a=before.get(pair.a, _NOT_EVALUATED),
             b=after.get(pair.b, _NOT_EVALUATED),
             difference=pair.difference,
-            change=change_of(pair.difference, direction),
+            change=classify_change(pair.difference, direction),
             statements_a=statements_a.get(pair.a, 0),
             statements_b=statements_b.get(pair.b, 0),
         )
@@ -182,7 +182,7 @@ def pair_rows(store: Store, a: RunRef, b: RunRef, paired: PairedRuns, query: Pai
 
 def pairs_sql(store: Store, a: RunRef, b: RunRef, query: PairQuery) -> str:
     """Return the SQL query that selects a page of pairs. Raises NotFoundError if A and B do not share the metric."""
-    a, b = comparable_refs(store, a, b)
+    a, b = choose_evaluations(store, a, b)
     with store.database.read() as connection:
         return str(pairs_query(a, b, query, _direction(connection, a, b, query.metric)))
 
@@ -190,12 +190,12 @@ def pairs_sql(store: Store, a: RunRef, b: RunRef, query: PairQuery) -> str:
 def pair_position(
     store: Store, a: RunRef, b: RunRef, paired: PairedRuns, query: PairQuery, sample_id: str
 ) -> PairPosition:
-    """Find the position of A's sample in a query's result (ignoring its limit), and the samples before and after it.
+    """Find the position of A's sample in a query's result without its limit, and the samples before and after it.
 
-    For a sample that the query filters out, the position is 0 and the next sample is the first. Raises NotFoundError if
-    the two evaluations do not share the metric.
+    If the query filters the sample out, the position is 0, and the next sample is the first of the result. Raises
+    NotFoundError if the two evaluations do not share the metric.
     """
-    a, b = comparable_refs(store, a, b)
+    a, b = choose_evaluations(store, a, b)
     with store.database.read() as connection:
         create_pairs(connection, a, b, paired, query.metric, _direction(connection, a, b, query.metric))
         order = pair_order(connection, query)
@@ -226,7 +226,7 @@ def pair_report(store: Store, a: RunRef, b: RunRef, paired: PairedRuns, sample_i
 
     Raises NotFoundError if A has no such sample or the sample has no counterpart in B.
     """
-    a, b = comparable_refs(store, a, b)
+    a, b = choose_evaluations(store, a, b)
     in_a = sample_report(store, a, sample_id)
     counterpart = paired.b[paired.a == in_a.position].tolist()
     if not counterpart:
@@ -235,11 +235,11 @@ def pair_report(store: Store, a: RunRef, b: RunRef, paired: PairedRuns, sample_i
         (other,) = sample_texts(connection, b.run_id, counterpart).values()
     in_b = sample_report(store, b, other.sample_id)
     before, after = in_a.sample.contexts or (), in_b.sample.contexts or ()
-    ranks_a, ranks_b = ({passage.text: passage.rank for passage in reversed(side)} for side in (before, after))
+    ranks_a, ranks_b = ({passage.text: passage.rank for passage in reversed(passages)} for passages in (before, after))
     changed_a = [passage for passage in before if passage.text not in ranks_b]
     changed_b = [passage for passage in after if passage.text not in ranks_a]
-    rechunked_a, lost = _rechunked(changed_a, after)
-    rechunked_b, gained = _rechunked(changed_b, before)
+    rechunked_a, lost = _split_rechunked(changed_a, after)
+    rechunked_b, gained = _split_rechunked(changed_b, before)
     return PairReport(
         a=in_a,
         b=in_b,
@@ -258,10 +258,9 @@ def pair_report(store: Store, a: RunRef, b: RunRef, paired: PairedRuns, sample_i
 
 
 def statement_changes(a: Sequence[JudgedStatement], b: Sequence[JudgedStatement]) -> tuple[StatementChange, ...]:
-    """Match the statements of two answers, and return matched and unmatched statements, regressions first.
+    """Match the statements of two answers by similar words, and return them all, regressions first.
 
-    Statements with similar words match. If one is supported and the other is not, their content words must be similar,
-    too.
+    If one of two statements is supported and the other is not, their content words must be similar, too.
     """
     alignment = align([statement.statement.text for statement in a], [statement.statement.text for statement in b])
     aligned = [pair for pair in alignment.aligned if _is_one_claim(pair, a[pair.a], b[pair.b])]
@@ -307,23 +306,23 @@ def _kind(a: JudgedStatement, b: JudgedStatement) -> ChangeKind:
     return "fixed" if after == "supported" else "still wrong"
 
 
-def _rechunked(
+def _split_rechunked(
     passages: Sequence[Passage], others: Sequence[Passage]
 ) -> tuple[tuple[Passage, ...], tuple[Passage, ...]]:
-    """Split passages into those with the same text as one of `others`, chunked differently, and the rest."""
+    """Split passages into those whose text `others` have in other chunks, and the rest."""
     texts = [" ".join(passage.text.split()) for passage in others]
     rechunked, rest = list[Passage](), list[Passage]()
     for passage in passages:
         text = " ".join(passage.text.split())
-        if any(_overlap(text, other) or _overlap(other, text) for other in texts):
+        if any(_continues(text, other) or _continues(other, text) for other in texts):
             rechunked.append(passage)
         else:
             rest.append(passage)
     return tuple(rechunked), tuple(rest)
 
 
-def _overlap(first: str, second: str) -> bool:
-    """Return whether `second` contains `first`, or begins with its end: at least half of the shorter text."""
+def _continues(first: str, second: str) -> bool:
+    """Return whether `second` contains `first`, or begins with the end of `first`; see `RECHUNKED`."""
     if first in second:
         return bool(first)
     least = max(1, ceil(RECHUNKED * min(len(first), len(second))))
@@ -336,13 +335,13 @@ def _overlap(first: str, second: str) -> bool:
 
 
 _NOT_EVALUATED = Unscored(reason="skipped", detail="not evaluated")
-"""The outcome of a sample that a partial evaluation left out."""
+"""The outcome of a sample that was not evaluated."""
 
 
-def change_of(
+def classify_change(
     difference: float | None, direction: Direction
 ) -> Literal["better", "worse", "same", "differs", "unscored"]:
-    """Classify the difference of one pair; differs: the metric has no better direction."""
+    """Classify the difference B minus A of one pair; `differs` if the metric has no better direction."""
     if difference is None:
         return "unscored"
     if abs(difference) <= TOLERANCE:

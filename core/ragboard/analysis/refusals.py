@@ -1,4 +1,4 @@
-"""Compare which questions were answered or refused with which questions are answerable."""
+"""Check whether a run refused unanswerable questions and answered the others."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ __all__ = [
 
 Behaviour: TypeAlias = Literal["answered", "refused in part", "refused"]
 BEHAVIOURS: tuple[Behaviour, ...] = get_args(Behaviour)
-"""What an answer does. `refused in part` counts as answered, because the answer states something (as in MTRAG)."""
+"""What an answer does. As in MTRAG, `refused in part` counts as answered, because the answer states something."""
 
 Source = Literal["labels", "file", "judge"]
-"""What decides whether a question is answerable: human labels, the run file, or a judge that looked for helpful
-sentences in the passages."""
+"""Who says whether a question is answerable: human labels, the run file, or a judge that looked for helpful sentences
+in the passages."""
 
 ANSWERABLE: tuple[Answerability, ...] = ("answerable", "partial")
-"""Questions that should be answered. Unanswerable questions should be refused; other questions are in no rate."""
+"""Questions that should be answered. `unanswerable` ones should be refused; all others do not count."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,9 +51,9 @@ class RefusalRate:
     """A share of samples with its 95% CI."""
 
     name: str
-    """`refusals that were right`."""
-    of: str
-    """What it is a share of: `refused answers`."""
+    """For example `refusals that were right`."""
+    denominator: str
+    """What it is a share of, such as `refused answers`."""
     count: int
     n: int
     interval: Interval | NoInterval | None
@@ -67,13 +67,14 @@ class RefusalRate:
     def __str__(self) -> str:
         """`refusals that were right: 3 of 5 refused answers, 0.60, 95% CI 0.17 to 0.93`."""
         if self.share is None or self.interval is None:
-            return f"{self.name}: undefined, there are no {self.of}"
-        return f"{self.name}: {self.count:,} of {self.n:,} {self.of}, {estimate_text(self.share, self.interval, '.2f')}"
+            return f"{self.name}: undefined, there are no {self.denominator}"
+        share = estimate_text(self.share, self.interval, ".2f")
+        return f"{self.name}: {self.count:,} of {self.n:,} {self.denominator}, {share}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class RefusalSample:
-    """A sample whose answer should have refused but did not, or the reverse."""
+    """A sample whose answer wrongly refuses, or wrongly does not."""
 
     sample_id: str
     question: str
@@ -83,17 +84,17 @@ class RefusalSample:
 
 @dataclass(frozen=True, kw_only=True)
 class RefusalReport:
-    """The answered and refused questions of a run, by whether they are answerable."""
+    """How many answerable and unanswerable questions of a run were answered and refused."""
 
     run: str
     judge: str
     """The judge that decided which answers refuse: `embedded (rule-based)`."""
     sources: Mapping[Source, int]
-    """Number of samples by the source that decided whether their question is answerable."""
+    """{source: number of samples whose answerability it decided}."""
     counts: Mapping[Answerability, Mapping[Behaviour, int]]
     """Number of samples by answerability and behaviour."""
     unknown: int
-    """Number of samples whose answer was judged but whose answerability is unknown; not in `counts` and `rates`."""
+    """Number of samples whose answerability is not known. They do not count in `counts` and `rates`."""
     rates: tuple[RefusalRate, ...]
     scores: Mapping[str, float | None]
     """The grounded refusal scores of Trust-Score, by name; a score is None if its denominator is 0."""
@@ -102,7 +103,7 @@ class RefusalReport:
 
     @property
     def wrong_in_words(self) -> str:
-        """`6 answers are wrong about refusing: 4 answer an unanswerable question, 2 refuse an answerable question`."""
+        """For example `3 answers are wrong about refusing: 1 answers an unanswerable question, 2 refuse ...`."""
         if not self.wrong:
             return "Refusals: every unanswerable question was refused, every answerable question was answered"
         answered = sum(sample.answerability == "unanswerable" for sample in self.wrong)
@@ -118,7 +119,7 @@ class RefusalReport:
 
     @property
     def counted_as_answerable(self) -> str:
-        """Other kinds of questions that count as answerable: `Partial questions count as answerable.`; else empty."""
+        """`Partial questions count as answerable.` if there are any; else empty."""
         others = [name for name in self.counts if name in ANSWERABLE and name != "answerable"]
         return f"{' and '.join(others).capitalize()} questions count as answerable." if others else ""
 
@@ -126,9 +127,10 @@ class RefusalReport:
 def refusal_report(store: Store, run: RunRef, *, source: Source | None = None, compat: bool = False) -> RefusalReport:
     """Count the answered and refused questions of a run's evaluation by whether they are answerable.
 
-    `source`: what decides whether a question is answerable. None: its human label, else the run file; if no question of
-    the run has either, the judge. `compat`: as in `refusal_scores`. Raises NotFoundError if the source knows this of no
-    question or if refusals were not judged, SettingError if `answerability_of` cannot read a value in the file.
+    `source` says whether a question is answerable. By default, it is the question's human label, else the run file; if
+    no question has either, it is the judge. `compat` is that of `refusal_scores`. Raises NotFoundError if the
+    answerability of no question is known or if refusals were not judged, SettingError if `answerability_of` cannot read
+    a value in the file.
     """
     with store.database.read() as connection:
         rows = refusal_rows(connection, run.run_id, run.evaluation_id)
@@ -167,14 +169,16 @@ def refusal_report(store: Store, run: RunRef, *, source: Source | None = None, c
     answerable = np.array([answerability[row.position] in ANSWERABLE for row in covered])
     unanswerable = np.array([answerability[row.position] == "unanswerable" for row in covered])
     refused = np.array([behaviours[row.position] == "refused" for row in covered])
-    cluster_ids = None if clusters is None else clusters.of[[row.position for row in covered]]
+    cluster_ids = None if clusters is None else clusters.ids[[row.position for row in covered]]
     counted = answerable | unanswerable
 
-    def rate(name: str, of: str, event: np.ndarray, among: np.ndarray) -> RefusalRate:
+    def rate(name: str, denominator: str, event: np.ndarray, among: np.ndarray) -> RefusalRate:
         values = event[among].astype(np.float64)
         ids = None if cluster_ids is None else cluster_ids[among].tolist()
         interval = mean_interval(moments(values, ids), bounds=(0.0, 1.0)) if values.size else None
-        return RefusalRate(name=name, of=of, count=int(values.sum()), n=values.size, interval=interval)
+        return RefusalRate(
+            name=name, denominator=denominator, count=int(values.sum()), n=values.size, interval=interval
+        )
 
     return RefusalReport(
         run=run.name,
@@ -196,37 +200,37 @@ def refusal_report(store: Store, run: RunRef, *, source: Source | None = None, c
 def refusal_scores(
     answerable: Sequence[bool], refused: Sequence[bool], *, compat: bool = False
 ) -> dict[str, float | None]:
-    """Compute the grounded refusal scores of Trust-Score from samples, in [0, 1]; higher is better.
+    """Compute the grounded refusal scores of Trust-Score, in [0, 1]; higher is better.
 
     The scores are precision, recall and F1 of refusing unanswerable questions, precision, recall and F1 of answering
     answerable questions, and the mean of the two F1 scores (`macro_f1`). A score is None if its denominator is 0. With
-    `compat` it is 0, as in the source; then `macro_f1` is at most 0.5 for a set without unanswerable questions. Raises
+    `compat`, it is 0 as in the source, so that `macro_f1` is at most 0.5 without unanswerable questions. Raises
     ValueError if the lengths of `answerable` and `refused` differ.
 
     Source: Song et al. 2024 (Trust-Align), arXiv 2409.11242; declare-lab/trust-align, `metrics.py`.
     """
-    cells = Counter(zip(map(bool, answerable), map(bool, refused), strict=True))
+    pairs = Counter(zip(map(bool, answerable), map(bool, refused), strict=True))
     undefined = 0.0 if compat else None
     scores: dict[str, float | None] = {}
     for name, correct in (("refusal", (False, True)), ("answer", (True, False))):
         should, does = correct
-        expected = cells[correct] + cells[should, not does]
-        actual = cells[correct] + cells[not should, does]
-        precision = cells[correct] / actual if actual else undefined
-        recall = cells[correct] / expected if expected else undefined
+        expected = pairs[correct] + pairs[should, not does]
+        actual = pairs[correct] + pairs[not should, does]
+        precision = pairs[correct] / actual if actual else undefined
+        recall = pairs[correct] / expected if expected else undefined
         defined = precision is not None and recall is not None
         scores[f"{name}_precision"] = precision
         scores[f"{name}_recall"] = recall
-        scores[f"{name}_f1"] = 2 * cells[correct] / max(expected + actual, 1) if defined else None
+        scores[f"{name}_f1"] = 2 * pairs[correct] / max(expected + actual, 1) if defined else None
     f1s = [f1 for f1 in (scores["refusal_f1"], scores["answer_f1"]) if f1 is not None]
     scores["macro_f1"] = sum(f1s) / 2 if len(f1s) == 2 else None
     return scores
 
 
 def stated_answerability(connection: Connection, run_id: str) -> dict[int, Answerability]:
-    """Return whether each question can be answered, by position: from its human label, else from the run file.
+    """Return {position: answerability} of the questions, from human labels or else the run file.
 
-    Empty if neither says anything, or if the file has a value that `answerability_of` cannot read.
+    Empty if there are none, or if the file has a value that `answerability_of` cannot read.
     """
     stated: dict[int, Answerability] = {}
     for position, label, *columns in answerability_columns(connection, run_id):
@@ -242,7 +246,7 @@ def stated_answerability(connection: Connection, run_id: str) -> dict[int, Answe
 def answered_unanswerable(
     connection: Connection, run_id: str, evaluation_id: str | None, stated: Mapping[int, Answerability]
 ) -> dict[int, bool] | None:
-    """Return, by position, whether each question that is unanswerable by `stated` was answered instead of refused.
+    """Return {position: whether the question was answered} for the questions that `stated` calls unanswerable.
 
     None if refusals were not judged.
     """

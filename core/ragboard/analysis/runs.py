@@ -10,9 +10,9 @@ from datetime import datetime
 
 from ragboard.analysis.means import MetricSummary, UnscoredPolicy, metric_summaries
 from ragboard.analysis.metrics import in_order, read_descriptions
-from ragboard.analysis.reference_answers import compares_with_reference, runs_of_references, self_compared
+from ragboard.analysis.reference_answers import compares_with_reference, runs_of_references, self_comparison_warning
 from ragboard.errors import NotFoundError
-from ragboard.metrics.partition import ClaimClass
+from ragboard.metrics.claim_classes import ClaimClass
 from ragboard.problems import kind_of_problem
 from ragboard.records import JsonValue, Label, ModelUsage
 from ragboard.sample_files import SAMPLE_TAG
@@ -46,10 +46,10 @@ __all__ = [
     "leaderboard",
     "list_runs",
     "means_sql",
-    "own_first",
     "run_evaluations",
     "run_summary",
     "runs_matching",
+    "sample_runs_last",
     "store_tables",
     "total_usage",
 ]
@@ -57,7 +57,7 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True)
 class TotalUsage:
-    """Calls, tokens and cost of an evaluation over all models, and how they compare with the plan."""
+    """Calls, tokens and cost over all models, compared with the plan."""
 
     calls: int
     prompt_tokens: int
@@ -72,9 +72,9 @@ class TotalUsage:
     """Number of planned calls; None without a plan."""
     planned_tokens: int | None
     calls_to_plan_ratio: float | None
-    """Calls made over calls planned: 1.1 is 10% more than planned. None without a plan."""
+    """Calls divided by planned calls: 1.1 is 10% more than planned. None without a plan."""
     tokens_to_plan_ratio: float | None
-    """Tokens used over tokens planned. None without a plan, and if the tokens of a call are not known."""
+    """Tokens divided by planned tokens. None without a plan, or if the tokens of a call are not known."""
     models: tuple[ModelUsage, ...]
 
     def __str__(self) -> str:
@@ -98,13 +98,13 @@ class TotalUsage:
 
 
 _UNNAMED = re.compile(r"([\d,]+ questions?) \([0-9a-f]{4}\)")
-"""Matches the generated name of a dataset that the user did not name: `98 questions (a1b2)`."""
+"""Matches the generated name of an unnamed dataset: `98 questions (a1b2)`."""
 
 
 def dataset_label(name: str, others: Iterable[str] = ()) -> str:
     """Return the name of a dataset for pages. A generated name is shortened to `98 questions` if that is unambiguous.
 
-    `others`: the names of all datasets on the page.
+    `others` are the names of all datasets on the page.
     """
     match = _UNNAMED.fullmatch(name)
     if match is None or any(other != name and other.startswith(f"{match[1]} (") for other in others):
@@ -129,11 +129,11 @@ class RunSummary:
     """The main evaluation, whose statements are shown; None if the run was never evaluated."""
     metrics: Mapping[str, MetricSummary]
     file_scores: Mapping[str, MetricSummary]
-    """Scores of another tool that the run file contains (`ragas-file.faithfulness`), not computed by ragboard."""
+    """Scores of another tool, from the run file: `ragas-file.faithfulness`."""
     labels: Mapping[Label, int]
     """Number of statements in answers, by verdict against all passages together."""
     origins: Mapping[ClaimClass, int]
-    """Number of statements in answers, by class of RAGChecker's six-way partition; empty if a verdict is missing."""
+    """Number of statements in answers, by RAGChecker's six classes; empty if a verdict is missing."""
     refusals: int | None
     """Number of answers that refuse, completely or in part; None if refusals were not judged."""
     usage: TotalUsage | None = None
@@ -144,7 +144,7 @@ class RunSummary:
     """The clusters that intervals are computed with: `12 conversations`. Empty if samples are independent."""
 
     def other_judge_note(self, metric: str) -> str:
-        """Return the judge of a metric if it is not from the main evaluation `judged`; empty if it is."""
+        """Return the judge of a metric that is not from the main evaluation; empty if it is."""
         summary = self.metrics.get(metric)
         judged = summary.judged if summary else None
         if judged is None or (self.judged and judged.evaluation_id == self.judged.evaluation_id):
@@ -154,7 +154,7 @@ class RunSummary:
 
 @dataclass(frozen=True, kw_only=True)
 class ListedEvaluation:
-    """An evaluation of a run, to choose from."""
+    """An evaluation in the list of a run's evaluations."""
 
     judged: JudgedBy
     metrics: tuple[str, ...]
@@ -168,7 +168,7 @@ class ListedEvaluation:
 
 @dataclass(frozen=True, kw_only=True)
 class FailureKind:
-    """Failures whose messages are the same apart from numbers, names and quoted texts."""
+    """Failures whose messages differ only in numbers, names and quoted texts."""
 
     message: str
     """The message with placeholders for the parts that differ."""
@@ -185,30 +185,27 @@ class FailureKind:
 def leaderboard(store: Store, *, unscored: UnscoredPolicy = "excluded") -> tuple[RunSummary, ...]:
     """Return every run with all its metrics, newest run first.
 
-    A metric is taken from the newest evaluation of all samples that has it, else from the newest evaluation of some
-    samples. Scores in run files are in `file_scores`. `unscored`: how samples without a score count in the means.
+    A metric is taken from the newest evaluation of all samples that has it. If there is none, it is taken from the
+    newest evaluation of some samples. `unscored` says how samples without a score count in the means.
     """
     with store.database.read() as connection:
         return _summaries(connection, all_runs(connection), other_evaluations_by_run(connection), unscored)
 
 
-def own_first(runs: Sequence[RunSummary]) -> tuple[RunSummary, ...]:
-    """Return the runs with the sample runs of `ragboard demo` last."""
+def sample_runs_last(runs: Sequence[RunSummary]) -> tuple[RunSummary, ...]:
+    """Sort runs: those of the user first, the sample runs of `ragboard demo` last."""
     return tuple(sorted(runs, key=lambda run: SAMPLE_TAG in run.tags))
 
 
 def board_metrics(runs: Sequence[RunSummary]) -> tuple[str, ...]:
-    """Return the metrics that at least one of the runs was evaluated with, then the scores in their files.
-
-    Sorted as by `in_order`.
-    """
+    """Return the metrics of all the runs, then the scores in their run files."""
     ours = in_order(spec for run in runs for spec in run.metrics)
     from_files = in_order(spec for run in runs for spec in run.file_scores)
     return tuple(dict.fromkeys((*ours, *from_files)))
 
 
 def different_judges_note(runs: Sequence[RunSummary]) -> str:
-    """Warn about runs over the same questions that different judges evaluated; empty if there are none."""
+    """Return a warning about runs over the same questions that different judges evaluated; empty if there are none."""
     by_dataset: dict[str, dict[str, list[str]]] = {}
     for run in runs:
         if run.judged:
@@ -239,13 +236,13 @@ def list_runs(store: Store) -> tuple[ListedRun, ...]:
 
 
 def store_tables(store: Store) -> tuple[StoreTable, ...]:
-    """Return every view and table with its columns, views first, described by the comments in the database."""
+    """Return every view and table of the store with its columns and descriptions, views first."""
     with store.database.read() as connection:
         return described_tables(connection)
 
 
 def run_summary(store: Store, run: RunRef, *, unscored: UnscoredPolicy = "excluded") -> RunSummary:
-    """Return the summary of one run, with the evaluations of `run`. Raises NotFoundError if the run was deleted."""
+    """Return the summary of one run. Raises NotFoundError if the run was deleted."""
     with store.database.read() as connection:
         summaries = _summaries(
             connection, run_row(connection, run), {run.run_id: dict(run.other_evaluations)}, unscored
@@ -256,7 +253,7 @@ def run_summary(store: Store, run: RunRef, *, unscored: UnscoredPolicy = "exclud
 
 
 def judge_identity(store: Store, run: RunRef) -> Mapping[str, str]:
-    """Return the identity of the judge (name, model, prompts, version) by task type; empty if not evaluated."""
+    """Return {task type: identity of the judge} (name, model, prompts, version); empty if not evaluated."""
     with store.database.read() as connection:
         evaluations = read_evaluations(connection, "evaluation_id = ?", run.evaluation_id or "")
     return {task: str(judge) for evaluation in evaluations for task, judge in evaluation.identity.items()}
@@ -273,7 +270,7 @@ def run_evaluations(store: Store, run_id: str) -> tuple[ListedEvaluation, ...]:
 
 
 def evaluations_by_run(store: Store) -> Mapping[str, tuple[ListedEvaluation, ...]]:
-    """Return the evaluations of every evaluated run, by run id, as `run_evaluations` does for one run."""
+    """Return {run id: evaluations, newest first} for every evaluated run."""
     with store.database.read() as connection:
         evaluations = read_evaluations(connection, "NOT imported")
         judged = judged_by(connection, [evaluation.id for evaluation in evaluations])
@@ -293,7 +290,7 @@ def runs_matching(runs: Iterable[RunSummary], search: str) -> tuple[RunSummary, 
 
 
 def failures(store: Store, run: RunRef) -> tuple[FailureKind, ...]:
-    """Return the kinds of failure behind a run's missing scores, most frequent first."""
+    """Return the kinds of failure that left scores of a run missing, most frequent first."""
     with store.database.read() as connection:
         failed = failed_scores(connection, run)
     kinds: dict[str, list[FailedScore]] = {}
@@ -314,7 +311,7 @@ def failures(store: Store, run: RunRef) -> tuple[FailureKind, ...]:
 
 
 def failed_evaluations(store: Store, run: RunRef) -> tuple[RunRef, ...]:
-    """Return the evaluations of the run in which a failed task left a shown score missing."""
+    """Return the evaluations of a run in which failed tasks left scores missing."""
     with store.database.read() as connection:
         failed = failing_evaluations(connection, run)
     return tuple(
@@ -330,7 +327,7 @@ def _summaries(
     other_evaluations: Mapping[str, Mapping[str, str]],
     unscored: UnscoredPolicy,
 ) -> tuple[RunSummary, ...]:
-    """Summarise runs. `other_evaluations`: {run id: {metric: evaluation}} for metrics not from the main evaluation."""
+    """Summarise runs. `other_evaluations` is {run id: {metric: evaluation}} for metrics that the main one lacks."""
     others = {row.run_id: other_evaluations.get(row.run_id, {}) for row in rows}
     evaluations = [row.evaluation_id for row in rows if row.evaluation_id]
     other_ids = (evaluation for by_metric in others.values() for evaluation in by_metric.values())
@@ -378,7 +375,7 @@ def _summaries(
                 spec: replace(
                     metrics[by_spec[spec]][spec],
                     judged=judged[by_spec[spec]],
-                    caution=self_compared("the run's")
+                    caution=self_comparison_warning("the run's")
                     if spec in with_reference and row.run_id in of_references
                     else "",
                 )

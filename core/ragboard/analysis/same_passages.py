@@ -6,32 +6,36 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ragboard.analysis.comparability import comparable_refs, different_judges
+from ragboard.analysis.comparability import choose_evaluations, different_judges
 from ragboard.analysis.paired import pair_clusters
+from ragboard.analysis.reference_answers import runs_of_references
 from ragboard.analysis.runs import RunSummary, list_runs
 from ragboard.stats import Interval, PairedDifference, ci_text, holm, paired_difference
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.pairs import paired_runs, passage_keys
 from ragboard.store.queries.quantities import sample_values
+from ragboard.store.queries.runs import ListedRun
 
 __all__ = ["MoreFaithfulRun", "more_faithful_run"]
 
 FAITHFULNESS = "ragas.faithfulness"
 MAX_RUNS = 10
-"""Maximum number of other runs compared, newest first."""
+"""Maximum number of other runs to compare, newest first."""
 MIN_SHARE = 0.5
-"""Minimum share of the run's samples that have the same passages in both runs, and a score in both."""
+"""A run is compared if at least this share of samples has the same passages, and a score, in both runs."""
 MIN_DIFFERENCE = 0.1
-"""Minimum difference in faithfulness that counts as evidence about the generator."""
+"""Minimum difference in faithfulness that is evidence about the generator."""
 ALPHA = 0.05
-"""Significance level, after Holm's correction for the runs compared."""
+"""Significance level, after Holm's correction for the compared runs."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class MoreFaithfulRun:
-    """A run whose answers to the same questions, from the same passages, are more faithful."""
+    """A run with more faithful answers to the same questions from the same passages."""
 
     run: str
+    of_references: bool
+    """Whether the answers of this run are the references."""
     samples: int
     """Number of samples of the diagnosed run."""
     pairs: PairedDifference
@@ -41,33 +45,38 @@ class MoreFaithfulRun:
         """`The generator is probably at fault: over all 60 answers, b reaches 0.91, this run 0.62 ...`."""
         pairs = self.pairs
         which = f"{pairs.n:,} of {self.samples:,} answers" if pairs.n < self.samples else f"all {pairs.n:,} answers"
+        run = f"{self.run} (the reference answers)" if self.of_references else self.run
         return (
             f"The generator is probably at fault: over {which} (scored in both runs, with the same passages),"
-            f" {self.run} reaches a faithfulness of {pairs.second:.2f}, this run {pairs.first:.2f}"
+            f" {run} reaches a faithfulness of {pairs.second:.2f}, this run {pairs.first:.2f}"
             f" (difference {pairs.difference:+.2f}, {ci_text(pairs.interval, '+.2f')})."
         )
 
 
 def more_faithful_run(store: Store, run: RunRef, summary: RunSummary) -> MoreFaithfulRun | None:
-    """Return the most faithful run over the same questions, if it is significantly and much more faithful than `run`.
+    """Return the run with the largest gain in faithfulness over `run`, on samples with the same passages in both.
 
-    Only runs with the same judge are compared, and only over samples with the same passages in both runs. None if no
-    run is more faithful by at least `MIN_DIFFERENCE`.
+    The gain must be significant and at least `MIN_DIFFERENCE`, else return None. Only runs over the same questions and
+    with the same judge are compared.
     """
     others = [
         other
         for other in list_runs(store)
         if other.dataset_key == summary.dataset_key and other.run_id != run.run_id and other.evaluated
     ]
-    differences: list[tuple[str, PairedDifference]] = []
+    differences: list[tuple[ListedRun, PairedDifference]] = []
     for other in others[:MAX_RUNS]:
         pairs = _difference(store, run, store.resolve(other.name), summary.samples)
         if pairs is not None:
-            differences.append((other.name, pairs))
+            differences.append((other, pairs))
     adjusted = holm([pairs.p for _, pairs in differences])
+    with store.database.read() as connection:
+        of_references = runs_of_references(connection, [other.run_id for other, _ in differences])
     better = [
-        MoreFaithfulRun(run=name, samples=summary.samples, pairs=pairs)
-        for (name, pairs), p in zip(differences, adjusted, strict=True)
+        MoreFaithfulRun(
+            run=other.name, of_references=other.run_id in of_references, samples=summary.samples, pairs=pairs
+        )
+        for (other, pairs), p in zip(differences, adjusted, strict=True)
         if pairs.difference >= MIN_DIFFERENCE
         and isinstance(pairs.interval, Interval)
         and pairs.interval.low > 0
@@ -77,8 +86,8 @@ def more_faithful_run(store: Store, run: RunRef, summary: RunSummary) -> MoreFai
 
 
 def _difference(store: Store, run: RunRef, other: RunRef, samples: int) -> PairedDifference | None:
-    """Compare the faithfulness of two runs over samples with the same passages; None if these are too few."""
-    first, second = comparable_refs(store, run, other)
+    """Compare the faithfulness of two runs on samples with the same passages; None if that is not possible."""
+    first, second = choose_evaluations(store, run, other)
     if first.evaluation_of(FAITHFULNESS) != run.evaluation_of(FAITHFULNESS):
         return None
     with store.database.read() as connection:
@@ -95,5 +104,5 @@ def _difference(store: Store, run: RunRef, other: RunRef, samples: int) -> Paire
     if compared.sum() < MIN_SHARE * samples:
         return None
     return paired_difference(
-        a[compared], b[compared], bounds=(-1.0, 1.0), clusters=clusters.of[compared].tolist() if clusters else None
+        a[compared], b[compared], bounds=(-1.0, 1.0), clusters=clusters.ids[compared].tolist() if clusters else None
     )

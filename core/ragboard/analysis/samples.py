@@ -1,4 +1,4 @@
-"""The samples of a run: pages of samples, tables for export, the worst statements, and a report on one sample."""
+"""List the samples of a run, export them, find the worst statements, and report on one sample."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ __all__ = [
 ]
 
 REWRITTEN_COLUMNS = ("rewritten_question", "standalone_question", "rewritten_query", "standalone_query")
-"""Columns of a run file that contain a rewritten question, which can be understood without the earlier turns."""
+"""Columns of a run file that may contain a rewritten question, which needs no earlier turns."""
 
 RUN_FILE = "run file"
-"""Named as the author of a rewritten question that the run file contains."""
+"""The author of a rewritten question from the run file."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,17 +73,17 @@ class SampleRow:
     refuses: bool
     """Whether the answer declines to answer, at least in part."""
     flips: tuple[int, int] | None = None
-    """(judgements whose draws differ, judgements drawn several times); None if every judgement was drawn once."""
+    """(judgements whose draws differ, judgements with several draws); None if every judgement has one draw."""
 
     @property
     def flips_in_words(self) -> str:
-        """`2 of 9 judgements differ between draws`; empty if no judgement was drawn several times."""
+        """For example `2 of 9 judgements differ between draws`; empty if every judgement has one draw."""
         return f"{self.flips[0]} of {self.flips[1]} judgements differ between draws" if self.flips else ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SamplePage:
-    """The samples of a query (up to its limit), and their total number."""
+    """The samples of a query, up to its limit; `total` counts them without the limit."""
 
     rows: tuple[SampleRow, ...]
     total: int
@@ -97,7 +97,7 @@ class UnsupportedStatement:
     sample_id: str
     question: str
     number: int
-    """Its number among the answer's statements, from 1."""
+    """The number of the statement in its answer, from 1."""
     text: str
     verdict: Verdict
     words: str
@@ -119,7 +119,7 @@ class SampleReport:
     """Scores of another tool, from the run file."""
     statements: tuple[JudgedStatement, ...]
     recomputed: Mapping[str, Outcome]
-    """The metrics recomputed with labels in place of overruled verdicts; empty if no verdict was overruled."""
+    """Metrics recomputed with labels in place of verdicts; empty if annotators overruled no verdict."""
     refuses: bool | None
     questions: tuple[GeneratedQuestion, ...]
     chosen_sentences: tuple[Sentence, ...]
@@ -129,12 +129,11 @@ class SampleReport:
     citations: tuple[SampleCitation, ...]
     """The citations of the answer; empty if they were not judged."""
     nuggets: tuple[SampleNugget, ...]
-    """The nuggets of the question, and whether the answer states them; empty if they were not judged."""
+    """The nuggets of the question, with how well the answer covers each; empty if they were not judged."""
     rewritten: RewrittenQuestion | None
-    """The question, rewritten to be understood without the earlier turns, from the run file or a judge; None if it was
-    not rewritten."""
+    """The question, rewritten to need no earlier turns, from the run file or a judge; None if it was not rewritten."""
     judgements: tuple[Judgement, ...]
-    """Judgements other than verdicts on statements: useful passages, aspects, ratings, repeated replies, entities."""
+    """Judgements that are not verdicts: useful passages, aspects, ratings, repeated replies, entities."""
     previous: str | None
     """Id of the previous sample of the run, or None."""
     following: str | None
@@ -142,7 +141,7 @@ class SampleReport:
 
     @property
     def passage_grades(self) -> Mapping[int, float]:
-        """The relevance of the passages from 0 to 3, by rank; empty if they were not graded."""
+        """{rank: relevance of the passage, 0 to 3}; empty if passages were not graded."""
         graded = [
             judgement
             for judgement in self.judgements
@@ -192,10 +191,10 @@ def samples_sql(store: Store, run: RunRef, query: SampleQuery) -> str:
 
 
 def sample_table(store: Store, run: RunRef, query: SampleQuery) -> pd.DataFrame:
-    """Return all samples of a query (ignoring its limit), one row per sample and metric, for export.
+    """Return all samples of a query, without its limit, for export: one row per sample and metric.
 
-    Columns: sample_id, question, answer, reference, metric, value (empty if unscored), counted, reason, detail.
-    Includes scores from the run file.
+    Columns: sample_id, question, answer, reference, metric, value (empty if unscored), counted, reason, detail. Scores
+    from the run file are included.
     """
     with store.database.read() as connection:
         return sample_frame(connection, run, query, _threshold(connection, query))
@@ -206,7 +205,7 @@ def _page(connection: Connection, run: RunRef, query: SampleQuery) -> Query:
 
 
 def _threshold(connection: Connection, query: SampleQuery) -> tuple[Literal["below", "above"], float] | None:
-    """Return (side that fails, threshold) of the query's column; None if the query does not filter by threshold."""
+    """Return (failing side, threshold) of the query's column; None if the query does not filter by threshold."""
     if query.only != "beyond":
         return None
     threshold = read_thresholds(connection, read_descriptions(connection)).get(query.column)
@@ -218,7 +217,7 @@ def _in_metric_order(outcomes: Mapping[str, Outcome]) -> dict[str, Outcome]:
 
 
 def unsupported_statements(store: Store, runs: Sequence[RunSummary], *, limit: int) -> tuple[UnsupportedStatement, ...]:
-    """List the worst statements of these runs: one per question, in the order of `hallucinations`."""
+    """List the worst statements of these runs, one per question, in the order of `hallucinations`."""
     judged = {run.judged.evaluation_id: (run.name, run.judged.heuristic) for run in runs if run.judged}
     with store.database.read() as connection:
         worst = worst_statements(connection, list(judged), limit)
@@ -241,7 +240,7 @@ def unsupported_statements(store: Store, runs: Sequence[RunSummary], *, limit: i
 
 
 def _rewritten(connection: Connection, sample: Sample) -> RewrittenQuestion | None:
-    """Return the rewritten question from the run file or, if it has none, from a judge; None if neither has one."""
+    """Return the rewritten question from the run file, else from a judge, else None."""
     values = (sample.metadata.get(column) for column in REWRITTEN_COLUMNS)
     text = next((value.strip() for value in values if isinstance(value, str) and value.strip()), "")
     if text:

@@ -1,4 +1,4 @@
-"""How often a judge agrees with itself when it is asked several times (draws) for the same judgements."""
+"""How often a judge agrees with itself if it makes the same judgement several times (in several draws)."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ __all__ = ["DrawnMetric", "ReplyAgreement", "SelfAgreement", "self_agreement"]
 
 KINDS = {
     "verdicts": "verdicts on statements",
-    "assignments": "labels of nuggets",
+    "assignments": "verdicts on nuggets",
     "sentences": "selections of sentences",
     "judgements": "other judgements",
 }
-"""The kinds of reply in words, in the order in which pages list them."""
+"""The kinds of reply in words, in the order of pages."""
 
 SAME_SCORE = 1e-9
 """Scores that differ by less than this count as equal."""
@@ -35,13 +35,13 @@ class DrawnMetric:
     """The name of the metric on pages."""
     draws: int
     samples: int
-    """Number of samples with a score in every draw; only these count in the next fields."""
+    """Number of samples with a score in every draw. `means`, `changed` and `spread` are over these."""
     means: tuple[float, ...]
-    """The mean of each draw; the first draw gives the scores that pages show."""
+    """The mean of each draw. Pages show the scores of the first draw."""
     changed: float | None
-    """Share of samples whose draws do not all have the same score; None without samples."""
+    """Share of samples whose scores differ between draws; None without samples."""
     spread: float | None
-    """Standard deviation between the draws of one sample (root of the mean variance). None without samples."""
+    """Standard deviation between the draws of a sample (root of the mean variance); None without samples."""
 
     def __str__(self) -> str:
         """`Faithfulness, 3 draws: means 0.81, 0.80, 0.82; scores of 12% of 60 samples differ, SD 0.041`."""
@@ -56,18 +56,18 @@ class DrawnMetric:
 
 @dataclass(frozen=True, kw_only=True)
 class ReplyAgreement:
-    """How often two draws give the same reply about the same item."""
+    """How often the draws of an item have the same reply."""
 
     kind: str
     """The kind of reply, in words: `verdicts on statements`."""
     items: int
-    """Number of items (statements, nuggets, sentences, ...) judged in at least two draws."""
+    """Number of items (statements, nuggets, sentences, ...) with at least two draws."""
     flips: int
     """Number of items whose replies differ between draws."""
     agreement: float
     """The share of pairs of draws with the same reply, as a mean over items, in [0, 1]."""
     interval: Interval | NoInterval
-    """Its 95% CI over samples, or over clusters of samples."""
+    """The 95% CI of `agreement`, over samples or clusters of samples."""
 
     def __str__(self) -> str:
         """`verdicts on statements: share of equal draws 0.94, 95% CI 0.91 to 0.97; 21 of 240 flip`."""
@@ -86,9 +86,9 @@ class SelfAgreement:
 
 
 def self_agreement(store: Store, run: RunRef) -> SelfAgreement | None:
-    """Compare the draws of a run's evaluation; None if every judgement was made only once.
+    """Compare the draws of a run's evaluation; None if every judgement has one draw.
 
-    By default, the first draw of a chat model has temperature 0 and further draws have temperature 1.
+    By default, a chat model has temperature 0 in the first draw and 1 in further draws.
     """
     evaluation = run.evaluation_id
     if evaluation is None:
@@ -100,8 +100,7 @@ def self_agreement(store: Store, run: RunRef) -> SelfAgreement | None:
         clusters = sample_clusters(connection, run.run_id)
         descriptions = read_descriptions(connection)
         replies = {
-            replies_of_kind.kind: _agreement(replies_of_kind, clusters)
-            for replies_of_kind in compared_replies(connection, evaluation)
+            compared.kind: _agreement(compared, clusters) for compared in compared_replies(connection, evaluation)
         }
         metrics = [
             _metric_of_draws(
@@ -115,7 +114,7 @@ def self_agreement(store: Store, run: RunRef) -> SelfAgreement | None:
 
 
 def _agreement(compared: ComparedReplies, clusters: SampleClusters | None) -> ReplyAgreement:
-    groups = compared.positions if clusters is None else clusters.of[compared.positions]
+    groups = compared.positions if clusters is None else clusters.ids[compared.positions]
     _, group = np.unique(groups, return_inverse=True)
     items, agreement = (np.bincount(group, sums).astype(np.float64) for sums in (compared.items, compared.agreement))
     moments = cluster_moments(items, agreement)

@@ -1,4 +1,4 @@
-"""Thresholds: the minimum that a metric should reach, or the maximum that it should not exceed if lower is better."""
+"""Thresholds of metrics: the minimum for a mean, or the maximum if lower is better."""
 
 from __future__ import annotations
 
@@ -26,11 +26,10 @@ __all__ = [
 ]
 
 ThresholdStatus = Literal["met", "missed", "inconclusive"]
-"""met: the whole 95% CI of the mean meets the threshold; missed: the whole CI misses it; inconclusive: the CI contains
-the threshold, or there is no CI."""
+"""`met` or `missed` if the whole 95% CI of the mean meets or misses the threshold, else `inconclusive`."""
 
 STATUS_LABELS: dict[ThresholdStatus, str] = {"met": "✓ met", "missed": "✗ missed", "inconclusive": "≈ inconclusive"}
-"""The text for each status, with an icon."""
+"""The text of each status, with an icon."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +39,7 @@ class Threshold:
     metric: str
     value: float
     fail: Literal["below", "above"]
-    """The side that misses the threshold: below if higher is better, above if lower is better."""
+    """The side on which a mean misses the threshold: `below` if higher is better."""
 
     def __str__(self) -> str:
         """`at least 0.8`."""
@@ -55,7 +54,7 @@ class ShareMeetingThreshold:
     good: int
     """Number of samples that meet the threshold."""
     n: int
-    """Number of scored samples; of all evaluated samples if unscored samples count."""
+    """Number of scored samples or, if unscored samples count, of all evaluated samples."""
     interval: Interval | NoInterval
     """The 95% CI of the share of samples that meet the threshold, in [0, 1]."""
 
@@ -75,10 +74,10 @@ def read_thresholds(connection: Connection, metrics: Mapping[str, MetricDescript
 def set_threshold(
     store: Store, spec: str, value: float | None, known: Mapping[str, MetricDescription] | None = None
 ) -> Threshold | None:
-    """Set a metric's threshold and return it; the value None removes the threshold and returns None.
+    """Set a metric's threshold and return it. With the value None, remove it and return None.
 
-    `known`: the descriptions of the metrics; None: installed metrics and those in the store. Raises SettingError for an
-    unknown metric, a metric without a better direction, and a value outside the metric's range.
+    `known` are the descriptions of metrics, by default of installed metrics and those in the store. Raises SettingError
+    for an unknown metric, a metric without a better direction, and a value outside the metric's range.
     """
     metrics = metric_descriptions(store) if known is None else known
     if spec not in metrics:

@@ -1,4 +1,4 @@
-"""How a metric changed from run to run of a dataset."""
+"""Trends: how a metric changed from run to run over one dataset."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from ragboard.analysis.compare import MetricComparison, compare_runs, in_words
+from ragboard.analysis.compare import MetricComparison, compare_runs, difference_in_words
 from ragboard.analysis.gates import resolve_spec
 from ragboard.analysis.means import MetricSummary
 from ragboard.analysis.metrics import headline, in_order, metric_descriptions
@@ -17,7 +17,7 @@ from ragboard.store import Store
 __all__ = ["MAX_TREND_RUNS", "Trend", "TrendPoint", "dataset_trend"]
 
 MAX_TREND_RUNS = 20
-"""Maximum number of runs in a trend; if a dataset has more, only the newest are shown."""
+"""Maximum number of runs in a trend. Older runs are left out."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,12 +30,12 @@ class TrendPoint:
     previous: str
     """The name of the previous run that was evaluated with the metric; empty for the first such run."""
     difference: MetricComparison | None
-    """This run minus the previous run, over the questions that both answer; None for the first run, and if no question
-    is scored in both runs."""
+    """This run minus the previous run, over the questions that both answer. None for the first run, or if no question
+    is scored in both."""
 
     @property
     def mean_in_words(self) -> str:
-        """`0.88 (0.80 to 0.94) 60/60`; `unscored: 60 failed` without a mean; `not evaluated`."""
+        """For example `0.88 (0.80 to 0.94) 60/60`, `unscored: 60 failed` or `not evaluated`."""
         if self.summary is None:
             return "not evaluated"
         if self.summary.mean is None:
@@ -45,10 +45,10 @@ class TrendPoint:
 
     @property
     def difference_in_words(self) -> str:
-        """The difference with its 95% CI and a verdict, or why there is none; empty for the first run."""
+        """The difference with its 95% CI and verdict, or why there is none; empty for the first run."""
         if not self.previous:
             return ""
-        return in_words(self.difference) if self.difference else "no question is scored in both runs"
+        return difference_in_words(self.difference) if self.difference else "no question is scored in both runs"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +59,7 @@ class Trend:
     metric: str
     """Full name of the metric; empty if no run is evaluated."""
     label: str
-    """Its name on pages."""
+    """The metric's name on pages."""
     metrics: tuple[str, ...]
     """The metrics that at least one run was evaluated with."""
     points: tuple[TrendPoint, ...]
@@ -70,9 +70,9 @@ class Trend:
 def dataset_trend(store: Store, dataset: str, metric: str = "") -> Trend:
     """Compute a metric's mean for each run of a dataset, and its difference from the run before.
 
-    `metric`: by default the first metric that all evaluated runs have or, if they share no metric, the first metric of
-    the newest run. `compare_runs` computes the differences: samples are paired by question, and metrics with different
-    judges are not tested. Raises NotFoundError if no run has the metric, SettingError if its name is ambiguous.
+    `metric` is by default the first metric that all evaluated runs have or, if they share none, the first metric of the
+    newest run. The differences are those of `compare_runs`. Raises NotFoundError if no run has the metric, SettingError
+    if its name is ambiguous.
     """
     runs = sorted(
         (run for run in leaderboard(store) if run.dataset == dataset), key=lambda run: (run.imported, run.name)
@@ -102,12 +102,7 @@ def _point(store: Store, run: RunSummary, previous: RunSummary | None, metric: s
     if previous:
         compared = compare_runs(store, store.resolve(previous.run_id), store.resolve(run.run_id))
         difference = next(
-            (
-                metric_difference
-                for metric_difference in compared.metrics
-                if metric_difference.metric == metric and metric_difference.pairs
-            ),
-            None,
+            (comparison for comparison in compared.metrics if comparison.metric == metric and comparison.pairs), None
         )
     return TrendPoint(
         run=run,

@@ -1,4 +1,4 @@
-"""The parts of CRAG's truthfulness, whose mean does not show them: correct, missing and wrong answers."""
+"""Count correct, missing and wrong answers, which the mean of CRAG's truthfulness does not show."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["TruthfulnessShares", "truthfulness_shares"]
 
 @dataclass(frozen=True, kw_only=True)
 class TruthfulnessShares:
-    """How many answers are correct, missing and wrong, by the metric with certain settings."""
+    """How many answers are correct, missing and wrong, by one setting of the metric."""
 
     metric: str
     """Full name of the metric, with its settings."""
@@ -52,7 +52,7 @@ class TruthfulnessShares:
 
 
 def truthfulness_shares(store: Store, run: RunRef) -> tuple[TruthfulnessShares, ...]:
-    """Count correct, missing and wrong answers of a run, once for each setting of `crag.truthfulness` that it has."""
+    """Count correct, missing and wrong answers of a run, for each setting of `crag.truthfulness` that it has."""
     name = f"{Truthfulness.source}.{Truthfulness.name}"
     with store.database.read() as connection:
         counts = value_counts(connection, run, name)

@@ -1,4 +1,4 @@
-"""The samples of two runs without a counterpart in the other run, and why."""
+"""List the samples of two runs that have no counterpart in the other run, and say why."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ragboard.store.queries.pairs import PairedRuns, UnpairedRow, unpaired_rows
 from ragboard.store.queries.query import Connection
 from ragboard.store.queries.values import metadata_columns
 
-__all__ = ["Unpaired", "UnpairedSample", "pairing_warnings", "unpaired_of", "unpaired_samples"]
+__all__ = ["Unpaired", "UnpairedSample", "pairing_warnings", "summarize_unpaired", "unpaired_samples"]
 
 MAX_LISTED_IDS = 20
 """Maximum number of unpaired samples listed by id."""
@@ -29,9 +29,9 @@ class Unpaired:
     only: int
     """Number of samples without a counterpart in the other run."""
     ambiguous: int
-    """Number of samples whose question occurs several times, so the counterpart is ambiguous."""
+    """Number of samples without a clear counterpart, because their question occurs several times in a run."""
     ids: tuple[str, ...]
-    """Ids of the first 20 samples."""
+    """The ids of the first 20 of these samples."""
     reasons: Mapping[str, int]
     """Number of samples by reason (`no such question in B`), most frequent first."""
 
@@ -44,13 +44,13 @@ class UnpairedSample:
     sample_id: str
     question: str
     reason: str
-    """`no such question in B`."""
+    """Why it is in no pair: `no such question in B`."""
 
 
 def unpaired_samples(
     store: Store, a: RunRef, b: RunRef, paired: PairedRuns | None = None
 ) -> tuple[UnpairedSample, ...]:
-    """List every sample that is in no pair: first the samples of A, then of B, in the order of their run."""
+    """List every sample that is in no pair: those of A, then those of B, in the order of their run."""
     paired = paired or pair_runs(store, a, b)
     with store.database.read() as connection:
         rows = unpaired_rows(connection, a.run_id, b.run_id, paired)
@@ -60,22 +60,22 @@ def unpaired_samples(
     )
 
 
-def unpaired_of(rows: Sequence[UnpairedRow], side: Literal["A", "B"]) -> Unpaired:
-    """Summarise the unpaired samples of one side."""
-    of_side = [row for row in rows if row.side == side]
-    ambiguous = sum(row.why == "repeated" for row in of_side)
+def summarize_unpaired(rows: Sequence[UnpairedRow], run: Literal["A", "B"]) -> Unpaired:
+    """Summarise the unpaired samples of A or of B."""
+    unpaired = [row for row in rows if row.side == run]
+    ambiguous = sum(row.why == "repeated" for row in unpaired)
     return Unpaired(
-        only=len(of_side) - ambiguous,
+        only=len(unpaired) - ambiguous,
         ambiguous=ambiguous,
-        ids=tuple(row.sample_id for row in of_side[:MAX_LISTED_IDS]),
-        reasons=dict(Counter(map(_reason, of_side)).most_common()),
+        ids=tuple(row.sample_id for row in unpaired[:MAX_LISTED_IDS]),
+        reasons=dict(Counter(map(_reason, unpaired)).most_common()),
     )
 
 
 def pairing_warnings(
     connection: Connection, a: RunRef, b: RunRef, rows: Sequence[UnpairedRow], paired: int
 ) -> Iterator[str]:
-    """Yield a warning for each mistake that leaves questions unpaired, and how to fix it."""
+    """Yield a warning for each problem that leaves samples unpaired."""
     counts = Counter((row.side, row.why) for row in rows)
     sides: tuple[tuple[Literal["A", "B"], Literal["A", "B"], RunRef], ...] = (("A", "B", b), ("B", "A", a))
     for side, other, other_run in sides:

@@ -1,6 +1,6 @@
 """How verdicts are shown: the same icons, words and CSS classes on every page and in every report.
 
-Icon, word and line style carry the verdict; colour only repeats it.
+Icon, word and line style show the verdict without colour.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-from ragboard.metrics.partition import CORRECT, FROM_PASSAGES
+from ragboard.metrics.claim_classes import CORRECT, FROM_PASSAGES
 from ragboard.records import Evidence, Label, Verdict
 from ragboard.store.queries.citations import SampleCitation
 from ragboard.store.queries.labels import HumanVerdict
@@ -37,11 +37,11 @@ __all__ = [
     "evidence_style",
     "human_verdict_line",
     "origin_words",
+    "question_words_note",
     "statement_style",
     "style_of",
     "support_sentence",
     "verdict_words",
-    "words_asked",
 ]
 
 
@@ -61,7 +61,7 @@ VERDICT_STYLES: Mapping[Label, VerdictStyle] = MappingProxyType(
         "contradicted": VerdictStyle(icon="✕", word="contradicted", css="contradicted"),
     }
 )
-"""The style of each verdict, in the order in which pages list counts."""
+"""The style of each verdict, in the order of counts on pages."""
 
 SINGLE_PASSAGE_STYLES: Mapping[Label, VerdictStyle] = MappingProxyType(
     {
@@ -70,31 +70,31 @@ SINGLE_PASSAGE_STYLES: Mapping[Label, VerdictStyle] = MappingProxyType(
         "contradicted": VerdictStyle(icon="✕", word="contradicted by one passage", css="contradicted alone"),
     }
 )
-"""Styles for statements that were judged against each passage separately, but not against all passages together."""
+"""Styles of statements that were judged against single passages, but not against all passages together."""
 
 NOT_JUDGED = VerdictStyle(icon="\N{EN DASH}", word="not judged", css="unjudged")
 """The style of a statement without a verdict."""
 
 
 def style_of(verdict: Verdict | None) -> VerdictStyle:
-    """Return the style of a verdict; `NOT_JUDGED` for None."""
+    """Return the style of a verdict; `NOT_JUDGED` if there is none."""
     return NOT_JUDGED if verdict is None else VERDICT_STYLES[verdict.label]
 
 
 def statement_style(judged: JudgedStatement) -> VerdictStyle:
-    """Return the style of a statement's joint verdict; without one, of its verdicts against single passages."""
+    """Return the style of a statement's joint verdict or, without one, of its verdicts against single passages."""
     separate = judged.separate_verdict
     return SINGLE_PASSAGE_STYLES[separate] if judged.verdict is None and separate else style_of(judged.verdict)
 
 
 LIKELY_FROM = 0.7
-"""Minimum probability, in [0, 1], at which a rule-based verdict is called likely; below it, possibly."""
+"""A rule-based verdict with at least this probability, in [0, 1], is `likely`; others are `possibly`."""
 
 
 def certainty(verdict: Verdict | None, *, rule_based: bool) -> Literal["", "likely", "possibly"]:
-    """Return how certain a rule-based verdict is, from its score: the probability, in [0, 1], of `supported`.
+    """Return how certain a rule-based verdict is. Its score is the probability, in [0, 1], of `supported`.
 
-    `contradicted` is always likely. Empty for verdicts without a score and for judges that are not rule-based.
+    `contradicted` is always likely. Empty for verdicts without a score and for other judges.
     """
     if not rule_based or verdict is None or verdict.score is None:
         return ""
@@ -105,7 +105,7 @@ def certainty(verdict: Verdict | None, *, rule_based: bool) -> Literal["", "like
 
 
 def verdict_words(judged: JudgedStatement | Verdict, *, rule_based: bool) -> str:
-    """Return the verdict in words: `unsupported`; from a rule-based judge, `likely` or `possibly unsupported`."""
+    """Return the verdict in words: `unsupported`, or `possibly unsupported` from a rule-based judge."""
     verdict = judged if isinstance(judged, Verdict) else judged.verdict
     word = style_of(judged).word if isinstance(judged, Verdict) else statement_style(judged).word
     return f"{certainty(verdict, rule_based=rule_based)} {word}".strip()
@@ -122,7 +122,7 @@ CITATION_WORDS: Mapping[Support | None, str] = MappingProxyType(
 
 
 def citation_style(citation: SampleCitation, statements: Sequence[JudgedStatement]) -> VerdictStyle:
-    """Return the style of a citation; `word` is a predicate for the passage: `supports this sentence`."""
+    """Return the style of a citation. Its `word` follows the passage: `supports this sentence`."""
     if citation.rank is not None and citation.support is None:
         return VerdictStyle(icon="", word=CITATION_WORDS[None], css=NOT_JUDGED.css)
     verdicts = [statements[place].single.get(citation.rank or 0) for place in citation.statements]
@@ -134,7 +134,7 @@ def citation_style(citation: SampleCitation, statements: Sequence[JudgedStatemen
 
 
 def citation_sentence(citation: SampleCitation, *, rule_based: bool) -> str:
-    """Return in words whether the cited passage supports its sentence, with `likely` for a rule-based judge."""
+    """Say whether the cited passage supports its sentence, with `likely` for a rule-based judge."""
     if citation.rank is None:
         return f"No retrieved passage has the number or id {citation.name}."
     likely = "likely " if rule_based and citation.support else ""
@@ -142,7 +142,7 @@ def citation_sentence(citation: SampleCitation, *, rule_based: bool) -> str:
 
 
 def human_verdict_line(label: HumanVerdict) -> str:
-    """Return a label as one line: `✕ contradicted, label by ada: the passage has 1983`."""
+    """Format a label: `✕ contradicted, label by ada: the passage has 1983`."""
     style = VERDICT_STYLES[label.label]
     return f"{style.icon} {style.word}, label by {label.annotator}" + (f": {label.note}" if label.note else "")
 
@@ -153,10 +153,10 @@ ARROWS = MappingProxyType({"higher": "↑", "lower": "↓", "neutral": ""})
 CHANGE_TEXTS = MappingProxyType(
     {"better": "▲ better", "worse": "▼ worse", "differs": "≠ differs", "same": "= same", "unscored": "unscored"}
 )
-"""Texts for the change of a metric or sample between two runs. Changes without an entry are shown by their own name."""
+"""Texts for the change of a metric or sample between two runs. Other changes are shown by their own name."""
 
 CHANGE_CLASSES = MappingProxyType({"better": "better", "worse": "worse", "differs": ""})
-"""CSS classes for changes; `none` for all others."""
+"""CSS classes of changes; other changes have the class `none`."""
 
 STATEMENT_CHANGES = MappingProxyType(
     {
@@ -172,7 +172,7 @@ STATEMENT_CHANGES = MappingProxyType(
 """Icon and CSS class for each change of a statement between two runs."""
 
 MATCHED_BY = MappingProxyType({"exact": "", "normalised": "same words", "fuzzy": "similar words", "unmatched": ""})
-"""How two statements were matched, in words; empty where pages show nothing."""
+"""How two statements were matched, in words; empty if pages show nothing."""
 
 EVIDENCE_SOURCES = {
     "quoted": "quoted by the judge",
@@ -190,15 +190,15 @@ CSS_CLASSES_WORST_FIRST = (
     "supported alone",
     "supported",
 )
-"""CSS classes of verdicts, worst first. Where statements overlap in a text, the worst class is drawn."""
+"""CSS classes of verdicts, worst first. Where statements overlap in a text, the worst class is shown."""
 
 _JUDGED_SEPARATELY = "Judged against each passage separately, not against all together."
 
 
 def support_sentence(judged: JudgedStatement, ranks: Collection[int]) -> str:
-    """Return in words which passages support or contradict a statement.
+    """Say which passages support or contradict a statement.
 
-    `ranks`: the passages of which evidence for a joint verdict may be named.
+    A joint verdict names only passages with these `ranks`.
     """
     if judged.verdict is None and judged.single:
         return _single_sentence(judged)
@@ -207,7 +207,7 @@ def support_sentence(judged: JudgedStatement, ranks: Collection[int]) -> str:
 
 
 def origin_words(judged: JudgedStatement) -> str:
-    """Return in words whether the reference contains a statement, and whether the passages support it only together.
+    """Say whether the reference contains a statement, and whether the passages support it only together.
 
     Empty if this was not judged.
     """
@@ -225,10 +225,10 @@ def origin_words(judged: JudgedStatement) -> str:
 _QUOTED = re.compile(r"'([^']+)'")
 
 
-def words_asked(reason: str, asked: Sequence[str]) -> str:
-    """Return in words which words of a judge's reason `... in no passage.` are in the question or in earlier turns.
+def question_words_note(reason: str, asked: Sequence[str]) -> str:
+    """Say which quoted words of a reason that ends with `in no passage.` are in the question or in earlier turns.
 
-    `asked`: the question, then the texts of earlier turns. Empty if no word is, or if the reason is of another kind.
+    `asked` are the question and the texts of earlier turns. Empty if there are no such words, or for other reasons.
     """
     if not reason.endswith("in no passage."):
         return ""
@@ -244,7 +244,7 @@ def words_asked(reason: str, asked: Sequence[str]) -> str:
 
 
 def evidence_style(verdict: Verdict, mark: Evidence) -> VerdictStyle:
-    """Return the style of a piece of evidence: by its stance; for an unsupported statement, unsupported."""
+    """Return the style of a piece of evidence, which depends on its stance if the statement is not unsupported."""
     if verdict.label == "unsupported":
         return VERDICT_STYLES["unsupported"]
     return VERDICT_STYLES["supported" if mark.stance == "for" else "contradicted"]

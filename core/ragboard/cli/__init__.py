@@ -39,7 +39,7 @@ SECTIONS: dict[str, dict[str, CommandEntry]] = {
     "Live traffic": {
         "collect": CommandEntry("collect", "Collect traces (OpenTelemetry) of a running system as samples."),
         "watch": CommandEntry("traffic", "Evaluate new samples of growing runs as they come."),
-        "alert": CommandEntry("alert", "Tell when a metric misses its threshold, gets worse, or is ok again."),
+        "alert": CommandEntry("alert", "Send a message when a metric misses its threshold, gets worse or recovers."),
         "prune": CommandEntry("traffic", "Delete old samples of growing runs."),
     },
     "Inspect": {
@@ -106,7 +106,7 @@ _COMMANDS = {name: entry for commands in SECTIONS.values() for name, entry in co
 
 
 class _Commands(click.Group):
-    """Lists the commands by section, and turns ragboard's errors into one line and an exit code."""
+    """A command group with sections. Prints ragboard's errors on one line and exits with their code."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands."""
@@ -114,7 +114,7 @@ class _Commands(click.Group):
         return list(_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return the command of that name, from its module."""
+        """Import the module of a command and return the command; None for an unknown name."""
         del ctx
         if cmd_name not in _COMMANDS:
             return None
@@ -170,7 +170,7 @@ def main(context: click.Context, settings: Path | None) -> None:
 
 
 def run() -> None:
-    """Run the command line. An unexpected error prints a traceback and exits with ExitCode.ERROR."""
+    """Run the command line. On an unexpected error, print a traceback and exit with ExitCode.ERROR."""
     try:
         main(prog_name="ragboard")
     except Exception:  # noqa: BLE001 - Python would exit with 1, the code of a failed gate

@@ -1,4 +1,4 @@
-"""The command that compares metrics and judges with human labels."""
+"""`ragboard agree`: compare metrics and judges with human labels."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ragboard.cli.output import one_line, plain, print_json, print_table
 from ragboard.errors import ExitCode
 from ragboard.evaluation.options import EvaluationOptions
 from ragboard.human.agree import AgreementResult, agree
-from ragboard.human.agreement import Correlations, Measure, agreement_named, load_agreement
+from ragboard.human.agreement import Correlations, Measure, find_agreement, load_agreement
 from ragboard.human.baselines import baseline_comparisons
 from ragboard.human.grades import GradeLine, GradeReport, grade_report
 from ragboard.human.passages import passage_agreement
-from ragboard.human.preferences import PairAnnotators, PairCell, PreferenceReport, preference_report
+from ragboard.human.preferences import PairAgreement, PairAnnotators, PreferenceReport, preference_report
 from ragboard.judges import JudgeOptions, panel_named
 from ragboard.metrics import metrics_named, split_names
 from ragboard.metrics.plugins import metrics_with
@@ -95,14 +95,14 @@ def agree_with_labels(
             bar.update(done - bar.n)
 
         result = agree(store, labels, panel_named(judge_options), metrics, seed=seed, options=options, watch=watch)
-    data = load_agreement(store, agreement_named(store, result.agreement.id))
+    data = load_agreement(store, find_agreement(store, result.agreement.id))
     passages = passage_agreement(data)
     if passages and not as_json:
         click.echo(one_line(passages.sentence))
         click.echo(one_line(passages.details))
     report: PreferenceReport | GradeReport
     if labels.form == "pairs":
-        report = preference_report(data, ties=ties, against=against)
+        report = preference_report(data, ties=ties, reference=against)
         dimensions = data.stored.dimensions
     else:
         cuts = {} if cut is None else {result.agreement.scorers[0].name: cut}
@@ -141,7 +141,7 @@ def _print_end(result: AgreementResult) -> None:
 def _print_pairs(found: PreferenceReport) -> None:
     dimensions = found.stored.dimensions
     click.echo(one_line(f"{found.stored.items:,} pairs judged by {found.stored.agreement.judge}; {_ties(found)}"))
-    rows = [[line.scorer.name, *(_cell(line.cells.get(name)) for name in dimensions)] for line in found.lines]
+    rows = [[line.scorer.name, *(_cell(line.by_dimension.get(name)) for name in dimensions)] for line in found.lines]
     if any(one.accuracy for one in found.annotators.values()):
         rows.append(
             ["annotators, each vs the others", *(_annotator_accuracy(found.annotators[name]) for name in dimensions)]
@@ -158,19 +158,19 @@ def _print_pairs(found: PreferenceReport) -> None:
 
 
 def _ties(found: PreferenceReport) -> str:
-    seed = f", seed {found.stored.agreement.seed}" if found.policy == "random" else ""
+    seed = f", seed {found.stored.agreement.seed}" if found.ties == "random" else ""
     text = {
         "random": "broken at random",
         "half": "count 0.5",
         "loss": "count as wrong",
         "exclude": "excluded",
-    }[found.policy]
+    }[found.ties]
     undecided = ", ".join(f"{one.undecided} {name}" for name, one in found.annotators.items() if one.undecided)
     excluded = f"; excluded because annotators prefer neither: {undecided}" if undecided else ""
     return f"ties: {text}{seed}{excluded}"
 
 
-def _cell(cell: PairCell | None) -> str:
+def _cell(cell: PairAgreement | None) -> str:
     if cell is None:
         return "-"
     if cell.accuracy.accuracy is None:
@@ -192,17 +192,17 @@ def _published(value: float | None) -> str:
 
 def _print_mcnemar(found: PreferenceReport) -> None:
     rows = [
-        [line.scorer.name, *(_mcnemar(line.cells.get(name)) for name in found.stored.dimensions)]
+        [line.scorer.name, *(_mcnemar(line.by_dimension.get(name)) for name in found.stored.dimensions)]
         for line in found.lines
-        if any(cell.mcnemar for cell in line.cells.values())
+        if any(cell.mcnemar for cell in line.by_dimension.values())
     ]
     if rows:
         click.echo()
-        title = f"vs {found.against} (McNemar test, clustered by question; Holm)"
+        title = f"vs {found.reference} (McNemar test, clustered by question; Holm)"
         print_table([title, *found.stored.dimensions], rows)
 
 
-def _mcnemar(cell: PairCell | None) -> str:
+def _mcnemar(cell: PairAgreement | None) -> str:
     if cell is None or cell.mcnemar is None or cell.p is None:
         return "-"
     return f"{cell.mcnemar.wins} wins, {cell.mcnemar.losses} losses, p = {cell.p:.2g}"
@@ -211,7 +211,7 @@ def _mcnemar(cell: PairCell | None) -> str:
 def _print_votes(found: PreferenceReport) -> None:
     rows: list[list[str]] = []
     for line in found.lines:
-        votes = [cell.votes if (cell := line.cells.get(name)) else None for name in found.stored.dimensions]
+        votes = [cell.votes if (cell := line.by_dimension.get(name)) else None for name in found.stored.dimensions]
         if any(votes):
             rows.append([line.scorer.name, *(_correlations(vote) for vote in votes)])
     if rows:
@@ -239,7 +239,7 @@ def _print_grades(found: GradeReport) -> None:
         )
     )
     rows = [_grade_row(line) for line in found.lines]
-    ratings = found.annotators.ratings
+    ratings = found.annotators.agreement
     if ratings:
         numbers = (ratings.auroc, ratings.kappa, ratings.weighted_kappa)
         both = (ratings.correlations.pearson, ratings.correlations.kendall)
@@ -256,7 +256,7 @@ def _print_grades(found: GradeReport) -> None:
 
 
 def _grade_row(line: GradeLine) -> list[str]:
-    ratings = line.ratings
+    ratings = line.agreement
     return [
         line.scorer.name,
         str(line.unscored),
@@ -271,10 +271,10 @@ def _grade_row(line: GradeLine) -> list[str]:
 
 
 def _print_confusion(lines: Sequence[GradeLine]) -> None:
-    first = next((line for line in lines if line.ratings.agreement), None)
-    if first is None or first.ratings.agreement is None:
+    first = next((line for line in lines if line.agreement.confusion), None)
+    if first is None or first.agreement.confusion is None:
         return
-    found = first.ratings.agreement
+    found = first.agreement.confusion
     click.echo()
     print_table(
         [first.scorer.name, "rated good", "rated not good"],

@@ -1,4 +1,4 @@
-"""The command that sends a message when the state of live traffic changes."""
+"""`ragboard alert`: send a message when a metric of live traffic gets worse or recovers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 import click
 from filelock import FileLock, Timeout
 
-from ragboard.analysis.alerts import StateChange, keep_told, state_changes
+from ragboard.analysis.alerts import StateChange, mark_sent, state_changes
 from ragboard.cli.options import as_json, store_option
 from ragboard.cli.output import one_line, print_json
 from ragboard.errors import RagboardError, SettingError, StoreBusyError
@@ -25,12 +25,12 @@ from ragboard.store import Store
 
 __all__ = ["alert"]
 
-SECONDS = 30.0
+TIMEOUT = 30.0
 """Maximum seconds that a webhook or a command may take."""
 
 
 class SendError(RagboardError):
-    """An alert that could not be delivered; it is sent again by the next call."""
+    """An alert could not be delivered. The next call sends it again."""
 
 
 def _address(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
@@ -47,14 +47,15 @@ def _address(_context: click.Context, _option: click.Parameter, value: str | Non
     envvar="RAGBOARD_WEBHOOK",
     show_envvar=True,
     callback=_address,
-    help='Where to POST the JSON {"text": ...}, as Slack takes it. Set it in the environment or the settings file.',
+    help='URL that gets a POST request with the JSON {"text": ...}, such as a Slack webhook. It is secret: better set'
+    " it in the environment or the settings file.",
 )
-@click.option("--command", metavar="COMMAND", help="Command to run instead, with the JSON on standard input; no shell.")
+@click.option("--command", metavar="COMMAND", help="Command to run, without a shell, with the JSON on standard input.")
 @click.option(
     "--every",
     type=click.FloatRange(0, min_open=True),
     metavar="SECONDS",
-    help="Check again and again, until Ctrl-C.  [default: once]",
+    help="Check every SECONDS until Ctrl-C.  [default: check once]",
 )
 @click.option("--dry-run", is_flag=True, help="Print what would be sent; send nothing.")
 @store_option
@@ -68,10 +69,10 @@ def alert(
     store: Store,
     as_json: bool,
 ) -> None:
-    """Tell when a metric of live traffic misses its threshold, gets worse, or is ok again: once per change.
+    """Send a message when a metric of live traffic misses its threshold, gets worse or recovers, once per change.
 
-    Set thresholds with `ragboard threshold`. Without a webhook or command the changes are only printed. A message that
-    could not be delivered is sent by the next call.
+    Set thresholds with `ragboard threshold`. Without --webhook or --command, changes are only printed. A message that
+    could not be delivered is sent again by the next call.
 
     \b
     ragboard alert --dry-run
@@ -99,31 +100,34 @@ def alert(
             continue
         return
     if not changes and not as_json:
-        click.echo("no change of state", err=True)
+        click.echo("nothing changed", err=True)
 
 
 def _send_changes(
     store: Store, dataset: str | None, webhook: str | None, program: Sequence[str], *, dry_run: bool
 ) -> tuple[StateChange, ...]:
-    """Send what changed and remember that; only one process at a time does so."""
+    """Send the changes since the last call, store the new states, and return the changes.
+
+    A lock keeps two processes from sending the same change.
+    """
     if dry_run:
         return state_changes(store, dataset)
     store.require_writable()
     try:
-        with FileLock(store.folder / "alert.lock", timeout=SECONDS, is_singleton=False):
+        with FileLock(store.folder / "alert.lock", timeout=TIMEOUT, is_singleton=False):
             changes = state_changes(store, dataset)
             if changes and webhook:
                 _post(webhook, _message(changes))
             if changes and program:
                 _run(program, _message(changes))
-            keep_told(store, changes)
+            mark_sent(store, changes)
             return changes
     except Timeout:
         raise StoreBusyError(f"{store.folder}: another process is sending alerts; try again later") from None
 
 
 def _message(changes: Sequence[StateChange]) -> str:
-    """Return the JSON to send. In Slack `&`, `<` and `>` mark links and mentions, so they are escaped."""
+    """Return the JSON to send. `&`, `<` and `>` are escaped, because Slack reads them as links and mentions."""
     lines = (
         one_line(change.text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;") for change in changes
     )
@@ -131,20 +135,20 @@ def _message(changes: Sequence[StateChange]) -> str:
 
 
 class _NoRedirect(HTTPRedirectHandler):
-    """Refuses redirects: a message goes only where the user said."""
+    """Refuses redirects, so that a message is sent only to the user's URL."""
 
     def redirect_request(self, *_arguments: Any, **_named: Any) -> None:
-        """Follow nothing."""
+        """Return None, which makes a redirect an error."""
 
 
 def _post(address: str, message: str) -> None:
-    """Send a message to a webhook. Errors name its host alone, because the rest of the URL is often a secret."""
-    request = Request(  # noqa: S310 - http or https alone
+    """Send a message to a webhook. Raises SendError, which names only the host: the rest of the URL may be secret."""
+    request = Request(  # noqa: S310 - `_address` allows only http and https
         address, data=message.encode(), headers={"Content-Type": "application/json", "User-Agent": "ragboard"}
     )
     host = urlsplit(address).hostname
     try:
-        build_opener(_NoRedirect).open(request, timeout=SECONDS).close()
+        build_opener(_NoRedirect).open(request, timeout=TIMEOUT).close()
     except HTTPError as error:
         raise SendError(
             f"the webhook at {host} answered {error.code}; the alert is sent again by the next call"
@@ -156,7 +160,7 @@ def _post(address: str, message: str) -> None:
 
 def _run(program: Sequence[str], message: str) -> None:
     try:
-        done = subprocess.run(program, input=message, text=True, timeout=SECONDS, check=False)  # noqa: S603
+        done = subprocess.run(program, input=message, text=True, timeout=TIMEOUT, check=False)  # noqa: S603
     except (OSError, subprocess.TimeoutExpired) as error:
         raise SendError(f"{program[0]}: {error}; the next call tries again") from error
     if done.returncode:

@@ -1,4 +1,4 @@
-"""The command that collects traces."""
+"""`ragboard collect`: collect traces."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ PORT = 4318
 
 
 def trace_options(command: Any) -> Any:
-    """Add --token-file and --drop."""
+    """Add the options --token-file and --drop to a command."""
     token = click.option(
         "--token-file",
         type=click.Path(path_type=Path, dir_okay=False),
-        help="File with the token that senders of traces need.  [default: RAGBOARD_TOKEN]",
+        help="File with the token that senders of traces must use.  [default: the variable RAGBOARD_TOKEN]",
     )
     drop = click.option(
         "--drop",
         multiple=True,
         metavar="PATTERN",
-        help="Remove attributes of traces whose name matches, such as 'session.*'; repeatable.",
+        help="Do not store attributes with a matching name, such as 'session.*'; repeatable.",
     )
     return token(drop(command))
 
 
 @click.command()
-@click.option("--port", type=click.IntRange(1, 65535), default=PORT, show_default=True, help="Port.")
+@click.option("--port", type=click.IntRange(1, 65535), default=PORT, show_default=True, help="Port to listen on.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @trace_options
 @click.option(
@@ -44,15 +44,16 @@ def trace_options(command: Any) -> Any:
     type=click.FloatRange(0, 600),
     default=2.0,
     show_default=True,
-    help="Seconds without a new span after which a trace with its root is complete.",
+    help="Store a trace when its root span has arrived and no new span came for this many seconds.",
 )
 @store_option
 def collect(
     store: Store, port: int, host: str, token_file: Path | None, drop: tuple[str, ...], quiet_seconds: float
 ) -> None:
-    """Collect traces of a RAG system over OpenTelemetry (OTLP/HTTP), each as a sample of a run.
+    """Collect OpenTelemetry traces (OTLP/HTTP) of a RAG system. Each trace becomes a sample of a run.
 
-    `ragboard serve` does the same beside the dashboard. Without a token, only this machine can send.
+    `ragboard serve` starts the dashboard and also collects traces. Without a token, only programs on this machine can
+    send traces.
 
     \b
     ragboard collect
@@ -70,8 +71,8 @@ def collect(
     token = read_token(token_file)
     if not (token or is_loopback(host)):
         raise SettingError(
-            f"--host {host} lets other machines send traces, which needs a token: set RAGBOARD_TOKEN or --token-file,"
-            " or leave out --host"
+            f"--host {host} lets other machines send traces, so it requires a token: set RAGBOARD_TOKEN or"
+            " --token-file, or leave out --host"
         )
     logging.basicConfig(format="ragboard: %(message)s", level=logging.WARNING)
     logging.getLogger("ragboard.collector").setLevel(logging.INFO)

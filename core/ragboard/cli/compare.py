@@ -1,4 +1,4 @@
-"""Commands to compare two runs, check and set thresholds, and let a judge choose between two runs."""
+"""Commands to compare two runs, to check and set thresholds, and to let a judge choose between two runs."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Literal, get_args
 import click
 
 from ragboard.analysis import (
+    DEFAULT_DIFFERENCE,
     DIFFERENT_JUDGES,
-    POINTS,
     Comparison,
     Condition,
     GateResult,
@@ -20,7 +20,7 @@ from ragboard.analysis import (
     UnscoredPolicy,
     check_run,
     check_thresholds,
-    comparable_refs,
+    choose_evaluations,
     compare_runs,
     cost_texts,
     detectable_in_words,
@@ -78,9 +78,9 @@ EXIT_CODES: dict[GateVerdict, ExitCode] = {
     "--detect",
     "points",
     type=click.FloatRange(0.001, 1),
-    default=POINTS,
+    default=DEFAULT_DIFFERENCE,
     show_default=True,
-    help="Print how many questions you need to detect this difference.",
+    help="Print how many questions are needed to detect this difference.",
 )
 @click.option("--allow-different-judges", is_flag=True, help="Compare metrics even if different judges scored A and B.")
 @unscored_option
@@ -118,7 +118,7 @@ def compare(
     """
     gates = [read_condition(text) for text in conditions]
     store, (a, b) = files.resolve(store, (run_a, run_b), names, gates, defaults=True)
-    a, b = comparable_refs(store, a, b)
+    a, b = choose_evaluations(store, a, b)
     found = compare_runs(store, a, b, unscored=unscored, allow_different_judges=allow_different_judges)
     noise = (*judge_noise(store, a), *(judge_noise(store, b) if b.run_id != a.run_id else ()))
     gated = gate_comparison(found, gates)
@@ -141,7 +141,7 @@ def compare(
             f"not compared: {', '.join(refused)} (different judges). Evaluate both runs with the same judge,"
             " choose other metrics with --metrics, or pass --allow-different-judges"
         )
-    _leave(gated)
+    _exit_with_verdict(gated)
 
 
 @click.command()
@@ -210,7 +210,7 @@ def check(
         _print_gates(gated)
         if summary.clustered:
             click.echo(f"intervals are clustered by {summary.clustered}")
-    _leave(gated)
+    _exit_with_verdict(gated)
 
 
 def _conditions(pairs: tuple[str, ...], fail: Literal["below", "above"]) -> list[Condition]:
@@ -239,7 +239,7 @@ def _chosen(found: Comparison, names: str | None) -> tuple[MetricComparison, ...
     return tuple(by_spec[resolve_spec(name.strip(), tuple(by_spec))] for name in names.split(","))
 
 
-def _leave(gated: Sequence[GateResult]) -> None:
+def _exit_with_verdict(gated: Sequence[GateResult]) -> None:
     click.get_current_context().exit(EXIT_CODES[overall_verdict(gated)])
 
 
@@ -391,8 +391,8 @@ def threshold(metric: str | None, value: float | None, remove: bool, store: Stor
 def prefer(run_a: str, run_b: str, quality: Quality, judge_options: JudgeOptions, store: Store, as_json: bool) -> None:
     """Let a judge decide which of two runs answers each shared question better (GPT Ranking).
 
-    Every pair is judged in both orders. If the order changes the judge's choice, neither run wins this pair. The output
-    says how often the judge chose the answer that came first.
+    Every pair is judged in both orders. If the order changes the judge's choice, no run wins the pair. The output says
+    how often the judge chose the first answer.
 
     \b
     ragboard prefer baseline rerank --quality answer_relevance --judge openai:gpt-4o-mini

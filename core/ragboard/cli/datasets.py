@@ -82,7 +82,7 @@ def datasets(dataset: str | None, metric: str, store: Store, as_json: bool) -> N
 
 
 def print_run_trend(trend: Trend) -> None:
-    """Print a metric over the runs of a dataset, and the difference of each from the run before."""
+    """Print a metric in each run of a dataset, with the difference from the previous run."""
     if not trend.metric:
         click.echo(f"no run of {one_line(trend.dataset)} is evaluated yet")
         return
@@ -132,8 +132,8 @@ def rewrite(
         print_json(done)
     else:
         earlier = f"; {done.kept:,} already rewritten" if done.kept else ""
-        alone = f"; {done.alone:,} without earlier turns" if done.alone else ""
-        click.echo(f"{_questions(done.questions)} rewritten, {done.calls:,} calls{earlier}{alone}")
+        without_history = f"; {done.without_history:,} without earlier turns" if done.without_history else ""
+        click.echo(f"{_questions(done.questions)} rewritten, {done.calls:,} calls{earlier}{without_history}")
         for reason, count in done.failed.items():
             click.echo(f"  {_questions(count)} without a usable reply: {one_line(reason)}", err=True)
         if done.stopped:

@@ -1,4 +1,4 @@
-"""Commands to estimate the mean label of runs, and to simulate how accurate such estimates are."""
+"""Commands to estimate the mean of runs from labels and judge scores, and to simulate how accurate that is."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from ragboard.cli.options import SEED_TYPE, Finite, as_json, markdown_option, st
 from ragboard.cli.output import one_line, plain, print_json, print_table
 from ragboard.errors import SettingError
 from ragboard.human.annotation import LabelledQuantity
-from ragboard.human.estimates import Estimates, estimate_runs, needed_for
+from ragboard.human.estimates import Estimates, estimate_runs, predict_labels_needed
 from ragboard.human.label_files import labelled_outcomes
 from ragboard.human.ranking import RankedRuns, Ranking, rank_runs
 from ragboard.human.systems import KnownOrder, SystemEstimate
 from ragboard.readers.labels import SamplingDesign
 from ragboard.stats import (
     Interval,
+    MeanEstimate,
     NoInterval,
-    PoweredMean,
     Ranked,
     RankingSimulation,
     ci_text,
@@ -165,15 +165,15 @@ def _print_systems(estimates: Estimates, *, raw: bool) -> None:
         ]
         for system in estimates.report.systems
     ]
-    click.echo(f"{estimates.label}, estimated from {estimates.measured}")
+    click.echo(f"{estimates.metric_label}, estimated from {estimates.measured}")
     print_table(["run", "labelled", *METHODS.values(), "effective labels", "judge accuracy"], rows)
     for one in estimates.report.systems:
-        warning = one.best.warning if isinstance(one.best, PoweredMean) else ""
-        for note in filter(None, (one.refusal, warning, *one.notes)):
+        warning = one.best.warning if isinstance(one.best, MeanEstimate) else ""
+        for note in filter(None, (one.unusable_reason, warning, *one.notes)):
             click.echo(one_line(f"{one.name}: {note}"))
 
 
-def _powered(found: PoweredMean | NoInterval | None, *, raw: bool = False) -> str:
+def _powered(found: MeanEstimate | NoInterval | None, *, raw: bool = False) -> str:
     if found is None:
         return "none"
     if isinstance(found, NoInterval):
@@ -185,15 +185,15 @@ def _interval(found: Interval) -> str:
     return estimate_text(found.estimate, found)
 
 
-def _effective_labels(best: PoweredMean | NoInterval | None) -> str:
-    if not isinstance(best, PoweredMean) or best.effective_labels is None:
+def _effective_labels(best: MeanEstimate | NoInterval | None) -> str:
+    if not isinstance(best, MeanEstimate) or best.effective_labels is None:
         return ""
     return f"{best.effective_labels:,.0f}"
 
 
 def _print_needed(estimates: Estimates, width: float | None) -> None:
-    for source in estimates.sources if width else ():
-        needed = needed_for(source, width or 0.0)
+    for run_inputs in estimates.inputs if width else ():
+        needed = predict_labels_needed(run_inputs, width or 0.0)
         if needed is None:
             text = "too few labels to estimate how many more you need"
         elif needed.more is None:
@@ -201,7 +201,7 @@ def _print_needed(estimates: Estimates, width: float | None) -> None:
         else:
             text = f"{needed.more:,} more labels for a 95% CI {width:g} wide"
             text += f" ({needed.without_judge:,} in total without the judge)" if needed.without_judge else ""
-        click.echo(one_line(f"{source.run}: {text}"))
+        click.echo(one_line(f"{run_inputs.run}: {text}"))
 
 
 def _print_differences_and_ranks(estimates: Estimates) -> None:
@@ -239,11 +239,11 @@ def _markdown(found: Ranking) -> str:
 
 
 def _title(table: RankedRuns) -> str:
-    return f"{table.label} ({table.metric}), bias-corrected with labels of {table.measured}"
+    return f"{table.metric_label} ({table.metric}), bias-corrected with labels of {table.measured}"
 
 
 def _rows(table: RankedRuns) -> list[list[str]]:
-    """Return a row for each run, best first, then the runs without an estimate."""
+    """Return a row for each run: the ranked runs, best first, then the runs without an estimate."""
     placed = {one.name: one for one in table.report.ranking}
     systems = {system.name: system for system in table.report.systems}
     return [_row(systems[name], placed.get(name)) for name in dict.fromkeys((*placed, *systems))]
@@ -280,8 +280,9 @@ def _notes(table: RankedRuns) -> Iterator[str]:
     if table.report.caution:
         yield f"caution: {table.report.caution}"
     for one in table.report.systems:
-        warning = one.best.warning if isinstance(one.best, PoweredMean) else ""
-        yield from (f"{one.name}: {note}" for note in (one.refusal, _why_no_ppi(one), warning, *one.notes) if note)
+        warning = one.best.warning if isinstance(one.best, MeanEstimate) else ""
+        notes = (one.unusable_reason, _why_no_ppi(one), warning, *one.notes)
+        yield from (f"{one.name}: {note}" for note in notes if note)
     if table.report.tau is not None:
         yield f"Kendall's tau with the judge's order: {table.report.tau:.2f}"
     if table.order:
@@ -289,7 +290,7 @@ def _notes(table: RankedRuns) -> Iterator[str]:
 
 
 def _why_no_ppi(one: SystemEstimate) -> str:
-    """Return the reason why there is no PPI estimate; empty if there is one."""
+    """Return why there is no PPI estimate; empty if there is one."""
     return f"no PPI: {one.means.ppi.reason}" if one.means and isinstance(one.means.ppi, NoInterval) else ""
 
 
@@ -328,7 +329,7 @@ def ranking(
 ) -> None:
     """Simulate how well nine systems with known success rates (70% to 90%) are ranked, as in the ARES paper.
 
-    Compares the judge alone, labels alone, and both (PPI, PPI++).
+    Compares estimates from the judge alone, from labels alone, and from both (PPI, PPI++).
 
     \b
     ragboard simulate ranking --labels 300 --sensitivity 0.85

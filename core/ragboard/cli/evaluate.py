@@ -32,14 +32,14 @@ from ragboard.evaluation.background import UNSENT, destination
 from ragboard.evaluation.batches import batched_models, record_path
 from ragboard.evaluation.defaults import default_metrics, judged_in_file
 from ragboard.evaluation.engine import FinishedEvaluation, evaluate_run, positions_to_evaluate
-from ragboard.evaluation.identity import evaluation_of
+from ragboard.evaluation.identity import choose_evaluation
 from ragboard.evaluation.options import EvaluationOptions
 from ragboard.evaluation.plan import Assumptions, Plan, PlannedTasks, UsageEstimate, plan_notes, plan_run
 from ragboard.evaluation.progress import Progress
 from ragboard.judges import JudgeOptions, panel_named
 from ragboard.judges.base import ModelJudge
 from ragboard.judges.panel import Panel
-from ragboard.metrics import Metric, metric_of, metrics_named, split_names
+from ragboard.metrics import Metric, find_metric, metrics_named, split_names
 from ragboard.metrics.plugins import metrics_with
 from ragboard.prices import Prices
 from ragboard.readers.sources import is_address
@@ -58,10 +58,10 @@ __all__ = [
 
 
 PLAN_SAMPLES = 100
-"""Number of samples from which the plan is estimated that the actual cost is later compared with."""
+"""Number of samples for the cost estimate before an evaluation, which is compared with the actual cost."""
 
 MAX_FAILURES = 5
-"""Maximum number of kinds of failure that are printed."""
+"""Maximum number of kinds of failure to print."""
 
 
 @click.command()
@@ -81,7 +81,7 @@ MAX_FAILURES = 5
 @click.option(
     "--shards",
     type=click.IntRange(1),
-    help="Number of shards on the cluster.  [default: four times the number that run at a time]",
+    help="Number of shards on the cluster.  [default: four times the number that run in parallel]",
 )
 @click.option(
     "--shard-folder",
@@ -181,7 +181,7 @@ def retry(
     ref, *others = failed_evaluations(store, ref) or (ref,)
     judge_options = replace(_earlier_judges(store, ref), batch=batch, batch_interval=batch_interval)
     specs = store.evaluation_metrics(ref.evaluation_id or "")
-    metrics = tuple(metric for spec in specs if (metric := metric_of(spec, known)))
+    metrics = tuple(metric for spec in specs if (metric := find_metric(spec, known)))
     options = EvaluationOptions(retry=True, prices=prices, known=known, judge_options=judge_options, **limits)
     done = evaluate_with_bar(store, ref, metrics, panel_named(judge_options), options)
     if done.evaluation.id != ref.evaluation_id:
@@ -195,8 +195,8 @@ def retry(
 
 def print_judge_note(panel: Panel, judge_options: JudgeOptions, prices: Prices | None = None) -> None:
     """Print what each judge does, and which texts are sent to a server."""
-    if panel.note:
-        click.echo(one_line(panel.note), err=True)
+    if panel.fallback_note:
+        click.echo(one_line(panel.fallback_note), err=True)
     if host := destination(judge_options):
         hidden = f"; matches of {len(judge_options.redact)} patterns are hidden" if judge_options.redact else ""
         sent = "the questions, passages, answers, references and earlier turns that the metrics need"
@@ -216,7 +216,7 @@ def _batch_note(panel: Panel, prices: Prices) -> str:
 
 
 def _default_metrics(store: Store, ref: RunRef, panel: Panel) -> tuple[Metric, ...]:
-    """Return the default metrics, except those that are scored from the verdicts in the run's file; print these."""
+    """Return the default metrics, without those scored from the verdicts in the run file. Print a note on these."""
     judged = judged_in_file(store, ref.run_id)
     left_out = [metric.spec for metric in default_metrics(panel) if metric.spec in judged]
     for spec in left_out:
@@ -281,9 +281,9 @@ def print_failures(run: str, kinds: Sequence[FailureKind]) -> None:
 
 
 def resolve_or_import(store: Store, places: Sequence[str], reading: dict[str, Any]) -> tuple[list[RunRef], Any]:
-    """Return the run in the store that `places` names, or import the files and return their runs and the import report.
+    """Return the run in the store that `places` names, else import `places` as files and return their runs.
 
-    Several places are always files. The report is None if nothing was imported.
+    Several places are always files. Also returns the import report; None if nothing was imported.
     """
     file = Path(places[0])
     if len(places) == 1 and places[0] != "-" and not is_address(places[0]):
@@ -301,7 +301,7 @@ def evaluate_with_bar(
 ) -> FinishedEvaluation:
     """Evaluate one run, with a progress bar if standard error is a terminal."""
     options = options or EvaluationOptions()
-    evaluation = evaluation_of(store, ref.run_id, panel, metrics, options.known)
+    evaluation = choose_evaluation(store, ref.run_id, panel, metrics, options.known)
     samples = len(positions_to_evaluate(store, evaluation, options))
     if record_path(store.journal_path(evaluation.id)).exists() and not batched_models(panel):
         click.echo("the server may have batches of this evaluation; --batch collects their replies", err=True)
@@ -344,7 +344,7 @@ def _progress_text(progress: Progress) -> str:
 def _with_plan(
     store: Store, ref: RunRef, metrics: tuple[Metric, ...], panel: Panel, options: EvaluationOptions
 ) -> EvaluationOptions:
-    """Return the options with the planned calls, tokens and cost of models, planned as if no task had a reply yet."""
+    """Return the options with the calls, tokens and cost that models would need if no reply were stored yet."""
     if not any(isinstance(judge, ModelJudge) for judge in panel.members):
         return options
     plan = plan_run(
@@ -355,7 +355,7 @@ def _with_plan(
         Assumptions(samples=PLAN_SAMPLES),
         known=options.known,
         prices=options.prices,
-        afresh=True,
+        ignore_stored=True,
         sample=options.planned_samples,
         draws=options.draws,
     )

@@ -1,4 +1,4 @@
-"""Commands about ragboard itself: the cache, the metrics, and a check of the installation."""
+"""Commands for the cache, the list of metrics, and a check of the installation."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ragboard.cli.options import as_json, plugin_option, store_option
 from ragboard.cli.output import plain, print_json, print_table
 from ragboard.cli.settings_file import SettingsFile
 from ragboard.errors import ExitCode, RagboardError, SettingError, StoreError
-from ragboard.evaluation.cache import CachedFrom, cache_contents, prune_cache
+from ragboard.evaluation.cache import CachedReplies, cache_contents, prune_cache
 from ragboard.metrics import describe, metrics_named
 from ragboard.metrics.plugins import metrics_with
 from ragboard.records import MetricDescription
@@ -45,7 +45,7 @@ DAY_SECONDS = 86_400
 def cache(prune: bool, older_than: float | None, judge: str | None, store: Store, as_json: bool) -> None:
     """List or delete the cached model replies that evaluations share.
 
-    Every evaluation also has its replies in its journal, so no results are lost if you prune the cache.
+    Pruning the cache loses no results: every evaluation also stores its replies.
 
     \b
     ragboard cache
@@ -67,7 +67,7 @@ def cache(prune: bool, older_than: float | None, judge: str | None, store: Store
         print_table(["judge", "task", "replies", "size", "oldest", "newest"], [_row(one) for one in found])
 
 
-def _row(one: CachedFrom) -> list[str]:
+def _row(one: CachedReplies) -> list[str]:
     return [one.judge, one.task, f"{one.answers:,}", _size(one.bytes), _day(one.oldest), _day(one.newest)]
 
 
@@ -132,7 +132,7 @@ def _explained(metric: MetricDescription) -> str:
 
 
 CHECK_SECONDS = 20.0
-"""Maximum seconds for reading the tables, because writers have to wait meanwhile."""
+"""Maximum seconds for reading the tables, during which no process can write."""
 REMEDY = (
     "Restore ragboard.duckdb from a backup, or move it away and import the runs again: judge replies are stored"
     " separately and are not requested again, but human labels are lost"
@@ -257,7 +257,7 @@ def _read_whole(store: Store, name: str, seconds: float) -> bool:
 
 
 def _error_text(error: RagboardError) -> str:
-    """Return what is wrong and, if the database is damaged, what to do."""
+    """Return the message of an error and, if the database is damaged, what to do."""
     damaged = isinstance(error.__cause__, duckdb.Error)
     return f"{_reason(error)}. {REMEDY}" if damaged else str(error)
 

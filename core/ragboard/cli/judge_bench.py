@@ -1,4 +1,4 @@
-"""The command that compares judges on labelled sets."""
+"""`ragboard judge-bench`: compare judges on labelled sets."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from ragboard.store import Store
 __all__ = ["bench_judges", "bench_markdown"]
 
 TABLES_SECTION = re.compile(r"(<!-- judge-bench -->\n).*?(<!-- /judge-bench -->)", re.DOTALL)
-"""The part of a Markdown file that the tables replace."""
+"""Matches the part of a Markdown file that the tables replace."""
 
 SUFFIXES = (".md", ".svg")
 
@@ -97,7 +97,7 @@ def bench_judges(
     """Compare judges with human labels on one or more labelled sets, with word overlap and length as baselines.
 
     DATA are files with labelled statements or sentences, or with graded answers (pass --label); `hf:OWNER/NAME` reads a
-    dataset from the Hugging Face Hub. Judge replies are saved: running the command again sends nothing twice.
+    dataset from the Hugging Face Hub. Judge replies are saved, and are not requested again if you repeat the command.
 
     \b
     ragboard judge-bench statements.jsonl sentences.jsonl
@@ -207,14 +207,14 @@ def _tables(bench: JudgeBench) -> Iterator[Table]:
             ],
         )
     yield Table(
-        "Cost, and time as a multiple of finding the words with a regular expression",
+        "Cost, and time relative to finding the words with a regular expression",
         ("set", "judge", "calls", "tokens", "cost", "seconds", "relative time"),
         [(name, line.name, *_cost(figures.cost)) for name, line, figures in _by_set(bench, "all sets") if figures.cost],
     )
 
 
 def _by_set(bench: JudgeBench, mean_name: str = "") -> Iterator[tuple[str, BenchLine, BenchFigures]]:
-    """Yield each judge's figures on each set; if there are several sets, also its means, with the name `mean_name`."""
+    """Yield (set, judge, figures) and, for several sets, the means of each judge under the name `mean_name`."""
     for one in bench.sets:
         yield from ((one.name, line, line.by_set[one.name]) for line in bench.lines if one.name in line.by_set)
     if len(bench.sets) > 1:

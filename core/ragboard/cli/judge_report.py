@@ -1,4 +1,4 @@
-"""`judge-report`: compare one judge with the labels of one file, without a store."""
+"""`ragboard judge-report`: compare a judge with the labels in a file, without a store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command that lists judges, embedders and presets of local models."""
+"""`ragboard judges`: list judges, embedders and presets of local models."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def judges(as_json: bool) -> None:
         ["--judge local:PRESET", "model", "size", "languages", "licence", "published by its authors"],
         [_row(one) for one in presets().values()],
     )
-    click.echo(f"local alone means local:{DEFAULT}; the authors of ragboard have not run these models")
+    click.echo(f"--judge local means local:{DEFAULT}; the authors of ragboard have not run these models")
 
 
 def _row(preset: Preset) -> list[str]:

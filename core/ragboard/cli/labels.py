@@ -18,7 +18,7 @@ from ragboard.human.questions import (
     export_question_labels,
     has_question_labels,
     import_question_labels,
-    label_question_of,
+    label_question_of_sample,
 )
 from ragboard.outputs import check_output, write_output
 from ragboard.readers.labels import SamplingDesign
@@ -126,7 +126,7 @@ def question(
     """
     ref = store.resolve(run)
     given = None if answerability == "none" else answerability
-    text = label_question_of(store, ref, sample, given, annotator=annotator)
+    text = label_question_of_sample(store, ref, sample, given, annotator=annotator)
     done = f"labelled {given} by {annotator}" if given else "no label"
     click.echo(one_line(f"{text}: {done}"))
 
@@ -170,24 +170,24 @@ def export_command(run: str | None, out: Path | None, questions: bool, force: bo
 def import_command(file: Path, design: SamplingDesign | None, annotator: str, store: Store, as_json: bool) -> None:
     """Import the labels in FILE: JSON Lines or an ARES TSV. Importing a file twice changes nothing.
 
-    Pass --design: a mean can be estimated only from a random sample of a run's answers. --annotator applies to rows
-    without an annotator. A file with a column `answerability` and no answers contains labels of questions.
+    Pass --design random if the answers are a random sample of a run: only such labels can estimate its mean. Rows
+    without an annotator get --annotator. A file with a column `answerability` and no answers has labels of questions.
 
     \b
     ragboard labels import labels.jsonl --design random
     """
     table = read_table(file)
     if has_question_labels(table):
-        of_questions = import_question_labels(store, file, table, annotator=annotator)
+        question_labels = import_question_labels(store, file, table, annotator=annotator)
         if as_json:
-            print_json(of_questions)
+            print_json(question_labels)
             return
         click.echo(
-            f"{of_questions.added:,} labels of questions imported from {of_questions.rows:,} rows;"
-            f" {of_questions.unchanged:,} already imported"
+            f"{question_labels.added:,} labels of questions imported from {question_labels.rows:,} rows;"
+            f" {question_labels.unchanged:,} already imported"
         )
-        if of_questions.without_a_run:
-            click.echo(f"  {of_questions.without_a_run:,} for questions that are in no run in the store", err=True)
+        if question_labels.without_a_run:
+            click.echo(f"  {question_labels.without_a_run:,} for questions that are in no run in the store", err=True)
         return
     imported = import_labels(store, file, annotator=annotator, design=design)
     if as_json:

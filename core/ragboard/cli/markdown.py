@@ -1,4 +1,4 @@
-"""Comparisons and checks as Markdown for a pull request. Texts from users and models are escaped."""
+"""Comparisons and checks as Markdown for pull requests. Texts of users and models are escaped."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MARKUP = re.compile(r"([\\`*_\[\]#|~<>&@:]|(?<=www)\.)", re.IGNORECASE)
 
 
 def comparison_markdown(found: Comparison, shown: Sequence[MetricComparison], gated: Sequence[GateResult]) -> str:
-    """Return a comparison: gates, the result in words, warnings, the table of metrics, and configuration changes."""
+    """Return a comparison as Markdown: gates, summary, cautions, metrics and differences of the configuration."""
     refusals = (f"{found.refusals.warning}.",) if found.refusals and found.refusals.warning else ()
     passages = (metric.caution for metric in shown if metric.caution and metric.p is not None)
     parts = [
@@ -41,7 +41,7 @@ def comparison_markdown(found: Comparison, shown: Sequence[MetricComparison], ga
 
 
 def gates_markdown(run: str, gated: Sequence[GateResult], clustered: str = "") -> str:
-    """Return the quality gates of a run. `clustered`: by what its intervals are clustered; empty if they are not."""
+    """Return the quality gates of a run as Markdown. `clustered` names the clusters of its intervals; may be empty."""
     note = f"\n\nIntervals are clustered by {clustered}." if clustered else ""
     return f"### {escaped(run)}\n\n{_gates(gated)}{note}"
 

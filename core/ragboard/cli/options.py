@@ -16,7 +16,7 @@ from ragboard.cli.store_option import store_option
 from ragboard.errors import SettingError
 from ragboard.judges import JudgeOptions
 from ragboard.judges.llm.endpoint import read_headers
-from ragboard.judges.redact import redaction_of
+from ragboard.judges.redact import compile_redaction
 from ragboard.prices import Prices, read_prices
 from ragboard.records import JsonValue
 from ragboard.settings import read_config_file, read_pairs, split_pair
@@ -48,7 +48,7 @@ __all__ = [
 F = TypeVar("F", bound=Callable[..., Any])
 
 SEED_TYPE = click.IntRange(0)
-"""Type of `--seed`: numpy takes non-negative integers."""
+"""Type of `--seed`. numpy requires seeds of 0 or more."""
 
 
 class Finite(click.FloatRange):
@@ -58,7 +58,7 @@ class Finite(click.FloatRange):
         return "" if self.min is None and self.max is None else super()._describe_range()
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Convert the value. Raises click.BadParameter."""
+        """Return the value as a float. Raises click.BadParameter if it is not a finite number in the range."""
         number = float(super().convert(value, param, ctx))
         if not math.isfinite(number):
             self.fail(f"{value} is not a finite number", param, ctx)
@@ -85,8 +85,8 @@ unscored_option = click.option(
     type=click.Choice(get_args(UnscoredPolicy)),
     default="excluded",
     show_default=True,
-    help="How unscored samples count in means. excluded: not at all. zero: as 0, or as the worst value if lower is"
-    " better. bounds: show the lowest and the highest possible mean.",
+    help="How unscored samples count in means. excluded: they are left out. zero: as 0, or as the worst value if lower"
+    " is better. bounds: show the lowest and the highest possible mean.",
 )
 
 force_option = click.option("--force", is_flag=True, help="Overwrite an existing file.")
@@ -131,7 +131,7 @@ _LIMITS = (
 
 
 def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add --sample, --seed, --draws and the budget options; the command gets them as the dict `limits`."""
+    """Add --sample, --seed, --draws and the budget options. The command gets their values as the dict `limits`."""
 
     @wraps(command)
     def limited(
@@ -160,7 +160,7 @@ def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def budget_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add --max-calls, --max-cost and --max-minutes; the command gets them as the dict `limits`."""
+    """Add --max-calls, --max-cost and --max-minutes. The command gets their values as the dict `limits`."""
 
     @wraps(command)
     def limited(*, max_calls: int | None, max_cost: float | None, max_minutes: float | None, **others: Any) -> Any:
@@ -245,7 +245,7 @@ _JUDGE_OPTIONS = (
     click.option(
         "--timeout",
         "--deadline",  # the older name
-        "deadline",
+        "timeout",
         type=click.FloatRange(0, min_open=True),
         default=120.0,
         show_default=True,
@@ -293,7 +293,10 @@ _BATCH_OPTIONS = (
 
 
 def _patterns(given: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the regular expressions: the lines of the file for `@FILE`, and `@PATTERN` for `@@PATTERN`."""
+    """Return the regular expressions of --redact: `@FILE` is replaced by the lines of the file, `@@` by `@`.
+
+    Raises SettingError for a file that cannot be read or an invalid expression.
+    """
     found: list[str] = []
     for one in given:
         if not one.startswith("@") or one.startswith("@@"):
@@ -303,24 +306,27 @@ def _patterns(given: tuple[str, ...]) -> tuple[str, ...]:
             found += [line for line in Path(one[1:]).read_text("utf-8").splitlines() if line.strip()]
         except (OSError, UnicodeDecodeError) as error:
             raise SettingError(f"--redact {one}: cannot be read: {error}") from error
-    redaction_of(found)
+    compile_redaction(found)
     return tuple(found)
 
 
 def judge_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add all judge options; the command gets them as one `JudgeOptions`, `judge_options`."""
+    """Add all judge options. The command gets their values as one argument `judge_options`."""
     return _with_judge_options(command, *_JUDGE_OPTIONS)
 
 
 def batch_options(command: F) -> F:
-    """Add --batch and --batch-interval. Above `judge_options`, the command gets them in its `JudgeOptions`."""
+    """Add --batch and --batch-interval.
+
+    If this decorator is above `judge_options`, their values are in the argument `judge_options` of the command.
+    """
     for option in reversed(_BATCH_OPTIONS):
         command = option(command)
     return command
 
 
 def _with_judge_options(command: Callable[..., Any], *options: Callable[..., Any]) -> Callable[..., Any]:
-    """Add these options to a command, and pass it their values as one `JudgeOptions`."""
+    """Add options to a command. It gets their values as one argument `judge_options`."""
 
     @wraps(command)
     def decorated(*, judge_param: tuple[str, ...], **others: Any) -> Any:
@@ -389,7 +395,7 @@ _READING = (
 
 
 def map_options(command: F) -> F:
-    """Add --map, --sheet and --skip-bad, for reading one run."""
+    """Add --map, --sheet and --skip-bad."""
     return _map_option(_sheet_option(_skip_bad_option(command)))
 
 
@@ -401,7 +407,7 @@ def reading_options(command: F) -> F:
 
 
 def config_of(pairs: tuple[str, ...], file: Path | None) -> dict[str, JsonValue]:
-    """Return the run's configuration from `--config-file`, updated with `--config`."""
+    """Return the run's configuration: that of `--config-file`, updated with `--config`."""
     return (read_config_file(file) if file else {}) | read_pairs(pairs)
 
 

@@ -1,4 +1,4 @@
-"""Print tables for readers and JSON for programs, without control characters from texts of users and models."""
+"""Print tables and JSON. Control characters in texts of users and models are removed."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from ragboard.stats import estimate_text, interval_text, range_text
 __all__ = [
     "MARKS",
     "one_line",
+    "outcome_text",
     "plain",
-    "print_across",
     "print_json",
     "print_table",
+    "print_transposed",
     "run_json",
-    "show_outcome",
-    "show_summary",
+    "summary_text",
 ]
 
 MARKS = {"supported": "✓", "unsupported": "?", "contradicted": "✕"}
 
 
 def print_json(value: Any) -> None:
-    """Print a value as indented JSON; dataclasses become objects, times ISO 8601 in UTC."""
+    """Print a value as indented JSON. Dataclasses become objects, times ISO 8601 texts in UTC."""
     click.echo(json.dumps(value, default=_jsonable, indent=2, ensure_ascii=False, allow_nan=False))
 
 
@@ -50,29 +50,29 @@ def _jsonable(value: Any) -> Any:
 
 
 def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print left-aligned columns; callers pad numbers."""
+    """Print a table with left-aligned columns."""
     click.echo(text_table(head, rows))
 
 
-def print_across(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print the table with rows and columns exchanged, in parts that fit the width of the terminal."""
+def print_transposed(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table with rows and columns exchanged, in parts that fit the width of the terminal."""
     room = get_terminal_size().columns - max(map(len, head))
     part: list[Sequence[str]] = []
     for row in rows:
         if part and room < sum(2 + max(map(len, cells)) for cells in (*part, row)):
-            _print_transposed(head, part)
+            _print_part(head, part)
             click.echo()
             part = []
         part.append(row)
-    _print_transposed(head, part)
+    _print_part(head, part)
 
 
-def _print_transposed(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+def _print_part(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     first, *others = zip(head, *rows, strict=True)
     print_table(first, others)
 
 
-def show_summary(summary: MetricSummary | None, judge: str = "") -> str:
+def summary_text(summary: MetricSummary | None, judge: str = "") -> str:
     """Return a mean in words, with notes on unscored samples and the judge.
 
     `0.74 (0.67 to 0.80) 55/60`, or `unscored 0/60` if no sample has a score.
@@ -90,7 +90,7 @@ def show_summary(summary: MetricSummary | None, judge: str = "") -> str:
     return f"{estimate_text(summary.mean, summary.interval, '.2f')} {counted}{note}"
 
 
-def show_outcome(outcome: Outcome) -> str:
+def outcome_text(outcome: Outcome) -> str:
     """Return an outcome in words: `0.57 (4 of 7 statements)`, or `unscored: refusal (the answer only refuses)`."""
     if isinstance(outcome, Score):
         return f"{outcome.value:.2f} ({outcome.counted})"
@@ -98,7 +98,7 @@ def show_outcome(outcome: Outcome) -> str:
 
 
 def run_json(run: RunSummary) -> Mapping[str, Any]:
-    """Return a run's summary as JSON-ready data."""
+    """Return a summary of a run as data for `print_json`."""
     data = asdict(run)
     data["metrics"] = {metric: asdict(summary) for metric, summary in run.metrics.items()}
     score = ragas_score(run.metrics)

@@ -1,4 +1,4 @@
-"""Commands that show and write results: unsupported statements, diagnosis, reports, exports, SQL."""
+"""Commands that show or write results: unsupported statements, refusals, diagnosis, reports, exports, SQL."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from ragboard.analysis import (
     HallucinationQuery,
     Human,
     UnscoredPolicy,
-    command_for,
     compare_runs,
-    condition_of,
+    condition_in_words,
     diagnose,
     diagnosis_warning,
+    evaluate_command,
     group_in_words,
     groups_compared_in_words,
     hallucination_groups,
@@ -38,9 +38,9 @@ from ragboard.analysis import (
     refusal_report,
     resolve_spec,
     small_groups_in_words,
-    start_with,
     top_questions_in_words,
     truthfulness_shares,
+    where_to_start,
     why_not_triggered,
 )
 from ragboard.analysis.verdict_style import verdict_words
@@ -65,6 +65,7 @@ REFUSAL_SOURCES = {
     "file": "run file",
     "judge": "the judge, by whether a sentence of the passages helps to answer",
 }
+"""Descriptions of where the answerability of questions comes from."""
 
 
 @click.command()
@@ -242,11 +243,11 @@ JSON_KEYS = {
     "unsupported": "loose",
     "weak_groups": "topics",
 }
-"""Keys of `diagnose --json` that differ from the names in Python. They do not change, because scripts read them."""
+"""Keys of `diagnose --json` where they differ from the names in Python. Scripts read them, so they stay the same."""
 
 
 def diagnosis_json(found: Diagnosis) -> Any:
-    """Return the diagnosis as JSON-ready data, with the keys of `JSON_KEYS`."""
+    """Return the diagnosis as data for `print_json`, with the keys of `JSON_KEYS`."""
     return _with_json_keys(asdict(found))
 
 
@@ -259,7 +260,7 @@ def _with_json_keys(value: Any) -> Any:
 def _print_findings(found: Diagnosis) -> None:
     for note in filter(None, (diagnosis_warning(found), found.attribution_note)):
         click.echo(one_line(note))
-    title, text = start_with(found)
+    title, text = where_to_start(found)
     click.echo(f"\n{title}. {text}".rstrip())
     for one in found.leading:
         _print_finding(one)
@@ -305,12 +306,12 @@ def _print_questions_and_groups(store: Store, found: Diagnosis) -> None:
 def _print_not_triggered(found: Diagnosis) -> None:
     click.echo()
     measured = [one for one in found.not_triggered if one.figure]
-    rows = [[condition_of(one.rule), str(one.figure), why_not_triggered(one)] for one in measured]
+    rows = [[condition_in_words(one.rule), str(one.figure), why_not_triggered(one)] for one in measured]
     if rows:
         print_table(["rule not flagged", "figure", "why"], rows)
     if waiting := missing_in_words(found):
         click.echo("\n" + one_line(waiting))
-        click.echo(one_line(f"to evaluate them: {command_for(found)}"))
+        click.echo(one_line(f"to evaluate them: {evaluate_command(found)}"))
 
 
 @click.command()
@@ -423,7 +424,7 @@ def push(target: str, runs: tuple[str, ...], public: bool, store: Store) -> None
 
 
 MAX_CELL_CHARACTERS = 80
-"""Maximum characters of a cell in a table on the terminal; longer texts are truncated."""
+"""Maximum characters of a table cell on the terminal."""
 
 
 @click.command()

@@ -1,4 +1,4 @@
-"""Run files on the command line, evaluated in a temporary store for one command."""
+"""Run files in place of run names: evaluated for one command, in a temporary store."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _OPTIONS = (
 
 @dataclass(frozen=True, kw_only=True)
 class RunFiles:
-    """How to read and evaluate run files."""
+    """The options for reading and evaluating run files."""
 
     judge_options: JudgeOptions
     limits: dict[str, Any]
@@ -64,11 +64,12 @@ class RunFiles:
         *,
         defaults: bool,
     ) -> tuple[Store, list[RunRef]]:
-        """Return a store that contains these runs, and the runs. With a run file, the store is a temporary one.
+        """Return a store and these runs in it. If one is a run file, evaluate it and return a temporary store.
 
-        A run file is evaluated with the metrics that `metrics` names. If `metrics` is None, it is evaluated with the
-        metrics of the conditions. The default metrics are added if there are no conditions or `defaults` is set. Ends
-        the command if an evaluation is stopped or gives no score.
+        - `metrics`: the metrics to evaluate with. The default is the metrics of the conditions.
+        - `defaults`: add the default metrics to those of the conditions. Without conditions, they are always used.
+
+        Exits if an evaluation is stopped or gives no score.
         """
         files = [run for run in runs if _is_file(store, run)]
         if not files:
@@ -96,7 +97,7 @@ class RunFiles:
         _copy_thresholds(store, temporary, chosen)
         return temporary, refs
 
-    def _import(self, store: Store, file: str, taken: Sequence[str]) -> RunRef:
+    def _import(self, store: Store, file: str, used_names: Sequence[str]) -> RunRef:
         result = read_runs(
             sys.stdin.buffer if file == "-" else file,
             mapping=mapping_of(self.maps),
@@ -109,7 +110,7 @@ class RunFiles:
             raise SettingError(
                 f"{file}: contains {len(result.runs)} runs ({names}); import the file and name one of these runs"
             )
-        (added,) = store.add_runs([replace(run, name=_free_name(run.name, taken))])
+        (added,) = store.add_runs([replace(run, name=_free_name(run.name, used_names))])
         return RunRef(run_id=added.id, name=added.name, evaluation_id=None)
 
     def _refuse_options(self, runs: Sequence[str]) -> None:
@@ -127,7 +128,7 @@ class RunFiles:
 
 
 def run_file_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options for run files; the command gets them as one argument, `files: RunFiles`."""
+    """Add the options for run files. The command gets their values as one argument `files`, a `RunFiles`."""
 
     @wraps(command)
     def with_files(**given: Any) -> Any:
@@ -141,7 +142,7 @@ def run_file_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _is_file(store: Store, run: str) -> bool:
-    """Return whether `run` is a run file and not the name of a run in the store. Does not create the store."""
+    """Return whether `run` is a file and not the name of a run in the store. Does not create the store."""
     if run == "-" or is_address(run):
         return True
     if store.database.path.exists():
@@ -151,8 +152,8 @@ def _is_file(store: Store, run: str) -> bool:
     return Path(run).exists() or bool(Path(run).suffix)
 
 
-def _free_name(name: str, taken: Sequence[str]) -> str:
-    return f"{name} (B)" if name in taken else name
+def _free_name(name: str, used_names: Sequence[str]) -> str:
+    return f"{name} (B)" if name in used_names else name
 
 
 def _evaluate(

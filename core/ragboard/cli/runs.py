@@ -18,8 +18,8 @@ from ragboard.analysis import (
     SampleReport,
     UnscoredPolicy,
     breakdown,
-    bundling,
     columns,
+    compare_bundling,
     leaderboard,
     metric_descriptions,
     overruled_verdicts,
@@ -43,18 +43,18 @@ from ragboard.cli.options import (
 from ragboard.cli.output import (
     MARKS,
     one_line,
+    outcome_text,
     plain,
-    print_across,
     print_json,
     print_table,
+    print_transposed,
     run_json,
-    show_outcome,
-    show_summary,
+    summary_text,
 )
 from ragboard.errors import SettingError
 from ragboard.evaluation.calls import TaskCalls, sample_calls
 from ragboard.metrics import Metric
-from ragboard.metrics.partition import CLAIM_CLASSES
+from ragboard.metrics.claim_classes import CLAIM_CLASSES
 from ragboard.metrics.plugins import metrics_with
 from ragboard.readers import ImportReport
 from ragboard.records import Score
@@ -65,11 +65,10 @@ __all__ = ["add_file", "import_runs", "print_report", "rename", "rm", "runs", "s
 
 
 MAX_METRIC_COLUMNS = 6
-"""Maximum number of metrics for which the leaderboard has a row for each run; with more, it has a row for each
-metric."""
+"""Maximum number of metrics that are columns of the leaderboard. If there are more, runs are columns."""
 
 MAX_LISTED_ROWS = 5
-"""Maximum number of skipped rows, and of renamed ids, that are printed from the import report."""
+"""Maximum number of skipped rows, and of renamed ids, to print."""
 
 
 def add_file(
@@ -87,7 +86,7 @@ def add_file(
     sheet: str | None,
     tags: tuple[str, ...],
 ) -> tuple[tuple[AddedRun, ...], ImportReport]:
-    """Add the runs of a file, of standard input (`-`) or of a file in several parts to the store."""
+    """Add the runs of a file, of standard input (`-`), or of several files that are parts of one run."""
     if as_one and name:
         raise click.UsageError("--as-one NAME already names the run; leave out --name")
     if len(files) > 1 and not as_one:
@@ -137,7 +136,7 @@ def import_runs(files: tuple[str, ...], store: Store, as_json: bool, **reading: 
 
 
 def print_report(report: ImportReport) -> None:
-    """Print what was read, left out, converted and renamed."""
+    """Print an import report."""
     rows = f"{report.rows_read} row{'' if report.rows_read == 1 else 's'}"
     click.echo(one_line(f"{report.path}: {report.format}, {report.encoding}, {rows} read"), err=True)
     for row in report.dropped[:MAX_LISTED_ROWS]:
@@ -190,7 +189,7 @@ def print_runs(store: Store, found: tuple[RunSummary, ...]) -> None:
     if len(specs) <= MAX_METRIC_COLUMNS:
         print_table(head, rows)
     else:
-        print_across(head, rows)
+        print_transposed(head, rows)
     for run in found:
         if run.clustered:
             click.echo(one_line(f"{run.name}: intervals are clustered by {run.clustered}"))
@@ -203,7 +202,7 @@ def _run_cells(run: RunSummary, specs: Sequence[str]) -> list[str]:
         str(run.samples),
         _judge(run),
         *(
-            show_summary(run.metrics.get(spec) or run.file_scores.get(spec), run.other_judge_note(spec))
+            summary_text(run.metrics.get(spec) or run.file_scores.get(spec), run.other_judge_note(spec))
             for spec in specs
         ),
         "-" if run.refusals is None else str(run.refusals),
@@ -258,7 +257,7 @@ def show(
     summary = run_summary(store, ref, unscored=unscored)
     groups = _groups(store, ref, summary, by, unscored) if by else {}
     overruled, draws = overruled_verdicts(store, summary), self_agreement(store, ref)
-    shares, bundled = truthfulness_shares(store, ref), bundling(store, ref)
+    shares, bundled = truthfulness_shares(store, ref), compare_bundling(store, ref)
     if as_json:
         data = {"people": overruled, "self_agreement": draws, "bundling": bundled, "truthfulness": shares}
         print_json({**run_json(summary), **data, "groups": groups})
@@ -282,7 +281,7 @@ def show(
 def _groups(
     store: Store, ref: RunRef, summary: RunSummary, by: str, unscored: UnscoredPolicy
 ) -> dict[str, tuple[Group, ...]]:
-    """Return the means of each metric by the values of a column. Raises SettingError if it has no categories."""
+    """Return the means of each metric by value of a column. Raises SettingError if the column cannot be grouped by."""
     categories = {category.removeprefix("metadata."): category for category in columns(store, ref).categories}
     if by not in categories:
         known = f"use {' or '.join(categories)}" if categories else "its file has no categorical column"
@@ -315,12 +314,12 @@ def _print_run(summary: RunSummary, overruled: OverruledVerdicts) -> None:
 def _print_metrics(summary: RunSummary, overruled: OverruledVerdicts) -> None:
     for spec, metric in summary.metrics.items():
         reasons = ", ".join(f"{count} {reason}" for reason, count in metric.unscored.items())
-        shown = show_summary(metric, summary.other_judge_note(spec))
+        shown = summary_text(metric, summary.other_judge_note(spec))
         click.echo(one_line(f"{spec}: {shown}{f' (unscored: {reasons})' if reasons else ''}"))
         if spec in overruled.metrics:
-            click.echo(f"  with {overruled.in_words}: {show_summary(overruled.metrics[spec])}")
+            click.echo(f"  with {overruled.in_words}: {summary_text(overruled.metrics[spec])}")
     for spec, metric in summary.file_scores.items():
-        click.echo(one_line(f"{spec}: {show_summary(metric)} (from the run file)"))
+        click.echo(one_line(f"{spec}: {summary_text(metric)} (from the run file)"))
 
 
 def _print_sample(report: SampleReport) -> None:
@@ -328,11 +327,11 @@ def _print_sample(report: SampleReport) -> None:
     if report.rewritten:
         click.echo(one_line(f"  rewritten ({report.rewritten.author}): {report.rewritten.text}"))
     for spec, outcome in report.scores.items():
-        click.echo(one_line(f"  {spec}: {show_outcome(outcome)}"))
+        click.echo(one_line(f"  {spec}: {outcome_text(outcome)}"))
         if spec in report.recomputed:
-            click.echo(one_line(f"    with annotators' labels: {show_outcome(report.recomputed[spec])}"))
+            click.echo(one_line(f"    with annotators' labels: {outcome_text(report.recomputed[spec])}"))
     for spec, outcome in report.file_scores.items():
-        click.echo(one_line(f"  {spec}: {show_outcome(outcome)}"))
+        click.echo(one_line(f"  {spec}: {outcome_text(outcome)}"))
     if report.judged and report.judged.heuristic:
         click.echo(f"  judge: {report.judged.judge} (rule-based)")
     for number, judged in enumerate(report.statements, 1):
@@ -359,7 +358,7 @@ def _print_statement(number: int, judged: JudgedStatement, *, rule_based: bool) 
 
 
 def whole_run(store: Store, name: str) -> RunRef:
-    """Return the run with this name. Raises SettingError if the name is a single evaluation."""
+    """Return the run with this name. Raises SettingError for `RUN@EVALUATION`."""
     ref = store.resolve(name)
     if name not in (ref.name, ref.run_id):
         raise SettingError(f"{name!r} is an evaluation; give the name of its run: {ref.name!r}")

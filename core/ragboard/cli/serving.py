@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 __all__ = ["demo", "mcp", "serve"]
 
 STARTUP_TIMEOUT = 90.0
-"""Seconds that `--check` waits until the dashboard answers."""
+"""Maximum seconds that `--check` waits for the dashboard."""
 
 port_option = click.option(
-    "--port", type=click.IntRange(1, 65535), help="Port.  [default: the first free one from 8501]"
+    "--port", type=click.IntRange(1, 65535), help="Port to listen on.  [default: the first free port from 8501]"
 )
 browser_option = click.option("--no-browser", is_flag=True, help="Do not open a browser.")
 check_option = click.option("--check", is_flag=True, help="Start, check that the dashboard answers, and exit.")
@@ -77,9 +77,9 @@ def serve(
     drop: tuple[str, ...],
     **options: Any,
 ) -> None:
-    """Start the dashboard; by default, only this machine can reach it.
+    """Start the dashboard. By default, only this machine can reach it.
 
-    It also collects traces at /v1/traces, as `ragboard collect` does; from other machines only with a token.
+    The server also collects traces, as `ragboard collect` does: send them to /v1/traces. Other machines need a token.
 
     \b
     ragboard serve
@@ -90,7 +90,7 @@ def serve(
     if not (local_only or unsafe_bind):
         raise SettingError(
             f"--host {options['host']} opens the dashboard to other machines, without a password."
-            " Leave the option out, or add --unsafe-bind to allow this"
+            " Remove --host, or add --unsafe-bind to allow this"
         )
     metrics_with(options["plugins"])  # raises if a plugin is invalid
     from ragboard.collector import EndpointOptions, read_token
@@ -148,7 +148,8 @@ def mcp(
     """Let an assistant read the store over the Model Context Protocol (MCP).
 
     The assistant can list and read runs, samples and unsupported statements, compare and diagnose runs, and query the
-    store. It cannot change anything. It starts this command itself, or connects to the URL that --http prints.
+    store. It cannot change anything. Configure the assistant to start this command, or to connect to the URL that
+    --http prints.
 
     \b
     claude mcp add evals -- ragboard mcp --store /path/to/.ragboard
@@ -166,7 +167,7 @@ def mcp(
     if not (unsafe_bind or is_loopback(host)):
         raise SettingError(
             f"--host {host} lets other machines read the store, without a password."
-            " Leave the option out, or add --unsafe-bind to allow this"
+            " Remove --host, or add --unsafe-bind to allow this"
         )
     serve_http(build_server(store, dashboard), host=host, port=port, allowed_hosts=allowed_hosts)
 
@@ -179,7 +180,7 @@ def _serve(
 
 
 def _check(folder: Path, port: int | None, *options: str) -> None:
-    """Start the server in a separate process, check that it answers and reads the store, and stop it."""
+    """Start the dashboard in a separate process, check that it answers and can read the store, and stop it."""
     server = import_module("ragboard_dashboard.server")
     chosen = server.free_port(port)
     command = [*RAGBOARD, "serve", "--port", str(chosen), "--no-browser", "--store", str(folder), *options]

@@ -1,4 +1,4 @@
-"""`ragboard.toml`: a user's defaults for the options of commands."""
+"""`ragboard.toml`: default values for options of commands."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ class SettingsFile:
     path: Path | None = None
     """None if there is no settings file."""
     defaults: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Option values by parameter name, as click's `default_map` takes them."""
+    """Default values by parameter name, for click's `default_map`."""
 
 
 def read_settings_file(path: Path | None) -> SettingsFile:
-    """Read this settings file; if `path` is None, read `ragboard.toml` in the working directory, if it exists.
+    """Read a settings file. The default is `ragboard.toml` in the working directory, if it exists.
 
-    Relative paths in the file are relative to its folder. Raises SettingError for an unreadable file, an unknown
-    setting, a value of the wrong type, and for a key or password.
+    Paths in the file are relative to its folder. Raises SettingError for an unreadable file, an unknown setting, a
+    value of the wrong type, or a secret.
     """
     chosen = path or (DEFAULT_PATH if DEFAULT_PATH.exists() else None)
     if chosen is None:
@@ -160,8 +160,8 @@ _SETTINGS: dict[str, tuple[str, Callable[[Path, object], Any]]] = {
     "concurrency": ("concurrency", _number),
     "requests_per_minute": ("requests_per_minute", _number),
     "tokens_per_minute": ("tokens_per_minute", _number),
-    "timeout": ("deadline", _number),
-    "deadline": ("deadline", _number),
+    "timeout": ("timeout", _number),
+    "deadline": ("timeout", _number),
     "batch": ("batch", _yes_or_no),
     "batch_interval": ("batch_interval", _number),
     "device": ("device", _text),
@@ -170,5 +170,5 @@ _SETTINGS: dict[str, tuple[str, Callable[[Path, object], Any]]] = {
     "webhook": ("webhook", _text),
     "alert_command": ("command", _text),
 }
-"""For each setting, the parameter of the commands that it sets and the parser of its value. Commands ignore settings of
-parameters that they do not have. `deadline` is the older name of `timeout`."""
+"""(parameter of commands, parser of the value) for each setting. Commands without the parameter ignore the setting.
+`deadline` is the old name of `timeout`."""

@@ -1,4 +1,4 @@
-"""Commands for live traffic: evaluate it as it comes, and delete what is old."""
+"""Commands for live traffic: evaluate new samples, and delete old ones."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from ragboard.evaluation.budget import Budget
 from ragboard.evaluation.defaults import default_metrics
 from ragboard.evaluation.engine import check_roles
 from ragboard.evaluation.options import EvaluationOptions
-from ragboard.evaluation.watch import MAX_BATCH, Turn, Watcher, WatchOptions, watch_lock
+from ragboard.evaluation.watch import MAX_BATCH, WatchedBatch, Watcher, WatchOptions, watch_lock
 from ragboard.judges import JudgeOptions, panel_named
 from ragboard.metrics import metrics_named, split_names
 from ragboard.metrics.plugins import metrics_with
@@ -39,7 +39,7 @@ from ragboard.store import Store
 __all__ = ["prune", "watch"]
 
 MAX_PAUSE = 300.0
-"""Maximum seconds between two turns after a turn in which every task failed."""
+"""Maximum seconds to wait after a round in which every task failed."""
 
 
 @click.command()
@@ -60,16 +60,16 @@ MAX_PAUSE = 300.0
     type=click.FloatRange(0, min_open=True),
     default=0.5,
     show_default=True,
-    help="Seconds between two looks for new samples.",
+    help="Look for new samples every so many seconds.",
 )
 @click.option(
     "--batch-size",
     type=click.IntRange(1),
     default=MAX_BATCH,
     show_default=True,
-    help="Maximum number of samples of a run that are evaluated at a time.",
+    help="Maximum number of samples of a run to evaluate at a time.",
 )
-@click.option("--once", is_flag=True, help="Evaluate what is there, then end.")
+@click.option("--once", is_flag=True, help="Evaluate the samples that are there and exit.")
 @no_cache_option
 @prices_option
 @plugin_option
@@ -89,10 +89,10 @@ def watch(
     plugins: tuple[Path, ...],
     store: Store,
 ) -> None:
-    """Evaluate the new samples of a growing RUN, or of all growing runs of a DATASET, as they come.
+    """Evaluate new samples of a growing RUN, or of all growing runs of a DATASET, as they come.
 
-    Runs until Ctrl-C. Judge replies are saved: after a restart nothing is asked again. If samples come faster than they
-    are evaluated, the newest are evaluated first. With --once, the exit code is 3 if a limit stops it.
+    Runs until Ctrl-C. Judge replies are saved and not requested again after a restart. If samples come faster than they
+    are evaluated, the newest are evaluated first. With --once, the exit code is 3 if a limit stops the evaluation.
 
     \b
     ragboard watch "chat (production)"
@@ -127,8 +127,8 @@ def watch(
             _log(f"no growing run and no dataset of growing runs is called {name} yet; waiting for its first sample")
         _watch(watcher, every, stopped, once=once, priced=max_cost_per_day is not None)
         if stopped.is_set():
-            _log("stopped; the same command goes on")
-    if once and watcher.used_up:
+            _log("stopped; run the same command to resume")
+    if once and watcher.budget_used_up:
         click.get_current_context().exit(ExitCode.STOPPED)
 
 
@@ -146,16 +146,16 @@ def _age(_context: click.Context, _option: click.Parameter, value: str) -> timed
     "--older-than", callback=_age, required=True, metavar="AGE", help="Delete samples older than this: 90d, 12h or 2w."
 )
 @click.option("--keep-labelled", is_flag=True, help="Keep samples whose answer or question has a human label.")
-@click.option("--dry-run", is_flag=True, help="Say what would be deleted; delete nothing.")
+@click.option("--dry-run", is_flag=True, help="Print what would be deleted; delete nothing.")
 @store_option
 @as_json
 def prune(
     name: str | None, older_than: timedelta, keep_labelled: bool, dry_run: bool, store: Store, as_json: bool
 ) -> None:
-    """Delete old samples of growing runs with their results: of all, or of a RUN or DATASET.
+    """Delete old samples and their results: of all growing runs, of one RUN, or of the runs of a DATASET.
 
-    The age of a sample is the time since its question was asked; samples without a time and runs that were imported
-    whole are kept. Human labels are kept.
+    The age of a sample is the time since its question was asked. Samples without a time, samples of imported runs, and
+    human labels are kept.
 
     \b
     ragboard prune --older-than 90d --dry-run
@@ -195,16 +195,16 @@ def _size(store: Store) -> int:
 
 
 def _watch(watcher: Watcher, every: float, stopped: threading.Event, *, once: bool, priced: bool) -> None:
-    """Take turns until stopped; with `once`, until nothing is left to do."""
-    pause, told = every, False
+    """Evaluate in rounds until stopped; with `once`, until no samples wait. `priced`: log the cost of the day."""
+    pause, logged_limit = every, False
     watched: tuple[str, ...] = ()
     while not stopped.is_set():
         busy = failing = False
         try:
-            for turn in watcher.turns():
-                failing = failing or bool(turn.stopped and not turn.evaluated and turn.failed)
-                busy = busy or bool(turn.waiting and turn.evaluated)
-                _log(_in_words(turn, priced=priced))
+            for batch in watcher.evaluate_new():
+                failing = failing or bool(batch.stopped and not batch.evaluated and batch.failed)
+                busy = busy or bool(batch.waiting and batch.evaluated)
+                _log(_in_words(batch, priced=priced))
         except StoreBusyError as error:
             if once:
                 raise
@@ -212,9 +212,9 @@ def _watch(watcher: Watcher, every: float, stopped: threading.Event, *, once: bo
         if watcher.run_names != watched:
             watched = watcher.run_names
             _log(f"runs: {', '.join(watched) or 'none'}")
-        if watcher.used_up and not told:
-            _log(f"{watcher.waiting:,} samples wait; evaluating goes on after midnight UTC, the newest first")
-        told = watcher.used_up
+        if watcher.budget_used_up and not logged_limit:
+            _log(f"{watcher.waiting:,} samples wait; evaluation resumes after midnight UTC, the newest first")
+        logged_limit = watcher.budget_used_up
         if once and not busy:
             return
         pause = min(2 * pause, MAX_PAUSE) if failing else every
@@ -222,12 +222,12 @@ def _watch(watcher: Watcher, every: float, stopped: threading.Event, *, once: bo
             stopped.wait(pause)
 
 
-def _in_words(turn: Turn, *, priced: bool) -> str:
-    failed = f", {turn.failed} tasks failed (to retry: ragboard retry {turn.run})" if turn.failed else ""
-    waiting = f", {turn.waiting:,} wait: the newest first" if turn.waiting else ""
-    cost = f", ${turn.spent_today:.4f} today" if priced else ""
-    stopped = f"; stopped: {turn.stopped}" if turn.stopped else ""
-    return f"{turn.run}: {_samples(turn.evaluated)} evaluated{waiting}{failed}{cost}{stopped}"
+def _in_words(batch: WatchedBatch, *, priced: bool) -> str:
+    failed = f", {batch.failed} tasks failed (to retry: ragboard retry {batch.run})" if batch.failed else ""
+    waiting = f", {batch.waiting:,} wait: the newest first" if batch.waiting else ""
+    cost = f", ${batch.spent_today:.4f} today" if priced else ""
+    stopped = f"; stopped: {batch.stopped}" if batch.stopped else ""
+    return f"{batch.run}: {_samples(batch.evaluated)} evaluated{waiting}{failed}{cost}{stopped}"
 
 
 def _log(text: str) -> None:
@@ -236,7 +236,7 @@ def _log(text: str) -> None:
 
 @contextmanager
 def _stopping(watcher: Watcher) -> Generator[threading.Event]:
-    """Yield an event that Ctrl-C and SIGTERM set; a second Ctrl-C ends the process at once."""
+    """Yield an event that is set by Ctrl-C or SIGTERM. A second Ctrl-C ends the process at once."""
     stopped = threading.Event()
 
     def stop(_number: int, _frame: FrameType | None) -> None:

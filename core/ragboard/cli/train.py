@@ -18,7 +18,7 @@ from ragboard.judges import JudgeOptions, panel_named
 from ragboard.prices import Prices
 from ragboard.readers.ares import read_ares
 from ragboard.readers.corpus import read_corpus
-from ragboard.tasks import AresQuality, Example
+from ragboard.tasks import AresQuality, WritingExample
 from ragboard.training import (
     FORMAT_ANSWERS,
     Epoch,
@@ -32,7 +32,7 @@ from ragboard.training import (
     train_judge,
 )
 from ragboard.training.questions import planned_calls
-from ragboard.training.train import baseline_comparisons
+from ragboard.training.train import comparison_sentences
 
 __all__ = ["synth", "train"]
 
@@ -117,9 +117,9 @@ def synth(
         click.get_current_context().exit(ExitCode.STOPPED)
 
 
-def _examples(path: Path | None) -> tuple[Example, ...]:
+def _examples(path: Path | None) -> tuple[WritingExample, ...]:
     return tuple(
-        Example(passage=row.document, question=row.question, answer=row.answer, contradictory=row.contradictory)
+        WritingExample(passage=row.document, question=row.question, answer=row.answer, contradictory=row.contradictory)
         for row in (read_ares(path) if path else ())
         if row.context_relevance is not False and row.answer_faithfulness is not False
     )
@@ -152,7 +152,7 @@ DEFAULT = TrainConfig()
     "--labels",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     multiple=True,
-    help="TSV file with ARES's columns: human labels to test the judge on too; repeatable.",
+    help="TSV file with ARES's columns and human labels, on which the judge is also tested; repeatable.",
 )
 @click.option(
     "--epochs", type=click.IntRange(1), default=DEFAULT.epochs, show_default=True, help="Maximum number of epochs."
@@ -220,7 +220,7 @@ def train(
 
 
 class _Bars:
-    """One progress bar per quality; without a terminal, one line per epoch."""
+    """A progress bar for each quality or, without a terminal, a line for each epoch."""
 
     def __init__(self) -> None:
         self._bars: dict[AresQuality, tqdm[NoReturn]] = {}
@@ -231,7 +231,7 @@ class _Bars:
             bar.close()
 
     def report(self, quality: AresQuality, done: int, total: int, epoch: Epoch | None) -> None:
-        """Show `done` of `total` steps. `epoch` is the epoch that has just ended; None during an epoch."""
+        """Show `done` of `total` steps, and the losses of the epoch that just ended, if any."""
         if quality not in self._bars:
             self.close()
             self._bars[quality] = tqdm(total=total, desc=quality, unit="step", disable=None)
@@ -254,7 +254,7 @@ def _print(result: TrainResult) -> None:
             f" {best.validation_loss:.3f}, {fit.seconds:,.0f} s"
         )
         for scores in fit.scores:
-            for sentence in baseline_comparisons(scores):
+            for sentence in comparison_sentences(scores):
                 click.echo(f"  {sentence.replace('**', '')}")
     for quality, why in result.left_out.items():
         click.echo(f"{quality}: not trained: {why}")

@@ -1,4 +1,4 @@
-"""The command that shows a metric over time."""
+"""`ragboard trend`: show a metric over time."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ragboard.store import Store
 __all__ = ["trend"]
 
 MAX_DAYS = 31
-"""With more days, weeks are printed."""
+"""Maximum number of days that are printed by day. More are printed by week."""
 MAX_STATEMENTS = 5
 
 
@@ -45,12 +45,12 @@ MAX_STATEMENTS = 5
 @store_option
 @as_json
 def trend(dataset: str, metric: str, column: str | None, days: int, judge: str, store: Store, as_json: bool) -> None:
-    """Show a METRIC of a DATASET (its name, or that of a run) over time; by default its first metric.
+    """Show a METRIC of a DATASET (its name, or that of a run) over time. The default is its first metric.
 
-    The first line is the state of the metric. Then: its mean by day, when the configuration changed, when the metric
-    changed, the last 7 days against the 7 days before, and the statements that are new among the unsupported.
+    Prints the state of the metric, when it and the configuration changed, the last 7 days compared with the 7 days
+    before, the mean by day, and new unsupported statements.
 
-    A dataset whose runs ask the same questions is compared from run to run instead, question by question.
+    If the runs of the dataset have the same questions, prints the difference between each run and the run before.
 
     \b
     ragboard trend 'chat (production)'
@@ -85,7 +85,7 @@ def _print_trend(found: TrafficTrend, days: int) -> None:
         click.echo(f"  change: {change}")
     for config in found.configs:
         click.echo(one_line(f"  configuration: {config.time:%Y-%m-%d} {config}"))
-    click.echo(f"  7 days against the 7 days before: {found.week.in_words}\n")
+    click.echo(f"  last 7 days compared with the 7 days before: {found.week.in_words}\n")
     length = 1 if days <= MAX_DAYS else 7
     periods = found.days if length == 1 else found.weeks
     since = found.days[-1].start - timedelta(days=days)
@@ -109,7 +109,7 @@ def _marks(found: TrafficTrend, period: Period, length: int) -> str:
 
 def _print_groups(column: str, groups: Sequence[GroupTrend]) -> None:
     print_table(
-        [one_line(column), "7 days (95% CI)", "n", "against the 7 days before (p: Holm)"],
+        [one_line(column), "last 7 days (95% CI)", "n", "compared with the 7 days before (p: Holm)"],
         [[one_line(one.group), one.in_words, f"{one.n:,}", one.week.in_words] for one in groups],
     )
 

@@ -1,7 +1,8 @@
 """Collect traces that are sent over OTLP/HTTP, and add them to the store as samples.
 
-A request is decoded (`requests`), written to the spool (`spool`) and acknowledged (`routes`). A thread puts the traces
-together (`assembly`), turns them into samples (`samples`) and appends these to the store (`collector`).
+`routes` receives a request, `requests` decodes it, and `spool` writes it to disk before it is acknowledged. A thread of
+`collector` collects the spans of each trace (`assembly`), converts complete traces to samples (`samples`), and appends
+them to the store.
 """
 
 from ragboard.collector.assembly import TraceLimits

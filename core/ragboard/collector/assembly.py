@@ -1,4 +1,4 @@
-"""Put the spans of traces together, which arrive in several requests and in any order."""
+"""Collect the spans of each trace. They arrive in several requests and in any order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["OpenTraces", "SpanPart", "Trace", "TraceLimits"]
 
 @dataclass(frozen=True, slots=True)
 class SpanPart:
-    """A span as it is written to the spool, with what says when its trace is complete."""
+    """An encoded span, with the fields that are needed to find out when its trace is complete."""
 
     trace: str
     id: str
@@ -37,7 +37,7 @@ class SpanPart:
 
     @classmethod
     def read(cls, value: Any) -> SpanPart:
-        """Read a decoded span of the spool. Raises TypeError or KeyError for anything else."""
+        """Read a parsed span of the spool. Raises TypeError or KeyError for anything else."""
         return cls.of(RawSpan(**value))
 
     def span(self) -> RawSpan:
@@ -47,7 +47,7 @@ class SpanPart:
 
 @dataclass(slots=True)
 class Trace:
-    """The spans of a trace so far."""
+    """The spans of a trace that have arrived so far."""
 
     id: str
     received: int
@@ -55,7 +55,7 @@ class Trace:
     parts: dict[str, bytes] = field(default_factory=dict[str, bytes])
     """The encoded spans, by span id."""
     files: Counter[int] = field(default_factory=Counter[int])
-    """The numbers of the spool's files with its spans, with the number of uses."""
+    """How many of its spans are in each file of the spool, by number of the file."""
     size: int = 0
     has_root: bool = False
     has_remote_parent: bool = False
@@ -69,19 +69,19 @@ class Trace:
 
 @dataclass(frozen=True, kw_only=True)
 class TraceLimits:
-    """How long traces wait for further spans, and how large they may become."""
+    """When a trace is stored, and how large traces may become."""
 
     quiet_seconds: float = 2.0
-    """A trace with its root is complete when no span of it has arrived for so long."""
+    """A trace with a root span is stored when no span has arrived for this time."""
     rootless_seconds: float = 120.0
-    """A trace without its root is taken as it is when no span of it has arrived for so long."""
+    """A trace without a root span is stored when no span has arrived for this time."""
     open_seconds: float = 900.0
-    """A trace is taken as it is so long after its first span, whatever still arrives."""
+    """Every trace is stored when its first span arrived this time ago."""
     bytes: int = 64 * 2**20
-    """All incomplete traces together; beyond it, the oldest are taken as they are."""
+    """Maximum memory of all open traces. If they need more, the oldest are stored."""
     spans_per_trace: int = 5_000
     finished: int = 100_000
-    """Number of finished traces whose ids are kept, to recognise spans that arrive late or again."""
+    """Number of finished traces whose ids are kept, to recognise late and repeated spans."""
 
 
 class OpenTraces:
@@ -94,13 +94,13 @@ class OpenTraces:
         self.size = 0
         """Bytes of all spans."""
         self.early = 0
-        """Number of traces that were taken before they were complete, for lack of memory."""
+        """Number of traces that were stored too early, because the memory limit was reached."""
 
     def __len__(self) -> int:
         return len(self._open)
 
     def add(self, part: SpanPart, *, file: int, received: int, now: float) -> str:
-        """Add a span; return why it is not used: `late_spans`, `excess_spans`; empty if it is."""
+        """Add a span. Return `late_spans` or `excess_spans` if it is dropped for this reason, else an empty text."""
         if part.trace in self._finished:
             return "late_spans"
         trace = self._open.get(part.trace)
@@ -120,7 +120,7 @@ class OpenTraces:
         return ""
 
     def take_complete(self, now: float) -> Iterator[Trace]:
-        """Remove and yield the traces that are complete, or are taken as they are. Ids of these are finished."""
+        """Remove and yield the traces that have reached one of the `TraceLimits`, and mark them as finished."""
         quiet, rootless = now - self._limits.quiet_seconds, now - self._limits.rootless_seconds
         complete = [
             trace
@@ -134,14 +134,14 @@ class OpenTraces:
             yield self._take(next(iter(self._open.values())))
 
     def put_back(self, trace: Trace) -> None:
-        """Wait for the root of a trace that was taken, as it has no question yet."""
+        """Add a trace again that `take_complete` removed, to wait for its root span, because it has no question yet."""
         self._finished.pop(trace.id, None)
         trace.has_remote_parent = False
         self._open[trace.id] = trace
         self.size += trace.size
 
     def finish(self, ids: Sequence[str]) -> None:
-        """Remember that these traces are finished."""
+        """Mark traces as finished: their later spans are dropped."""
         for trace_id in ids:
             self._finished[trace_id] = None
         while len(self._finished) > self._limits.finished:

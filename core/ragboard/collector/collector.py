@@ -1,4 +1,4 @@
-"""The collector: takes spans, keeps them in the spool, and adds complete traces to the store as samples."""
+"""The collector: writes spans to the spool, and adds complete traces to the store as samples."""
 
 from __future__ import annotations
 
@@ -29,34 +29,36 @@ from ragboard.store.queries.collected import recent_turns, stored_ids
 __all__ = ["Collector", "CollectorOnDemand", "CollectorOptions", "QueueFullError"]
 
 FOLDER = "traces"
-"""The folder of the spool, in that of the store."""
+"""The folder of the spool, in the folder of the store."""
 TICK_SECONDS = 0.25
+"""Maximum seconds between two checks for complete traces."""
 STORE_WAIT = 10.0
-"""Seconds to wait for a store that another process uses, before other work is done."""
+"""Maximum seconds to wait for a store that another process uses."""
 RETRY_SECONDS = 2.0
+"""Seconds until the next attempt if the store cannot be written."""
 REPORT_SECONDS = 10.0
-"""Seconds between two lines of the log about the same matter."""
+"""Minimum seconds between two log lines of the same kind."""
 MAX_BATCH = 2_000
 """Maximum number of traces to add at a time."""
 SESSIONS = 2_000
 """Number of sessions whose last turns are kept in memory."""
 SAME_TRACE = timedelta(days=1)
-"""How far the times of two samples of one trace can differ."""
+"""Maximum difference between the times of a trace and of its stored sample. Others are not searched for duplicates."""
 OTHER_NAMES = 20
-"""Number of further names to try for a run whose name another run has."""
+"""Number of names to try for a run: `NAME`, `NAME #2` and so on."""
 
 SOURCE = "traces"
-"""The source of the runs."""
+"""The `source` of the runs in the store."""
 SESSION_AGE = timedelta(days=1)
-"""How old the turns of a session can be that are known after a restart."""
+"""Maximum age of the turns of sessions that are read from the store at the start."""
 DROPPED = ("late_spans", "excess_spans", "unusable_traces", "repeated_traces", "damaged_lines")
-"""The counts of what has no sample."""
+"""Names of the counts of dropped spans and traces."""
 
 log = logging.getLogger("ragboard.collector")
 
 
 class QueueFullError(Exception):
-    """The collector has as much unfinished work as it may have; send the request again later."""
+    """The queue of the collector is full. Send the request again later."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +66,7 @@ class CollectorOptions:
     """Limits of a collector."""
 
     queue_bytes: int = 128 * 2**20
-    """Spans that are taken and not yet in the store, encoded; beyond it, requests are refused."""
+    """Maximum bytes of received spans that are not yet in the store. If there are more, requests are refused."""
     traces: TraceLimits = field(default_factory=TraceLimits)
 
 
@@ -87,11 +89,16 @@ class _Ready:
 
 
 class Collector:
-    """Turns spans into samples of a store. One process at a time collects for a store.
+    """Stores traces as samples. Only one process at a time can collect for a store.
 
-    `counts`, since the start: `spans`, `samples`, and what has no sample: `late_spans` (of a trace that is finished, or
-    sent again), `excess_spans` (of a trace that has too many), `unusable_traces`, `repeated_traces`, `damaged_lines`
-    (of the spool). `early_traces` were taken before they were complete, for lack of memory.
+    `counts` has, since the start, the number of:
+
+    - `spans` and `samples`.
+    - `late_spans`: dropped spans of a finished trace, or received twice.
+    - `excess_spans`: dropped spans of a trace with too many spans.
+    - `unusable_traces`, `repeated_traces`: dropped traces without a question, or already in the store.
+    - `damaged_lines`: dropped lines of the spool.
+    - `early_traces`: traces stored before they were complete, because the memory limit was reached.
     """
 
     def __init__(self, store: Store, options: CollectorOptions | None = None) -> None:
@@ -115,7 +122,7 @@ class Collector:
         self.counts = Counter[str]()
 
     def start(self) -> None:
-        """Take what an earlier process left in the spool, and begin.
+        """Start the thread, which first adds the spans that an earlier process left in the spool.
 
         Raises StoreBusyError if another process collects for this store, StoreError if its folder cannot be used.
         """
@@ -133,9 +140,9 @@ class Collector:
         self._thread.start()
 
     def submit(self, spans: Sequence[RawSpan]) -> Future[None]:
-        """Take the spans of a request. They are safe when the future has a result; it has an OSError if the disk fails.
+        """Queue the spans of a request. The future has a result when they are on disk, or an OSError if that fails.
 
-        Raises QueueFullError.
+        Raises QueueFullError if the queue is full.
         """
         parts = [SpanPart.of(span) for span in spans]
         received = time.time_ns()
@@ -149,7 +156,7 @@ class Collector:
         return future
 
     def stop(self) -> None:
-        """Write what was taken to the spool, and stop. What is not yet in the store is added at the next start."""
+        """Write all queued spans to the spool, and stop. Spans not yet in the store are added at the next start."""
         self._spool.stop()
         with self._changed:
             self._stopping = True
@@ -174,7 +181,7 @@ class Collector:
             self._guarded(self._advance)
 
     def _add_earlier(self) -> None:
-        """Add what an earlier process has written, no faster than it can be stored."""
+        """Add the lines that an earlier process left in the spool, no faster than they can be stored."""
         for line, file in self._earlier:
             if self._stopping:
                 return
@@ -192,15 +199,15 @@ class Collector:
             self._add(request)
 
     def _guarded(self, step: Callable[[], None]) -> None:
-        """Do one step; an error in it must not end the thread."""
+        """Run a step and log its errors, so that the thread does not end."""
         try:
             step()
         except Exception:
-            log.exception("a step failed; the collector goes on")
+            log.exception("a step failed; the collector continues")
             time.sleep(TICK_SECONDS)
 
     def _add_line(self, line: bytes, file: int) -> None:
-        """Add a line that an earlier process has written."""
+        """Add the spans of a line in the spool."""
         try:
             value = orjson.loads(line)
             written = _Written(
@@ -232,7 +239,7 @@ class Collector:
             self._taken_bytes -= size
 
     def _advance(self) -> None:
-        """Turn complete traces into samples, and add these to the store."""
+        """Convert complete traces to samples, and add them to the store."""
         now = time.monotonic()
         self._complete += self._open.take_complete(now)
         self.counts["early_traces"] = self._open.early
@@ -246,11 +253,11 @@ class Collector:
                 self._append(run)
         except StoreError as error:
             self._retry_at = now + RETRY_SECONDS
-            self._log.trouble(f"the store cannot be written, traces wait in {self._folder}: {error}")
+            self._log.trouble(f"cannot write to the store; traces wait in {self._folder}: {error}")
         self._log.report(self.counts)
 
     def _read(self, traces: Sequence[Trace]) -> None:
-        """Turn traces into samples, without those that the store has already."""
+        """Convert traces to samples, except traces that the store already has."""
         spans_of = {trace.id: trace.spans() for trace in traces}
         asked = {trace.id: asked_at(spans_of[trace.id], trace.received) for trace in traces}
         with self._store.database.read() as connection:
@@ -281,7 +288,7 @@ class Collector:
             self._ready.setdefault(run, []).append(_Ready(trace, sample))
 
     def _append(self, run: RunOfTraces) -> None:
-        """Add the samples of a run to the store; if one cannot be stored, the others."""
+        """Add the samples of a run to the store. A sample that cannot be stored is dropped."""
         ready = self._ready[run]
         try:
             self._append_samples(run, ready)
@@ -304,7 +311,7 @@ class Collector:
             self._release(ready.trace)
 
     def _append_samples(self, run: RunOfTraces, ready: Sequence[_Ready]) -> None:
-        """Append samples, under another name if an imported run has the name."""
+        """Append samples to a run. If an imported run has its name, try `NAME #2` and so on."""
         for name in (self._names.get(run, run.name), *(f"{run.name} #{number}" for number in range(2, OTHER_NAMES))):
             samples = tuple(one.sample for one in ready)
             grown = Run(name=name, samples=samples, config=dict(run.config), dataset=run.dataset, source=SOURCE)
@@ -313,13 +320,13 @@ class Collector:
                 self._names[run] = name
                 break
         else:
-            raise SettingError(f"there are already other runs called {run.name!r}, #2, ... #{OTHER_NAMES - 1}")
+            raise SettingError(f"other runs have the names {run.name!r} and '{run.name} #2' to #{OTHER_NAMES - 1}")
         self.counts["samples"] += len(ready)
         for one in ready:
             self._release(one.trace)
 
     def _release(self, trace: Trace) -> None:
-        """Forget a trace that is finished."""
+        """Release the memory and the spool files of a finished trace."""
         for file, uses in trace.files.items():
             self._spool.release(file, uses)
         self._free(trace.size)
@@ -335,13 +342,13 @@ class CollectorOnDemand:
         self._has_spool = any((store.folder / FOLDER).glob("*.jsonl"))
 
     def resume(self) -> None:
-        """Start if an earlier process left traces that are not yet in the store; another process may have them."""
+        """Start the collector if an earlier process left traces in the spool. Ignore errors."""
         if self._has_spool:
             with suppress(StoreError):
                 self.get()
 
     def get(self) -> Collector:
-        """Return the collector, started. Raises the errors of `Collector.start`."""
+        """Start the collector if it is not running, and return it. Raises the errors of `Collector.start`."""
         with self._starting:
             if not self._started:
                 self._collector.start()
@@ -356,24 +363,24 @@ class CollectorOnDemand:
 
 
 class _Log:
-    """Lines of the log, each kind at most once in some seconds."""
+    """Writes log lines, at most one of each kind in `REPORT_SECONDS`."""
 
     def __init__(self) -> None:
         self._troubled_at = self._reported_at = -REPORT_SECONDS
         self._reported = Counter[str]()
 
     def trouble(self, message: str) -> None:
-        """Write what went wrong, unless something did in the last seconds."""
+        """Log a problem, unless another problem was logged in the last `REPORT_SECONDS`."""
         if time.monotonic() - self._troubled_at >= REPORT_SECONDS:
             self._troubled_at = time.monotonic()
             log.warning("%s", one_line(message))
 
     def report(self, counts: Counter[str]) -> None:
-        """Write what was added and dropped since the last report."""
+        """Log what was added and dropped since the last report."""
         new = counts - self._reported
         dropped = [f"{new[name]:,} {name.replace('_', ' ')}" for name in DROPPED if new[name]]
         if new["early_traces"]:
-            dropped.append(f"the rest of {new['early_traces']:,} traces, for lack of memory")
+            dropped.append(f"late spans of {new['early_traces']:,} traces that were stored early to free memory")
         if time.monotonic() - self._reported_at < REPORT_SECONDS or not (new["samples"] or dropped):
             return
         self._reported_at = time.monotonic()

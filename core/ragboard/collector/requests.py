@@ -1,4 +1,4 @@
-"""Decode export requests of OTLP/HTTP, and encode the answers to them."""
+"""Decode export requests of OTLP/HTTP, and encode responses."""
 
 from __future__ import annotations
 
@@ -41,25 +41,25 @@ RESOURCE_ATTRIBUTES = frozenset(
         "openinference.project.name",
     }
 )
-"""The attributes of a resource that name a run."""
+"""The attributes of a resource from which the name of a run is made."""
 MESSAGE_EVENTS = "gen_ai."
-"""What the names of events begin with that have messages."""
+"""The prefix of the names of events with messages."""
 EVENT_ATTRIBUTES = frozenset({"gen_ai.event.content", "content", "message"})
-"""The attributes of such events that are messages, besides those that spans have too."""
+"""Attributes with messages that only events have."""
 
 
 class BadRequestError(ValueError):
-    """A request that is malformed; sending it again is of no use. Its message is one line."""
+    """A malformed request. Sending it again would fail again. The message is one line."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Decoded:
-    """The spans of a request, and what was wrong with the others."""
+    """The valid spans of a request, and why others were rejected."""
 
     spans: Sequence[RawSpan]
     rejected: int = 0
     problem: str = ""
-    """What is wrong with the first rejected span, in one line; empty if none was rejected."""
+    """Why the first span was rejected, on one line; empty if none was rejected."""
 
 
 def unzip(body: bytes, limit: int) -> bytes:
@@ -70,19 +70,19 @@ def unzip(body: bytes, limit: int) -> bytes:
         try:
             content += decompressor.decompress(body, limit + 1 - len(content))
         except zlib.error as error:
-            raise BadRequestError("the body is not gzip, as Content-Encoding says") from error
+            raise BadRequestError("Content-Encoding is gzip, but the body is not valid gzip") from error
         if len(content) > limit or decompressor.unconsumed_tail:
             raise OverflowError
         if not decompressor.eof:
-            raise BadRequestError("the gzip body is cut short")
+            raise BadRequestError("the gzip body is truncated")
         body = decompressor.unused_data
     return bytes(content)
 
 
 def attribute_filter(drop: Sequence[str]) -> Callable[[str], bool]:
-    """Return a function that returns whether an attribute of this name is kept.
+    """Return a function that tells from the name of an attribute whether it is kept.
 
-    Kept are those that samples are read from, if their name matches none of the patterns, as of file names (`user.*`).
+    Only attributes from which samples are read are kept, and none with a name that matches a pattern such as `user.*`.
     """
     dropped = re.compile("|".join(map(translate, drop)) or r"(?!)")
 
@@ -94,7 +94,7 @@ def attribute_filter(drop: Sequence[str]) -> Callable[[str], bool]:
 
 
 def decode_request(body: bytes, kind: str, kept: Callable[[str], bool]) -> Decoded:
-    """Return the spans of a request, with the attributes that are kept; `kind` is JSON or PROTOBUF.
+    """Return the spans of a request with the attributes to keep. `kind` is JSON or PROTOBUF.
 
     Raises BadRequestError if the request is malformed or has too many spans.
     """
@@ -140,7 +140,7 @@ def _problem(span: RawSpan) -> str:
     """Return why a span cannot be used; empty if it can."""
     for name, text, length in (("trace id", span.trace, 32), ("span id", span.id, 16)):
         if not re.fullmatch(f"[0-9a-f]{{{length}}}", text) or not text.strip("0"):
-            return f"the {name} is not {length // 2} bytes other than zeros"
+            return f"the {name} is not {length // 2} bytes, or all zeros"
     return ""
 
 
@@ -160,7 +160,7 @@ def _filtered(span: RawSpan, kept: Callable[[str], bool]) -> RawSpan:
 
 
 def encode_success(kind: str, rejected: int, message: str) -> bytes:
-    """Return an ExportTraceServiceResponse; with rejected spans or a message, it is a partial success."""
+    """Return an ExportTraceServiceResponse. It is a partial success if there are rejected spans or a message."""
     if kind == JSON:
         partial: dict[str, Any] = {"rejectedSpans": str(rejected), "errorMessage": message}
         return orjson.dumps({"partialSuccess": partial} if rejected or message else {})
@@ -175,7 +175,7 @@ def encode_success(kind: str, rejected: int, message: str) -> bytes:
 
 
 def encode_error(kind: str, message: str) -> bytes:
-    """Return a `google.rpc.Status` with this message, as OTLP/HTTP answers with for errors."""
+    """Return a `google.rpc.Status` with this message, the error response of OTLP/HTTP."""
     if kind != PROTOBUF:
         return orjson.dumps({"message": message})
     text = message.encode()

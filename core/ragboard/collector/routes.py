@@ -1,4 +1,4 @@
-"""The HTTP route that takes traces, and the server that has it alone."""
+"""The HTTP route for traces, and a server with only this route."""
 
 from __future__ import annotations
 
@@ -38,12 +38,13 @@ PATH = "/v1/traces"
 MAX_BODY = 20 * 2**20
 """Maximum bytes of a request, before and after decompression."""
 MAX_REQUESTS = 32
-"""Maximum number of requests at a time."""
+"""Maximum number of concurrent requests."""
 MAX_DECODED = 2
-"""Maximum number of requests that are decoded at a time."""
+"""Maximum number of requests that are decoded concurrently."""
 MAX_DISCARDED = 200 * 2**20
 """Maximum bytes to read of a body that is refused."""
 BODY_SECONDS = 30.0
+"""Maximum seconds until a body has arrived."""
 RETRY_AFTER = "2"
 """Seconds after which a refused request may be sent again."""
 
@@ -51,7 +52,7 @@ log = logging.getLogger("ragboard.collector")
 
 
 class RefusedError(Exception):
-    """A request that is refused, with its HTTP status and a message of one line."""
+    """A request is refused with this HTTP status. The message is one line."""
 
     def __init__(self, status: int, message: str, **headers: str) -> None:
         super().__init__(message)
@@ -61,20 +62,21 @@ class RefusedError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class EndpointOptions:
-    """Who may send traces, and what is kept of them."""
+    """Who may send traces, and which attributes are stored."""
 
     token: str = ""
-    """Empty: none is needed, and only this machine may send."""
+    """The token that senders must use. If empty, only programs on this machine can send."""
     drop: Sequence[str] = ()
-    """Patterns of the names of attributes that are removed."""
+    """Patterns for the names of attributes that are not stored."""
     max_body: int = MAX_BODY
+    """Maximum bytes of a request."""
 
 
 class TraceEndpoint:
-    """Answers `POST /v1/traces` as OTLP/HTTP says: protobuf or JSON, also with gzip."""
+    """Handles `POST /v1/traces` of OTLP/HTTP: protobuf or JSON, maybe with gzip."""
 
     def __init__(self, collector: Callable[[], Collector], options: EndpointOptions) -> None:
-        """`collector` returns a collector that has started, or raises RagboardError if there is none now."""
+        """`collector` returns a running collector, or raises RagboardError if it cannot start."""
         self._collector = collector
         self._options = options
         self._kept = attribute_filter(options.drop)
@@ -87,7 +89,7 @@ class TraceEndpoint:
         return Route(PATH, self.answer, methods=["POST"])
 
     async def answer(self, request: Request) -> Response:
-        """Answer one request."""
+        """Handle a request."""
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         self._requests += 1
         try:
@@ -103,12 +105,12 @@ class TraceEndpoint:
         return Response(encode_success(kind, decoded.rejected, message), media_type=kind)
 
     async def _take(self, request: Request, kind: str) -> Decoded:
-        """Decode the spans of a request and wait until they are safe. Raises RefusedError."""
+        """Decode the spans of a request, and wait until they are on disk. Raises RefusedError."""
         try:
             self._check_headers(request, kind)
             collector = await run_in_threadpool(self._collector)
         except RefusedError:
-            await self._read(request, 0)  # a sender that is still sending would not see the answer
+            await self._read(request, 0)  # many clients read the response only after they have sent the body
             raise
         except RagboardError as error:
             log.warning("%s", error)
@@ -128,7 +130,7 @@ class TraceEndpoint:
         return decoded
 
     def _check_headers(self, request: Request, kind: str) -> None:
-        """Raise RefusedError for a request whose body need not be looked at."""
+        """Raise RefusedError for a request that can be refused without its body."""
         self._check_sender(request)
         if kind not in (JSON, PROTOBUF):
             raise RefusedError(415, f"Content-Type is {kind[:50]!a}, expected {PROTOBUF} or {JSON}")
@@ -136,7 +138,10 @@ class TraceEndpoint:
             raise RefusedError(503, "too many requests at a time; send this one again later", Retry_After=RETRY_AFTER)
 
     def _check_sender(self, request: Request) -> None:
-        """Raise RefusedError for a request without the token or, without one, not from a program on this machine."""
+        """Raise RefusedError if the token is wrong or, if no token is set, if the sender is not on this machine.
+
+        Requests of web pages (with an `Origin`) are also refused if no token is set.
+        """
         if self._options.token:
             if not is_authorized(self._options.token, request.headers.get("authorization", "")):
                 message = "the token is missing or wrong: send Authorization: Bearer TOKEN"
@@ -151,7 +156,7 @@ class TraceEndpoint:
             raise RefusedError(401, message, WWW_Authenticate="Bearer")
 
     async def _body(self, request: Request) -> bytes:
-        """Return the decompressed body. Raises RefusedError if it is too large, or takes too long to arrive."""
+        """Return the decompressed body. Raises RefusedError if it is too large or malformed, or arrives too slowly."""
         limit = self._options.max_body
         body = await self._read(request, limit)
         if body is None:
@@ -169,7 +174,10 @@ class TraceEndpoint:
         return body
 
     async def _read(self, request: Request, limit: int) -> bytes | None:
-        """Read the body as it is sent; None if it has more than `limit` bytes, of which some more are read."""
+        """Return the body as it was sent; None if it has more than `limit` bytes.
+
+        Reads and discards up to `MAX_DISCARDED` bytes of a larger body, so that the client can read the response.
+        """
         body, size = bytearray(), 0
         try:
             async with asyncio.timeout(BODY_SECONDS):
@@ -194,7 +202,7 @@ class TraceEndpoint:
 
 
 def _name(host: str) -> str:
-    """Return the name in a Host header, without port; empty if it is invalid."""
+    """Return the host name in a `Host` header, without the port; empty if the header is invalid."""
     try:
         return urlsplit(f"//{host}").hostname or ""
     except ValueError:
@@ -202,7 +210,7 @@ def _name(host: str) -> str:
 
 
 def collector_app(collector: Collector, options: EndpointOptions) -> Starlette:
-    """Return an application that only collects traces; the collector starts and stops with it."""
+    """Return an application that only collects traces. It stops the collector when it shuts down."""
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncGenerator[None]:
@@ -216,7 +224,7 @@ def collector_app(collector: Collector, options: EndpointOptions) -> Starlette:
 
 
 def serve_collector(collector: Collector, options: EndpointOptions, *, host: str, port: int) -> None:
-    """Collect traces until interrupted; prints the URL.
+    """Print the URL and collect traces until interrupted.
 
     Raises SettingError if the port cannot be used, and the errors of `Collector.start`.
     """

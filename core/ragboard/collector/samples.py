@@ -1,4 +1,4 @@
-"""Turn traces into samples, and name the runs that they belong to."""
+"""Convert traces to samples, and determine their runs."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from ragboard.readers.cells import clean, storable
+from ragboard.readers.formats import spans as trace_spans
 from ragboard.readers.formats.otlp import span_of
 from ragboard.readers.formats.raw_span import RawSpan
 from ragboard.readers.formats.shapes import as_object, drop_missing
-from ragboard.readers.formats.spans import Conversations, asks, read_trace, text_of
+from ragboard.readers.formats.spans import Conversations, read_trace, text_of
 from ragboard.readers.runs import RowNotes, read_row
 from ragboard.readers.tables import RawRow
 from ragboard.records import JsonValue, Sample
@@ -22,14 +23,14 @@ __all__ = ["RunOfTraces", "UnusableTraceError", "asked_at", "has_question", "run
 MAX_NAME = 100
 """Maximum length of the name, version and environment of a service."""
 NO_SERVICE = "traces"
-"""The name of a run if the resource has no name."""
+"""The name of the service if a trace does not have it."""
 FIELDS = ("id", "question", "history", "answer", "contexts", "reference")
 CLOCK_TOLERANCE = timedelta(hours=1)
-"""How far the clock of a sender can be ahead."""
+"""Maximum time by which the clock of a sender may be ahead. A later time is not used."""
 
 
 class UnusableTraceError(ValueError):
-    """A trace has no sample; the message says why, in a few words."""
+    """A trace cannot be converted to a sample. The message says why."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +43,7 @@ class RunOfTraces:
 
 
 def run_of(resource: Mapping[str, JsonValue]) -> RunOfTraces:
-    """Return the run that the attributes of a resource name: `chat 1.4 (production)`."""
+    """Return the run of a service, version and environment: `chat 1.4 (production)`."""
     service = _name(resource.get("service.name"))
     if not service or service.startswith("unknown_service"):
         service = _name(resource.get("openinference.project.name")) or NO_SERVICE
@@ -63,15 +64,15 @@ def _name(value: JsonValue) -> str:
 
 
 def has_question(spans: Sequence[RawSpan]) -> bool:
-    """Return whether a span has a question and is no mere step on the way to an answer."""
-    return asks(map(span_of, spans))
+    """Return whether one of the spans has a question."""
+    return trace_spans.has_question(map(span_of, spans))
 
 
 def sample_of(spans: Sequence[RawSpan], received: int, conversations: Conversations) -> tuple[RunOfTraces, Sample]:
-    """Return the run and the sample of a trace; its id is the trace id.
+    """Return the run and the sample of a trace. The id of the sample is the trace id.
 
-    `received`: when it arrived, in nanoseconds since 1970; it is the sample's time if that of the trace is impossible.
-    Raises UnusableTraceError.
+    `received` is when the trace arrived, in nanoseconds since 1970. It becomes the time of the sample if the trace has
+    no plausible time. Raises UnusableTraceError for a trace without a question or with a malformed field.
     """
     run = run_of(_top_resource(spans))
     trace = read_trace([replace(span_of(span), run=run.dataset) for span in spans])
@@ -94,14 +95,14 @@ def sample_of(spans: Sequence[RawSpan], received: int, conversations: Conversati
 
 
 def _top_resource(spans: Sequence[RawSpan]) -> Mapping[str, JsonValue]:
-    """Return the resource of the topmost span that follows a convention, else of the topmost one."""
+    """Return the resource of the topmost span with attributes that are read, else of the topmost span."""
     ids = {span.id for span in spans}
     by_depth = sorted(spans, key=lambda span: (bool(span.parent) and span.parent in ids, span.start))
     return next((span.resource for span in by_depth if span.attributes), by_depth[0].resource)
 
 
 def asked_at(spans: Sequence[RawSpan], received: int) -> datetime:
-    """Return when a trace began, in UTC without a time zone; when it arrived if it says nothing possible."""
+    """Return when a trace began or, if it has no plausible time, when it arrived: UTC without a time zone."""
     arrived = datetime.fromtimestamp(received / 1e9, UTC)
     start = min((span.start for span in spans if span.start), default=0)
     try:

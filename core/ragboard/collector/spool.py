@@ -1,4 +1,4 @@
-"""The spool: files to which requests are written before they are acknowledged, until their samples are in the store."""
+"""The spool: files with the received requests, until their samples are in the store."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Spool"]
 
 SEGMENT_BYTES = 16 * 2**20
 SEGMENT_SECONDS = 20.0
-"""Size and age from which on a new file is begun."""
+"""Size and age at which a file is closed and a new one is started."""
 SUFFIX = ".jsonl"
 
 
@@ -28,9 +28,9 @@ class _Waiting:
 
 
 class Spool:
-    """Lines in numbered files of a folder, written by one thread with one fsync for all lines that wait.
+    """Appends lines to numbered files in a folder. A thread writes all waiting lines with one fsync.
 
-    A file is deleted when all uses of it are released.
+    A file is deleted when all its uses are released.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -47,9 +47,9 @@ class Spool:
         self._thread = threading.Thread(target=self._run, name="ragboard-spool", daemon=True)
 
     def start(self) -> Iterator[tuple[bytes, int]]:
-        """Start writing, and return the lines of earlier processes with the numbers of their files.
+        """Start the thread, and return (line, number of its file) for the lines of earlier processes.
 
-        Each of these lines counts as used once. A last line without its end was never acknowledged and is left out.
+        Each line is one use of its file. A last line without a line end is skipped: it was never acknowledged.
         """
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         earlier = sorted((int(path.stem), path) for path in self._folder.glob(f"*{SUFFIX}") if path.stem.isdecimal())
@@ -69,9 +69,10 @@ class Spool:
             self.release(number)
 
     def write(self, line: bytes, on_written: Callable[[int], None]) -> Future[None]:
-        """Write a line. The future has a result when it is safe, and an OSError if it could not be written.
+        """Queue a line. The future has a result when the line is on disk, or an OSError if that fails.
 
-        `on_written` is called before with the number of the file, of which the line is one use; lines are in order.
+        Before that, `on_written` is called with the number of the file, of which the line is one use. Lines are written
+        in order.
         """
         waiting = _Waiting(line, on_written)
         with self._changed:
@@ -83,19 +84,19 @@ class Spool:
         return waiting.written
 
     def use(self, number: int) -> None:
-        """Count one more use of a file."""
+        """Add a use of a file."""
         with self._changed:
             self._uses[number] += 1
 
     def release(self, number: int, uses: int = 1) -> None:
-        """Count fewer uses of a file; without any, it is deleted as soon as it is no longer written."""
+        """Remove uses of a file. A file without uses is deleted when it is closed."""
         with self._changed:
             self._uses[number] -= uses
             if self._uses[number] <= 0:
                 self._delete_unused()
 
     def stop(self) -> None:
-        """Write what waits, and stop. The files stay."""
+        """Write the waiting lines, and stop. The files are kept."""
         with self._changed:
             self._stopping = True
             self._changed.notify()
@@ -143,7 +144,7 @@ class Spool:
             waiting.written.set_result(None)
 
     def _append(self, descriptor: int, data: bytes) -> None:
-        """Append to the file and sync it; if that fails, cut it to what it was."""
+        """Append to the file and sync it. If that fails, truncate the file to its old size."""
         try:
             view = memoryview(data)
             while view:
@@ -184,7 +185,7 @@ class Spool:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the name of a new file durable, where the system can."""
+    """Sync the folder, so that a new file is not lost in a crash. Does nothing on Windows."""
     if os.name == "nt":
         return
     descriptor = os.open(folder, os.O_RDONLY)

@@ -1,4 +1,4 @@
-"""The token that senders of traces must know."""
+"""The token that senders of traces must use."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def read_token(file: Path | None) -> str:
         return ""
     if len(token) < MIN_LENGTH or not token.isascii() or not token.isprintable() or " " in token:
         raise SettingError(
-            f"{where}: expected a token of at least {MIN_LENGTH} letters, digits or signs, without spaces; make one"
-            " with `openssl rand -hex 32`"
+            f"{where}: expected a token of at least {MIN_LENGTH} ASCII characters without spaces; create one with"
+            " `openssl rand -hex 32`"
         )
     return token
 
 
 def is_authorized(token: str, header: str) -> bool:
-    """Return whether an `Authorization` header has the token. Takes the same time wherever they differ."""
+    """Return whether an `Authorization` header has the token. The comparison takes constant time."""
     scheme, _, given = header.partition(" ")
     return scheme.lower() == "bearer" and hmac.compare_digest(given.strip().encode(), token.encode())

@@ -1,4 +1,4 @@
-"""Datasets: the questions that runs share, and the nuggets of these questions."""
+"""Datasets: the questions that runs share, their nuggets, and rewritten questions."""
 
 from __future__ import annotations
 

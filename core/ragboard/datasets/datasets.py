@@ -1,4 +1,4 @@
-"""The datasets in a store. A dataset is identified by its name; its runs may have different sets of questions."""
+"""The datasets in a store. Runs with the same dataset name form a dataset; their questions may differ."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["Dataset", "DatasetVersion", "dataset_of", "datasets"]
 
 @dataclass(frozen=True, kw_only=True)
 class DatasetVersion:
-    """One set of questions of a dataset, and the runs that have these questions."""
+    """A question set of a dataset, and the runs with exactly these questions."""
 
     key: str
     """The first 4 hexadecimal digits of a digest of the questions."""
@@ -39,11 +39,11 @@ class Dataset:
     runs: tuple[RunOfDataset, ...]
     """Newest first."""
     questions: tuple[DatasetQuestion, ...]
-    """The questions of the newest run in its order, then questions that only older runs ask."""
+    """The questions of the newest run in its order, then questions that only older runs have."""
 
     @property
     def versions(self) -> tuple[DatasetVersion, ...]:
-        """The different sets of questions of its runs, the newest run's set first."""
+        """The different question sets of the runs, that of the newest run first."""
         keys = dict.fromkeys(run.version for run in self.runs)
         return tuple(
             DatasetVersion(key=key[:4], runs=tuple(run.name for run in self.runs if run.version == key)) for key in keys
@@ -61,7 +61,7 @@ class Dataset:
 
 
 def datasets(store: Store) -> Sequence[DatasetRow]:
-    """Return all datasets with their sizes, the newest run's dataset first."""
+    """Return all datasets with their sizes, the dataset of the newest run first."""
     with store.database.read() as connection:
         return dataset_rows(connection)
 

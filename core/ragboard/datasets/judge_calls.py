@@ -1,4 +1,4 @@
-"""Call a judge about many questions of a dataset concurrently, with a journal to resume from."""
+"""Call a judge for many questions of a dataset, concurrently and with a journal to resume from."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["ask_about_all"]
 T = TypeVar("T")
 
 CONCURRENCY = 32
-"""Maximum number of questions in progress at the same time; the judge's limit on concurrent calls applies, too."""
+"""Maximum number of questions in progress. The judge may have a lower limit for concurrent calls."""
 
 
 def ask_about_all(
@@ -30,9 +30,9 @@ def ask_about_all(
     items: Sequence[T],
     ask_about: Callable[[T, AnswerTask], Awaitable[None]],
 ) -> Budget:
-    """Call `ask_about(item, ask)` for each item, where `ask` sends a task to the judge; return the used budget.
+    """Call `ask_about(item, ask)` for each item, and return the used budget. `ask` sends a task to the judge.
 
-    `journal`: the name of the journal in which replies are stored. If the call is stopped, the same call resumes it.
+    Replies are stored in the journal with the name `journal`, so a repeated call resumes a stopped one.
     """
 
     async def ask_all(runner: TaskRunner) -> None:

@@ -24,7 +24,7 @@ class ImportedNuggets:
 
     questions: int
     unknown: int
-    """Number of questions that no run in the store has yet; their nuggets are stored for later runs."""
+    """Number of questions that are not in any run in the store; their nuggets are stored for future runs."""
 
 
 def export_nuggets(dataset: Dataset) -> Iterator[str]:
@@ -51,8 +51,9 @@ def export_nuggets(dataset: Dataset) -> Iterator[str]:
 def import_nuggets(store: Store, path: Path, *, author: str = "") -> ImportedNuggets:
     """Store the nuggets in a file as the newest version for each question.
 
-    A line has `query` (or `question`) and `nuggets`, and optionally `history`, `author` and `approved`. `author`: the
-    author of lines that name none. Raises RunFileError for a line that cannot be read; in this case, nothing is stored.
+    A line has `query` (or `question`) and `nuggets`, and optionally `history`, `author` and `approved`. The argument
+    `author` is used for lines without an author. Raises RunFileError for a line that cannot be read; then nothing is
+    stored.
     """
     try:
         lines = path.read_text(encoding="utf-8-sig").split("\n")
@@ -62,7 +63,7 @@ def import_nuggets(store: Store, path: Path, *, author: str = "") -> ImportedNug
         raise RunFileError(path, "not UTF-8") from error
     read = [_read(path, number, line, author) for number, line in enumerate(lines, 1) if line.strip()]
     if not read:
-        raise RunFileError(path, "is empty; expected one JSON object per question")
+        raise RunFileError(path, "the file is empty; expected one JSON object per question")
     with store.database.write() as connection:
         asked = asked_questions(connection)
         append_lists(
@@ -91,7 +92,7 @@ def _read(path: Path, number: int, line: str, author: str) -> _Line:
         raise RunFileError(path, "expected a JSON object with `query` and `nuggets`", line=number)
     question = row.get("query", row.get("question"))
     if not isinstance(question, str) or not question.strip():
-        raise RunFileError(path, "has no `query`; expected the text of the question", line=number)
+        raise RunFileError(path, "the line has no `query`; expected the text of the question", line=number)
     try:
         nuggets = read_nuggets("nuggets", row.get("nuggets"), lambda _: None)
         history = read_history("history", row.get("history"), lambda _: None)
@@ -99,7 +100,9 @@ def _read(path: Path, number: int, line: str, author: str) -> _Line:
     except (BadCellError, SettingError) as error:
         raise RunFileError(path, str(error), line=number, field="nuggets") from error
     if nuggets is None:
-        raise RunFileError(path, "has no `nuggets`; expected a list of texts with their importance", line=number)
+        raise RunFileError(
+            path, "the line has no `nuggets`; expected a list of texts with their importance", line=number
+        )
     row_author = row.get("author")
     return _Line(
         question=question,

@@ -1,4 +1,4 @@
-"""Let a judge write nuggets, from the passages that a dataset's runs retrieved or from the reference answers."""
+"""Write nuggets with a judge, from the passages that a dataset's runs retrieved or from the reference answers."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ class WrittenNuggets:
     failed: Mapping[str, int]
     """Number of questions without a usable reply, by kind of failure."""
     stopped: str = ""
-    """Why a limit stopped the call before all questions were sent; empty if it did not."""
+    """The limit that stopped the call before all questions were sent; empty if none did."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Job:
+class _QuestionTexts:
     """A question, and the texts to write its nuggets from."""
 
     question: DatasetQuestion
@@ -69,7 +69,7 @@ def write_nuggets(
     compat: bool = False,
     watch: Callable[[int, int], None] = lambda _done, _of: None,
 ) -> WrittenNuggets:
-    """Let a judge write nuggets for each question without nuggets; with `again`, for each without approved nuggets.
+    """Let a judge write nuggets for each question without nuggets; with `again`, also replace nuggets not yet approved.
 
     By default, the judge is called once per question. With `compat`, it is called once per ten passages and once per
     ten nuggets (for their importance), as in AutoNuggetizer. Nuggets are stored immediately, and replies are stored in
@@ -83,14 +83,14 @@ def write_nuggets(
         for question in dataset.questions
         if question.nuggets is None or (again and not question.nuggets.approved)
     ]
-    jobs: list[_Job] = []
+    jobs: list[_QuestionTexts] = []
     for question in chosen:
         texts = _texts(store, dataset, question, source)
         if any(text.strip() for text in texts):
-            jobs.append(_Job(question=question, texts=texts))
+            jobs.append(_QuestionTexts(question=question, texts=texts))
     counts, failed = Counter[str](), Counter[str]()
 
-    async def write(job: _Job, ask: AnswerTask) -> None:
+    async def write(job: _QuestionTexts, ask: AnswerTask) -> None:
         reply = await _written_nuggets(job, ask, compat=compat)
         counts["done"] += 1
         watch(counts["done"], len(jobs))
@@ -131,7 +131,7 @@ def _texts(store: Store, dataset: Dataset, question: DatasetQuestion, source: Nu
         return pooled_passages(connection, dataset.name, question.question, history_json(question.history))
 
 
-async def _written_nuggets(job: _Job, ask: AnswerTask, *, compat: bool) -> tuple[Nugget, ...] | Failure:
+async def _written_nuggets(job: _QuestionTexts, ask: AnswerTask, *, compat: bool) -> tuple[Nugget, ...] | Failure:
     """Return the nuggets that the judge writes for a question, or the first failure."""
     question = job.question
     task = WriteNuggets(question=question.question, passages=(), history=question.history)

@@ -92,10 +92,10 @@ class RunNuggets:
     """None if the nuggets of the run's answer were not judged."""
     judge: str | None
     labels: dict[str, AnswerNugget]
-    """The assignments by text of the nugget; nuggets that were not judged are missing."""
+    """The judge's label for each nugget, by its text. Nuggets that were not judged are missing."""
 
     def scores(self, nuggets: Sequence[Nugget]) -> Mapping[str, Outcome]:
-        """Return the scores of the answer by nugget metric; unscored if a nugget was not judged."""
+        """Return the score of the answer for each nugget metric; unscored if a nugget was not judged."""
         if any(nugget.text not in self.labels for nugget in nuggets):
             return dict.fromkeys(NUGGET_METRICS, Unscored(reason="skipped", detail="not judged with these nuggets"))
         assigned = tuple(
@@ -124,9 +124,9 @@ class NuggetTable:
 
 
 def nugget_table(store: Store, dataset: Dataset, question: DatasetQuestion) -> NuggetTable:
-    """Return which nuggets of a question the answers of a dataset's runs state, from each run's newest assignments.
+    """Return which nuggets of a question the answers of a dataset's runs state, according to each run's newest labels.
 
-    If a run asks the question more than once, its first answer counts.
+    If a run has the question more than once, its first answer is used.
     """
     judged = [run.evaluation_id for run in dataset.runs if run.evaluation_id]
     with store.database.read() as connection:

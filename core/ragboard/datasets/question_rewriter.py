@@ -1,4 +1,4 @@
-"""Let a judge rewrite questions of conversations such that they can be understood without the earlier turns."""
+"""Rewrite follow-up questions with a judge, so that they can be understood without the earlier turns."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ragboard.problems import kind_of_problem
 from ragboard.store import Store
 from ragboard.store.queries.nuggets import DatasetQuestion, history_json
 from ragboard.store.queries.rewritten import rewritten_questions, save_rewritten
-from ragboard.tasks import Failure, NotAsked, RewriteQuestion, WrittenText
+from ragboard.tasks import Failure, NotSent, RewriteQuestion, WrittenText
 
 __all__ = ["RewrittenQuestions", "rewrite_questions"]
 
@@ -27,15 +27,15 @@ class RewrittenQuestions:
     questions: int
     """Number of questions rewritten in this call."""
     kept: int
-    """Number of questions that were rewritten before."""
-    alone: int
-    """Number of questions without earlier turns; they need no rewriting."""
+    """Number of questions that were skipped because they were rewritten before."""
+    without_history: int
+    """Number of questions without earlier turns; they do not need to be rewritten."""
     calls: int
     """Number of calls to the judge."""
     failed: Mapping[str, int]
     """Number of questions without a usable reply, by kind of failure."""
     stopped: str = ""
-    """Why a limit stopped the call before all questions were sent; empty if it did not."""
+    """The limit that stopped the call before all questions were sent; empty if none did."""
 
 
 def rewrite_questions(
@@ -60,14 +60,14 @@ def rewrite_questions(
             with store.database.write() as connection:
                 save_rewritten(connection, question.question, history_json(question.history), reply.text, panel.name)
             counts["questions"] += 1
-        elif isinstance(reply, Failure) and not isinstance(reply, NotAsked):
+        elif isinstance(reply, Failure) and not isinstance(reply, NotSent):
             failed[kind_of_problem(reply.detail)] += 1
 
     budget = ask_about_all(store, "rewritten", panel, options or EvaluationOptions(), work, rewrite)
     return RewrittenQuestions(
         questions=counts["questions"],
         kept=len(follow_ups) - len(work),
-        alone=len(dataset.questions) - len(follow_ups),
+        without_history=len(dataset.questions) - len(follow_ups),
         calls=budget.calls,
         failed=dict(failed),
         stopped=budget.stopped,

@@ -1,1 +1,1 @@
-"""Evaluate runs: estimate the cost (plan), answer each task once (runner, journal, cache, budget), score (engine)."""
+"""Evaluate runs: estimate the cost (plan), answer tasks (runner, journal, cache, budget), compute scores (engine)."""

@@ -1,4 +1,4 @@
-"""Start `ragboard evaluate` in a separate process, and follow its status file."""
+"""Start `ragboard evaluate` and `ragboard retry` in a process of their own."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from ragboard.errors import SettingError, StoreBusyError
 from ragboard.evaluation.budget import Budget
-from ragboard.evaluation.identity import Choice, evaluation_of, header_data
+from ragboard.evaluation.identity import Choice, choose_evaluation, header_data
 from ragboard.evaluation.journal import write_header
 from ragboard.evaluation.options import EvaluationOptions
 from ragboard.evaluation.plan import Plan, plan_run
@@ -25,7 +25,7 @@ from ragboard.judges import JudgeOptions, panel_named
 from ragboard.judges.llm.endpoint import OFFICIAL, SECRET_HEADERS, read_headers, require_address
 from ragboard.judges.options import command_options
 from ragboard.judges.panel import Panel
-from ragboard.judges.registry import asks_models
+from ragboard.judges.registry import uses_server
 from ragboard.metrics import Metric, metrics_named
 from ragboard.metrics.plugins import metrics_with
 from ragboard.prices import read_prices
@@ -46,10 +46,10 @@ __all__ = [
 ]
 
 RAGBOARD = (sys.executable, "-P", "-m", "ragboard")
-"""The command that starts ragboard; `-P` keeps Python files of the current folder from being imported."""
+"""The command that starts ragboard. With `-P`, no Python files of the current folder are imported."""
 KEY = "OPENAI_API_KEY"
 UNSENT = "planning"
-"""A placeholder for the API key in estimates, which send nothing."""
+"""The API key for estimates. It is never sent."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,9 +75,9 @@ class LaunchContext:
 
 
 def plan_choice(store: Store, run: RunRef, choice: Choice, context: LaunchContext | None = None) -> Plan:
-    """Estimate the calls and cost of an evaluation. Nothing is sent, so no key is needed.
+    """Estimate the calls and cost of an evaluation. Nothing is sent, and no key is needed.
 
-    Raises the same errors as `start_evaluation`.
+    Raises SettingError for an invalid judge, metric, limit, plugin or header.
     """
     context = context or LaunchContext()
     panel, metrics, options = _resolve_choice(choice, context, UNSENT)
@@ -103,11 +103,11 @@ def start_evaluation(
     key: str | None = None,
     headers: str = "",
 ) -> str:
-    """Start or resume `ragboard evaluate` for a run in a new process, and return the evaluation's id immediately.
+    """Start or resume an evaluation of a run in a new process, and return the evaluation's id immediately.
 
-    The process continues when the caller ends. Only `choice` and `context` apply: no settings file, and no `RAGBOARD_*`
-    environment variables. `key` and `headers` (lines `NAME: VALUE`) are passed only in the environment of the process.
-    Without `key`, the process gets the caller's key if `forwards_key` allows it. Later errors are in the status file.
+    The process continues when the caller ends. It uses only `choice` and `context`, without a settings file and
+    `RAGBOARD_*` environment variables. `key` and `headers` (lines `NAME: VALUE`) are passed only in its environment.
+    Without `key`, it gets the caller's key if `forwards_key` allows that. Its errors are in the status file.
 
     Raises SettingError for an invalid judge, metric, limit, plugin or header, JudgeError if credentials are missing,
     StoreBusyError if the evaluation is already running.
@@ -115,8 +115,8 @@ def start_evaluation(
     context = context or LaunchContext()
     context.require_start(store)
     panel, metrics, options = _resolve_choice(choice, context, key, headers)
-    evaluation = evaluation_of(store, run.run_id, panel, metrics, options.known)
-    _refuse_second(store, evaluation.id)
+    evaluation = choose_evaluation(store, run.run_id, panel, metrics, options.known)
+    _check_not_running(store, evaluation.id)
     journal = store.journal_path(evaluation.id)
     journal.parent.mkdir(parents=True, exist_ok=True)
     write_header(journal, header_data(evaluation, options))
@@ -140,7 +140,7 @@ def start_retry(
     judge_options = store.judge_options(evaluation)
     if judge_options is None:
         raise SettingError(f"the judges of {run.name} were built in Python; retry in Python")
-    _refuse_second(store, evaluation)
+    _check_not_running(store, evaluation)
     command = _ragboard("retry", f"{run.run_id}@{evaluation}", store)
     command += context.arguments()
     environment = evaluation_environment(judge_options, key, headers)
@@ -148,17 +148,14 @@ def start_retry(
 
 
 def evaluation_command(store: Store, run: RunRef, choice: Choice, context: LaunchContext) -> list[str]:
-    """Return the command that `start_evaluation` runs.
-
-    It contains no secrets. The server's URL, which can contain one, is in the environment.
-    """
+    """Return the command that `start_evaluation` runs. It has no secrets and no server URL, which can contain one."""
     command = [*_ragboard("evaluate", run.run_id, store), "--metrics", ",".join(choice.metrics)]
     judges = chain.from_iterable(command_options(choice.judge_options))
     return [*command, *judges, *_limit_arguments(choice.limits), *context.arguments()]
 
 
 def evaluation_environment(judge_options: JudgeOptions, key: str | None = None, headers: str = "") -> dict[str, str]:
-    """Return the environment for the new process: this process's without `RAGBOARD_*`, with server URL and secrets.
+    """Return the environment of the new process: ours without `RAGBOARD_*`, and with the server's URL and secrets.
 
     Raises SettingError for headers that are not lines `NAME: VALUE`.
     """
@@ -172,7 +169,7 @@ def evaluation_environment(judge_options: JudgeOptions, key: str | None = None, 
 
 
 def forwards_key(judge_options: JudgeOptions) -> bool:
-    """Return whether to pass on this process's key: only if the judge's server is this process's default server."""
+    """Return whether to pass on our API key: only if the judge uses the server that the key is for, our default."""
     default_url = _default_base_url()
     return KEY in os.environ and (judge_options.base_url or default_url).strip().rstrip("/") == default_url.rstrip("/")
 
@@ -180,7 +177,7 @@ def forwards_key(judge_options: JudgeOptions) -> bool:
 def destination(judge_options: JudgeOptions) -> str:
     """Return the host and port to which texts of the samples are sent; empty if nothing leaves this machine."""
     address = (judge_options.base_url or _default_base_url()).strip()
-    return urlsplit(address).netloc.rpartition("@")[2] if asks_models(judge_options) else ""
+    return urlsplit(address).netloc.rpartition("@")[2] if uses_server(judge_options) else ""
 
 
 def planning_panel(judge_options: JudgeOptions) -> Panel:
@@ -210,7 +207,7 @@ def _resolve_choice(
     return panel, tuple(metrics_named(choice.metrics, known)), options
 
 
-def _refuse_second(store: Store, evaluation_id: str) -> None:
+def _check_not_running(store: Store, evaluation_id: str) -> None:
     running = live_evaluation(store, evaluation_id)
     if running is not None and running.under_way:
         raise StoreBusyError("this evaluation is already running; wait for it or stop it")
@@ -246,7 +243,7 @@ def _start(store: Store, evaluation_id: str, total: int, command: list[str], env
 
 
 def _await(process: subprocess.Popen[bytes], initial: Progress, status: Path, log: Path) -> None:
-    """Wait for the process to end. If it has written no status, mark it as failed, with the last line of its log."""
+    """Wait for the process to end. If it wrote no status, write that it failed, with the last line of its log."""
     code = process.wait()
     if read_progress(status) == initial:
         lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()

@@ -1,4 +1,4 @@
-"""Batches in an evaluation: which tasks are sent in batches, at which prices, and where batches are recorded."""
+"""Send an evaluation's requests in batches: the tasks and models concerned, their prices, and the queues."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def record_path(journal: Path) -> Path:
 
 @dataclass(frozen=True)
 class _IsAnswered:
-    """Returns whether the journal has a reply to a task. In a retry, a failure does not count as a reply."""
+    """Returns whether the journal has a reply to a task. In a retry, a failure is not a reply."""
 
     journal: Journal
 
@@ -53,7 +53,7 @@ class _IsAnswered:
 
 @contextmanager
 def open_queues(panel: Panel, journal: Journal, path: Path, budget: Budget) -> Generator[tuple[BatchQueue, ...]]:
-    """Context in which judges send their requests in batches if their endpoint has `batch` set.
+    """Context in which judges whose endpoint has `batch` set send their requests in batches.
 
     At the end, the record of submitted batches is deleted, unless the evaluation was stopped.
     """
@@ -62,7 +62,7 @@ def open_queues(panel: Panel, journal: Journal, path: Path, budget: Budget) -> G
     queues = tuple(BatchQueue(endpoint, record, budget.count_at_server) for endpoint in endpoints.values())
     with ExitStack() as stack:
         for queue in queues:
-            stack.enter_context(queue.endpoint.queued(queue))
+            stack.enter_context(queue.endpoint.use_queue(queue))
         yield queues
     if queues and not budget.stopped:
         try:

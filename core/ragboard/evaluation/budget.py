@@ -1,8 +1,8 @@
 """Count calls and cost, and stop an evaluation when a limit is reached or every task fails.
 
-A request is counted before it is sent: as one call and, if there is a cost limit, with its maximum cost. The actual
-cost replaces this amount when the reply arrives. So concurrent requests cannot exceed the limits, unless a call costs
-more than the reserved amount (see `Budget.over_limit`).
+With a cost limit, the maximum cost of a request is reserved before it is sent, and the actual cost replaces it when the
+reply arrives. So concurrent requests cannot exceed the limit, unless a call costs more than was reserved (see
+`Budget.over_limit`).
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ class _Reservation:
     """The amount that is reserved for a request in progress."""
 
     dollars: float
-    """Maximum cost in US dollars: of the whole request if `bounded`, else of its prompt."""
+    """Maximum cost in US dollars: of the request and its reply if `bounded`, else of the request."""
     likely: float
-    """Likely cost of the prompt alone in US dollars."""
+    """Likely cost of the request without the reply, in US dollars."""
     prompt_bytes: int
     bounded: bool
     """Whether the reply's length is limited or can be estimated from earlier replies."""
@@ -50,13 +50,13 @@ class _Reservation:
 
 @dataclass
 class Budget:
-    """The calls, tokens and cost since the start. When a limit is reached, `stopped` has the reason."""
+    """The calls, tokens and cost since the start, and the limits. When a limit is reached, `stopped` has the reason."""
 
     options: EvaluationOptions
     models: dict[type[Task], str] = field(default_factory=dict[type[Task], str])
-    """The model that answers each task type, by its name in the price list. Task types without a model are missing."""
+    """The name of the model that answers each task type. Task types that need no model are missing."""
     batched: frozenset[type[Task]] = frozenset()
-    """The task types that are sent in batches, which have different prices."""
+    """The task types that are sent in batches, at other prices."""
     clock: Callable[[], float] = time.monotonic
     calls: int = 0
     """Requests sent, including those that got no reply."""
@@ -131,10 +131,9 @@ class Budget:
     def has_room(self, in_progress: int, done: int) -> bool:
         """Return whether to start another sample, with `in_progress` samples started and `done` samples finished.
 
-        Near the end of the budget, fewer samples run concurrently, so that fewer calls are wasted on unfinished
-        samples. With a call limit, the calls that are left must suffice for the new sample. A cost limit is checked for
-        each request, so it can be used up completely. With batches, all samples run concurrently, so the planned cost
-        limits their number.
+        Near the end of the budget, fewer samples run concurrently, so fewer calls are wasted on unfinished samples. The
+        remaining calls must suffice for all started samples and the new one. The remaining cost must suffice for all
+        started samples. With batches, the planned cost per sample is used until a sample is finished.
         """
         options = self.options
         planned = sum(model.calls for model in options.expected) / max(1, options.planned_samples)
@@ -169,7 +168,7 @@ class Budget:
         raise LimitReachedError(self.stopped)
 
     def settle(self, task: Task, exchange: Exchange, reservation: _Reservation | None) -> None:
-        """Count the actual tokens and cost of an answered call. Without a reservation, count the call itself too."""
+        """Count the tokens and cost of an answered call, and release its reservation; without one, count the call."""
         if reservation is None:
             self.calls += 1
         else:
@@ -183,14 +182,14 @@ class Budget:
             self._release(reservation)
 
     def drop(self, reservation: _Reservation, *, may_be_billed: bool) -> None:
-        """Release the amount of a request without a reply, unless the server may still charge for it."""
+        """Release the reservation of a request without a reply. If it may be billed, its cost counts as unanswered."""
         if may_be_billed:
             self.unanswered += 1
             self.unanswered_cost += reservation.dollars
         self._release(reservation)
 
     def record(self, task: Task, reply: Reply | Failure) -> None:
-        """Record the reply to a task. Stop the evaluation after too many consecutive failures of one model."""
+        """Record the reply to a task. After too many consecutive failures of one model, stop the evaluation."""
         model = self.models.get(type(task), "")
         self._failures[model] = self._failures[model] + 1 if isinstance(reply, Failure) else 0
         if isinstance(reply, Failure) and self._failures[model] >= MAX_FAILURES_IN_A_ROW and not self.stopped:
@@ -343,10 +342,7 @@ def usage_by_model(
 
 
 def add_usage(before: Sequence[ModelUsage], new: Sequence[ModelUsage]) -> tuple[ModelUsage, ...]:
-    """Return the calls, tokens and cost of each model, earlier and new ones together.
-
-    Planned numbers and prices are the new ones.
-    """
+    """Return the sums of the calls, tokens and cost of each model. Planned numbers and prices are those of `new`."""
     total = {(usage.model, usage.embedding): usage for usage in before}
     for usage in new:
         earlier = total.get((usage.model, usage.embedding))

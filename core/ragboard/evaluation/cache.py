@@ -1,10 +1,10 @@
 """The cache of models' replies, which all evaluations of a store share.
 
-It is a separate SQLite file, because several processes write it concurrently. A reply is stored under the key of its
-task, which covers everything that can change the reply. Failures are not cached.
+It is a SQLite file, because several processes write it concurrently. The key of a task covers everything that can
+change the reply. Failures are not cached.
 
 An evaluation claims a key before it calls the model, and other evaluations wait for the reply. A claim names the
-journal of its evaluation. It is valid while a process has this journal open.
+journal of its evaluation, and is valid while a process writes this journal.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ragboard.errors import StoreError
 from ragboard.evaluation.journal import is_being_written
 from ragboard.tasks import Reply, Task, decode_reply, encode
 
-__all__ = ["AnswerCache", "CachedFrom", "cache_contents", "open_cache", "prune_cache", "read_cache"]
+__all__ = ["CachedReplies", "ReplyCache", "cache_contents", "open_cache", "prune_cache", "read_cache"]
 
 WAIT_SECONDS = 30.0
 """Seconds to wait while another process writes."""
@@ -38,7 +38,7 @@ CLAIMS = "CREATE TABLE IF NOT EXISTS claims (key BLOB PRIMARY KEY, journal TEXT 
 
 
 @dataclass(frozen=True, kw_only=True)
-class CachedFrom:
+class CachedReplies:
     """The number, size and age of the cached replies of one judge to one task type."""
 
     judge: str
@@ -50,7 +50,7 @@ class CachedFrom:
     newest: float
 
 
-class AnswerCache:
+class ReplyCache:
     """The cached replies by task key. Methods raise StoreError if the cache cannot be read or written."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection, journal: Path | None = None) -> None:
@@ -123,7 +123,7 @@ class AnswerCache:
 
 
 @contextmanager
-def open_cache(path: Path, journal: Path | None = None) -> Generator[AnswerCache]:
+def open_cache(path: Path, journal: Path | None = None) -> Generator[ReplyCache]:
     """Open or create the cache at `path`. Claims name `journal`, which this process writes.
 
     Raises StoreError if the cache cannot be opened or written.
@@ -132,13 +132,13 @@ def open_cache(path: Path, journal: Path | None = None) -> Generator[AnswerCache
         path.parent.mkdir(parents=True, exist_ok=True)
         connection = _connect(path)
     with closing(connection):
-        cache = AnswerCache(path, connection, journal)
+        cache = ReplyCache(path, connection, journal)
         cache.release_all()
         yield cache
 
 
 @contextmanager
-def read_cache(path: Path) -> Generator[AnswerCache | None]:
+def read_cache(path: Path) -> Generator[ReplyCache | None]:
     """Open the cache at `path` for reading; None if it does not exist yet."""
     with _store_errors(path):
         connection = _connect_to_read(path) if path.exists() else None
@@ -146,10 +146,10 @@ def read_cache(path: Path) -> Generator[AnswerCache | None]:
         yield None
         return
     with closing(connection):
-        yield AnswerCache(path, connection)
+        yield ReplyCache(path, connection)
 
 
-def cache_contents(path: Path) -> tuple[CachedFrom, ...]:
+def cache_contents(path: Path) -> tuple[CachedReplies, ...]:
     """Return the contents of the cache by judge and task type; empty if there is no cache."""
     if not path.exists():
         return ()
@@ -159,7 +159,7 @@ def cache_contents(path: Path) -> tuple[CachedFrom, ...]:
             " min(CAST(kept AS REAL)), max(CAST(kept AS REAL)) FROM answers GROUP BY 1, 2 ORDER BY 1, 2"
         ).fetchall()
     return tuple(
-        CachedFrom(judge=judge, task=task, answers=answers, bytes=size, oldest=oldest, newest=newest)
+        CachedReplies(judge=judge, task=task, answers=answers, bytes=size, oldest=oldest, newest=newest)
         for judge, task, answers, size, oldest, newest in rows
     )
 

@@ -1,8 +1,8 @@
-"""The judge tasks of one sample: description, prompts, raw replies, outcome and cost.
+"""Rebuild the judge tasks of one sample, with prompts, raw replies, outcomes and cost.
 
-The journal has replies but no prompts. To find the tasks, the sample's metrics are resolved again with replies from the
-journal only. Each prompt is then rebuilt from its task. It is shown only if the installed prompts have the digest in
-the evaluation's identity.
+The journal has replies but no prompts. So the needs of the sample's metrics are resolved again with the journal's
+replies, which gives the tasks, and the prompts are rebuilt from the tasks. Prompts that have changed since the
+evaluation are not shown.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from ragboard.judges.llm import judge as llm
 from ragboard.judges.llm.dialogue import Dialogue
 from ragboard.judges.llm.prompts import Prompts
 from ragboard.judges.options import JudgeOptions
-from ragboard.judges.redact import Redaction, redaction_of
-from ragboard.judges.registry import asks_server, why_no_prompt
-from ragboard.metrics import METRICS, Metric, metric_of
+from ragboard.judges.redact import Redaction, compile_redaction
+from ragboard.judges.registry import is_remote, no_prompt_text
+from ragboard.metrics import METRICS, Metric, find_metric
 from ragboard.metrics.base import resolve_draws
 from ragboard.prices import Price
 from ragboard.records import Evaluation, Sample
@@ -32,7 +32,7 @@ from ragboard.tasks import (
     TASKS_BY_NAME,
     Exchange,
     Failure,
-    NotAsked,
+    NotSent,
     Reply,
     Task,
     is_valid_reply,
@@ -42,8 +42,8 @@ from ragboard.tasks import (
 __all__ = ["Message", "ReplySource", "SampleCalls", "TaskCalls", "sample_calls"]
 
 ReplySource = Literal["asked", "shared", "elsewhere", "nobody"]
-"""asked: a model was called for this sample; shared: it was called for another sample with an equal task; elsewhere:
-the reply is from the cache, where another evaluation stored it; nobody: no model was needed."""
+"""Where a reply is from. `asked`: a model was called for this sample. `shared`: it was called for another sample with
+the same task. `elsewhere`: another evaluation stored it in the cache. `nobody`: no model was needed."""
 
 
 _SOURCES: dict[ReplySource, str] = {
@@ -161,7 +161,7 @@ def _evaluation_calls(
         entries = read_entries(store.journal_path(evaluation.id), offsets)
     except StoreError as error:
         return SampleCalls(tasks=(), missing=f"the journal of this evaluation cannot be read: {error}")
-    return SampleCalls(tasks=_CallsBuilder.of(store, evaluation, sample, known).build(entries), missing="")
+    return SampleCalls(tasks=_CallsBuilder.for_sample(store, evaluation, sample, known).build(entries), missing="")
 
 
 def _why_missing(store: Store, evaluation: Evaluation, position: int) -> str:
@@ -193,7 +193,9 @@ class _CallsBuilder:
     """The largest number of draws of a metric."""
 
     @classmethod
-    def of(cls, store: Store, evaluation: Evaluation, sample: Sample, known: Mapping[str, Metric]) -> _CallsBuilder:
+    def for_sample(
+        cls, store: Store, evaluation: Evaluation, sample: Sample, known: Mapping[str, Metric]
+    ) -> _CallsBuilder:
         judge_options = store.judge_options(evaluation.id)
         return cls(
             sample=sample,
@@ -201,8 +203,8 @@ class _CallsBuilder:
             identity={kind: str(judge) for kind, judge in evaluation.identity.items()},
             prices=store.prices_used(evaluation.id),
             prompts=_read_prompts(judge_options or JudgeOptions()),
-            redaction=redaction_of(judge_options.redact if judge_options else ()),
-            known=tuple(metric for spec in evaluation.metrics if (metric := metric_of(spec, known)) is not None),
+            redaction=compile_redaction(judge_options.redact if judge_options else ()),
+            known=tuple(metric for spec in evaluation.metrics if (metric := find_metric(spec, known)) is not None),
             draws=max(store.draw_counts(evaluation.id).values(), default=1),
         )
 
@@ -211,7 +213,7 @@ class _CallsBuilder:
         return tuple(self._task_calls(entry, tasks.get(entry.key)) for entry in entries)
 
     def _tasks(self, entries: Sequence[JournalEntry]) -> dict[str, Task]:
-        """Resolve the sample's metrics with only these replies, and return the tasks by key."""
+        """Resolve the needs of the sample's metrics with these replies, and return the tasks by key."""
         replies = {entry.key: entry.answer for entry in entries}
         tasks: dict[str, Task] = {}
 
@@ -219,7 +221,7 @@ class _CallsBuilder:
             key = self._key(task)
             tasks[key] = task
             reply = replies.get(key)
-            return reply if reply and is_valid_reply(task, reply) else NotAsked(detail="not asked")
+            return reply if reply and is_valid_reply(task, reply) else NotSent(detail="not asked")
 
         needs = tuple(dict.fromkeys(need for metric in self.known for need in metric.needs()))
         wait_for(
@@ -252,14 +254,14 @@ class _CallsBuilder:
         )
 
     def _describe(self, task: Task) -> str:
-        """Return the task's description. Draws, and replies within a draw, are numbered from the second on."""
+        """Return the task's description. From the second draw or reply on, it has their numbers."""
         description = task.describe(self.sample)
         draw_number, reply_number = divmod(task.draw, DRAW_STEP)
         numbers = [f"draw {draw_number + 1}"] * (draw_number > 0) + [f"reply {reply_number + 1}"] * (reply_number > 0)
         return f"{description} ({', '.join(numbers)})" if numbers else description
 
     def _source(self, identity: str, entry: JournalEntry, task: Task | None) -> ReplySource:
-        if not asks_server(identity):
+        if not is_remote(identity):
             return "nobody"
         if entry.sample != self.sample.id:
             return "shared"
@@ -271,11 +273,11 @@ class _CallsBuilder:
     def _messages(self, identity: str, entry: JournalEntry, task: Task | None) -> tuple[tuple[Message, ...], str]:
         """Return the prompts and replies, and the reason if there are no prompts."""
         replies = tuple(Message(role="reply", text=exchange.text) for exchange in entry.exchanges if exchange.text)
-        reason = self._why_no_prompt(identity, entry.task, task)
+        reason = self._no_prompt_text(identity, entry.task, task)
         if reason or task is None or isinstance(self.prompts, str):
             return replies, reason
         replayed = _replay(self.redaction.task(task), self.prompts, entry.exchanges)
-        texts = [line.text for line in replayed.lines if line.role == "user"]
+        texts = [message.text for message in replayed.messages if message.role == "user"]
         if not texts:
             return replies, "No model call was needed: the result follows from the input."
         prompts = [Message(role="prompt", text=text) for text in texts]
@@ -284,8 +286,8 @@ class _CallsBuilder:
             turns += [prompt, *replies[number : number + 1]]
         return tuple(turns), ""
 
-    def _why_no_prompt(self, identity: str, kind: str, task: Task | None) -> str:
-        if reason := why_no_prompt(identity):
+    def _no_prompt_text(self, identity: str, kind: str, task: Task | None) -> str:
+        if reason := no_prompt_text(identity):
             return reason
         if task is None:
             return "The metric of this task is not installed, so its prompt cannot be rebuilt."
@@ -332,7 +334,7 @@ def _replay(task: Task, prompts: Prompts, exchanges: Iterable[Exchange]) -> Dial
 
 def _is_trivial(task: Task, prompts: Prompts) -> bool:
     """Return whether the result follows from the input without a model call."""
-    return type(task) in PROMPTED_TASKS and not Dialogue(task, prompts).lines
+    return type(task) in PROMPTED_TASKS and not Dialogue(task, prompts).messages
 
 
 def _matching_name(identity: str, names: Iterable[str]) -> str:

@@ -1,7 +1,8 @@
-"""Evaluate a run on a Ray cluster, in shards that Ray schedules. If a machine dies, its shards restart elsewhere.
+"""Evaluate a run on a Ray cluster. A shard, which is a part of the samples, is a Ray task.
 
-The machine that starts the evaluation has the store. It sends samples to the shards, joins their journals and results
-at the end, and loads them in one transaction. If it is killed, the next evaluation continues from the shards' files.
+The machine that starts the evaluation has the store. It sends samples to the shards, and joins their journals and
+results at the end. If a machine dies, its shards restart elsewhere. If the starting machine dies, the next evaluation
+continues from the shards' files.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ from ragboard.tasks import Exchange, Task
 __all__ = ["ClusterResults", "delete_shards", "evaluate_on_cluster"]
 
 SHARDS_PER_SLOT = 4
-"""Shards per slot. More than one, because some machines are faster, and a machine that dies should lose little work."""
+"""Shards per slot (`_Slots`). With small shards, fast machines do more, and a machine that dies loses little work."""
 
 MAX_SHARD_SAMPLES = 5_000
 
@@ -82,10 +83,9 @@ def evaluate_on_cluster(
 ) -> ClusterResults:
     """Evaluate `total` samples, given with their positions, in shards whose files are below `address`.
 
-    `status`, and the journal, counts and budget of `runner`, are updated as in an evaluation in this process. The
-    shards' result files become parts of `results`. Raises SettingError if Ray is not installed, the cluster cannot be
-    reached or an option does not work on a cluster, JudgeError if no call can succeed, StoreError if files cannot be
-    read or written.
+    Updates `status`, and the journal, tally and budget of `runner`. The shards' result files become parts of `results`.
+    Raises SettingError if Ray is not installed, if the cluster cannot be reached, or if an option does not work on a
+    cluster, JudgeError if no call can succeed, StoreError if files cannot be read or written.
     """
     options = runner.budget.options
     if options.judge_options and options.judge_options.batch:
@@ -108,7 +108,7 @@ def delete_shards(address: str) -> None:
 
 
 def _collect_leftovers(root: ShardFolder, journal: Journal) -> None:
-    """Move the replies that a killed evaluation left on the cluster to the journal, except those that it has."""
+    """Move the replies in the shards' files of a killed evaluation to the journal, without duplicates."""
     if root.line_files():
         present = journal.line_hashes()
         journal.extend(line for line in root.lines(known=False) if hash(line) not in present)
@@ -127,7 +127,7 @@ def _chunks(samples: Iterable[tuple[int, Sample]], size: int) -> Iterator[list[t
         yield chunk
 
 
-def _show(counts: Mapping[str, ShardCounts], runner: TaskRunner, status: StatusFile) -> None:
+def _update_totals(counts: Mapping[str, ShardCounts], runner: TaskRunner, status: StatusFile) -> None:
     """Set the counts of the evaluation to the sums over all shards."""
     tally = Tally()
     for shard in counts.values():
@@ -153,7 +153,7 @@ class _Cluster:
         self._address = address
         judge_options = options.judge_options
         paced = judge_options and (judge_options.requests_per_minute or judge_options.tokens_per_minute)
-        self._shard_options = replace(options, known={}, expected=(), judge_options=_unpaced(judge_options))
+        self._shard_options = replace(options, known={}, expected=(), judge_options=_without_rate_limits(judge_options))
         self._draws = draws
         self._limited = bool(paced) or options.max_calls is not None or options.max_cost is not None
         self._limits = _limits_on_this_machine(
@@ -167,7 +167,7 @@ class _Cluster:
         self._evaluate = ray.remote(max_calls=0)(_evaluate).options(
             num_cpus=slots.cpus, num_gpus=slots.gpus, max_retries=-1, scheduling_strategy="SPREAD"
         )
-        self._judges = _Judges(uuid4().hex, ray.put(_unpaced(judge_options) or draws.panel))
+        self._judges = _Judges(uuid4().hex, ray.put(_without_rate_limits(judge_options) or draws.panel))
 
     def run(
         self, chunks: Iterator[list[tuple[int, Sample]]], runner: TaskRunner, status: StatusFile
@@ -177,7 +177,7 @@ class _Cluster:
         If a limit or the user stops the evaluation, the shards end early.
         """
         budget = runner.budget
-        known = _Known(runner.journal)
+        known = _StoredReplies(runner.journal)
         under_way: dict[Any, str] = {}
         finished: dict[str, ShardCounts] = {}
         numbered = enumerate(chunks)
@@ -194,7 +194,7 @@ class _Cluster:
                 for reference in done:
                     finished[under_way.pop(reference)] = self._result(reference)
                 counts = self._ray.get(self._limits.counts.remote())
-                _show(counts, runner, status)
+                _update_totals(counts, runner, status)
                 stopped = next((shard.stopped for shard in counts.values() if shard.stopped), "")
                 budget.stopped = budget.stopped or stopped
                 if budget.stopped:
@@ -228,9 +228,9 @@ class _Cluster:
 
 
 def _limits_on_this_machine(ray: Any, *given: Any) -> Any:
-    """Return an actor of `_Limits` on the machine of this process, so that it survives the death of any other.
+    """Return an actor of `_Limits` on this machine, where it survives the death of other machines.
 
-    The machine that places the actor may not know this one yet if the cluster has just started; then it is asked again.
+    If the cluster has just started, it may not know this machine yet. The actor is then created again.
     """
     here = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(
         ray.get_runtime_context().get_node_id(), soft=False
@@ -249,18 +249,18 @@ def _limits_on_this_machine(ray: Any, *given: Any) -> Any:
             return limits
 
 
-def _unpaced(options: JudgeOptions | None) -> JudgeOptions | None:
+def _without_rate_limits(options: JudgeOptions | None) -> JudgeOptions | None:
     """Return the judge options without rate limits, because these apply to all shards together."""
     return options and replace(options, requests_per_minute=None, tokens_per_minute=None)
 
 
 def _send_by_value(ray: Any, module: str) -> None:
-    """Make Ray send a plugin's classes with their code, because other machines do not have the plugin's file."""
+    """Make Ray send the code of a plugin's classes, because other machines do not have the plugin's file."""
     if module.partition(".")[0] != "ragboard":
         ray.cloudpickle.register_pickle_by_value(sys.modules[module])
 
 
-class _Known:
+class _StoredReplies:
     """The replies in the evaluation's journal, by sample."""
 
     def __init__(self, journal: Journal) -> None:
@@ -379,8 +379,8 @@ class _SharedLimits:
 
 
 @dataclass
-class _Open:
-    """A request that was admitted and has no answer yet."""
+class _OpenRequest:
+    """A request that was admitted and has no reply yet."""
 
     shard: str
     task: Task
@@ -402,7 +402,7 @@ class _Limits:
             tokens_per_minute=paced.tokens_per_minute,
         )
         self._traffic = Traffic(rates, time.monotonic)
-        self._open: dict[int, _Open] = {}
+        self._open: dict[int, _OpenRequest] = {}
         self._admitted = 0
         self._attempts: dict[str, int] = {}
         self._counts: dict[tuple[str, int], ShardCounts] = {}
@@ -425,7 +425,7 @@ class _Limits:
             except LimitReachedError as error:
                 return str(error)
         self._admitted += 1
-        self._open[self._admitted] = _Open(shard, task, size, reservation)
+        self._open[self._admitted] = _OpenRequest(shard, task, size, reservation)
         return self._admitted
 
     async def settle(self, number: int, exchange: Exchange) -> None:

@@ -1,4 +1,4 @@
-"""Defaults: the metrics of an evaluation if none are chosen, and the assumed sizes of replies."""
+"""The default metrics of an evaluation, and the sizes of replies that estimates assume."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from ragboard.judges.llm.dialogue import REPAIRS
 from ragboard.judges.panel import Panel
 from ragboard.metrics import DEFAULT_METRICS, DEFAULT_METRICS_BY_RULES, Metric
 from ragboard.store import Store
-from ragboard.tasks import RateAnswer, Sizes
+from ragboard.tasks import RateAnswer, ReplySizes
 
 __all__ = ["LIKELY", "WORST", "default_metrics", "judged_in_file"]
 
-LIKELY = Sizes()
+LIKELY = ReplySizes()
 """Assumed sizes of replies for the expected cost."""
-WORST = Sizes(
-    statements=30, reference_statements=30, at_least=True, question=200, reason=240, quote=180, repairs=REPAIRS
+WORST = ReplySizes(
+    statements=30, reference_statements=30, worst_case=True, question=200, reason=240, quote=180, repairs=REPAIRS
 )
 """Assumed sizes of replies for the maximum cost."""
 
 
 def default_metrics(panel: Panel, judged: Collection[str] = ()) -> tuple[Metric, ...]:
-    """Return faithfulness, answer relevance and context relevance, in the variants that suit these judges.
+    """Return faithfulness, answer relevance and context relevance, without those in `judged`.
 
-    A rule-based judge writes poor questions, so it rates answer relevance directly. Metrics in `judged` are left out:
-    the run file has verdicts for them.
+    A rule-based judge rates answer relevance directly, because it writes poor questions. `judged` has the metrics for
+    which the run file has verdicts.
     """
     rating = panel.find_judge(RateAnswer)
     defaults = DEFAULT_METRICS_BY_RULES if rating and rating.heuristic else DEFAULT_METRICS

@@ -14,22 +14,22 @@ from ragboard.metrics.base import Need, NeedResults, tasks_for
 from ragboard.records import Sample, Score
 from ragboard.tasks import ExtractStatements, Task
 
-__all__ = ["ITEM_COLUMNS", "Draws", "is_redrawn"]
+__all__ = ["JUDGEMENT_COLUMNS", "Draws", "is_redrawn"]
 
-ITEM_COLUMNS: Mapping[str, tuple[tuple[str, ...], str]] = {
+JUDGEMENT_COLUMNS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "verdicts": (("side", "statement", "target"), "label"),
     "judgements": (("about", "number"), "says"),
     "assignments": (("number", "compat"), "label"),
     "sentences": (("rank", "start"), "chosen"),
 }
-"""The tables whose rows are compared between draws: the columns that identify a judgement, and the column of the
-reply."""
+"""The tables with judgements that are compared between draws. For each, the columns that identify a judgement, and the
+column with its label."""
 
 
 def is_redrawn(kind: type[Task]) -> bool:
-    """Return whether further draws send tasks of this type again.
+    """Return whether further draws send tasks of this type again: all but embeddings and the extraction of statements.
 
-    Statements are extracted once, because draws compare verdicts on the same statements. Embeddings are not repeated.
+    Draws compare verdicts on the same statements.
     """
     return kind is not ExtractStatements and kind.role != "embed"
 
@@ -44,7 +44,7 @@ class Draws:
     panel: Panel
 
     @classmethod
-    def of(
+    def for_evaluation(
         cls,
         panel: Panel,
         named: Sequence[Metric],
@@ -52,14 +52,14 @@ class Draws:
         draws: int | None,
         earlier: Mapping[str, int],
     ) -> Draws:
-        """Return at least `draws` draws for each of the `named` metrics. Other metrics have as many as `earlier`.
+        """Return the draws of an evaluation: at least `draws` of the `named` metrics, and `earlier` ones of the others.
 
         Raises SettingError if `draws` is above 1 but no named metric sends tasks to a chat model that can be repeated.
         """
         earlier_draws = cls(tuple(metrics), dict(earlier), panel)
         if draws is None or draws == 1:
             return earlier_draws
-        drawable = [metric.spec for metric in named if earlier_draws.redrawn_needs(metric.needs())]
+        drawable = [metric.spec for metric in named if earlier_draws.needs_to_redraw(metric.needs())]
         if not drawable:
             raise SettingError(
                 "--draws has no effect: no chat model judges these metrics, and other judges always reply the same;"
@@ -92,8 +92,8 @@ class Draws:
         """Return whether further draws send this task again."""
         return self._is_redrawn(type(task))
 
-    def redrawn_needs(self, needs: Iterable[Need[Any]]) -> list[Need[Any]]:
-        """Return the needs for which further draws call a model again."""
+    def needs_to_redraw(self, needs: Iterable[Need[Any]]) -> list[Need[Any]]:
+        """Return those of the needs for which further draws call a model again."""
         return [need for need in needs if any(map(self._is_redrawn, tasks_for([need])))]
 
     def _is_redrawn(self, kind: type[Task]) -> bool:
@@ -108,10 +108,10 @@ class Draws:
                     yield metric.spec, draw, scored.value
 
     def compared(self, results: Sequence[NeedResults]) -> list[NeedResults]:
-        """Return, for each draw, the results to compare: those of needs that have judgements in several draws."""
+        """Return the results of each draw for the needs that have judgements in several draws."""
         if len(results) < 2:
             return []
         judged = [
-            need for need in self.redrawn_needs(results[1].by_need) if any(kind.is_judgement for kind in need.tasks())
+            need for need in self.needs_to_redraw(results[1].by_need) if any(kind.is_judgement for kind in need.tasks())
         ]
         return [NeedResults({need: draw.by_need[need] for need in judged if need in draw.by_need}) for draw in results]

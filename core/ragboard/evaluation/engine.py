@@ -1,4 +1,4 @@
-"""Evaluate a run: judge samples concurrently, and write Parquet files, which the store then loads."""
+"""Evaluate a run: judge samples concurrently, write the results to Parquet files, and load these into the store."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from ragboard.errors import JudgeError, SettingError, StoreError
 from ragboard.evaluation.batches import batched_tasks, open_queues
 from ragboard.evaluation.budget import Budget, add_usage, usage_by_model
 from ragboard.evaluation.cache import open_cache
-from ragboard.evaluation.draws import ITEM_COLUMNS, Draws
-from ragboard.evaluation.identity import evaluation_of, header_data, tasks_by_metric
+from ragboard.evaluation.draws import JUDGEMENT_COLUMNS, Draws
+from ragboard.evaluation.identity import choose_evaluation, header_data, tasks_by_metric
 from ragboard.evaluation.journal import is_being_written, open_journal
 from ragboard.evaluation.options import EvaluationOptions
 from ragboard.evaluation.progress import HEARTBEAT_SECONDS, Progress, StatusFile
@@ -31,10 +31,10 @@ from ragboard.evaluation.workers import MIN_SAMPLES, WORKER_BATCH, WorkerPool
 from ragboard.judges.base import ComputingJudge, Judge, ModelJudge
 from ragboard.judges.llm.batches import BatchQueue
 from ragboard.judges.panel import NO_JUDGE, Panel
-from ragboard.metrics import METRICS, Metric, compute_outcome, describe, metric_of
+from ragboard.metrics import METRICS, Metric, compute_outcome, describe, find_metric
 from ragboard.metrics.base import NeedResults, resolve_draws, tasks_for
 from ragboard.metrics.citations import CitedSentences
-from ragboard.metrics.partition import ClaimClass
+from ragboard.metrics.claim_classes import ClaimClass
 from ragboard.metrics.ragchecker import stored_claim_classes
 from ragboard.metrics.statements import ExtractedStatements, JudgedStatements, VerdictTable
 from ragboard.processes import available_cores
@@ -55,8 +55,8 @@ __all__ = [
 ]
 
 
-IN_FLIGHT = 20_000
-"""Maximum number of samples that are evaluated concurrently with batches. A batch has the requests of all of them."""
+MAX_SAMPLES_IN_BATCHES = 20_000
+"""Maximum number of samples that are evaluated concurrently if requests are sent in batches."""
 
 FLUSH_ROWS = 20_000
 """Maximum number of rows of a table in memory before they are written to its file."""
@@ -99,7 +99,7 @@ Row = tuple[Any, ...]
 
 
 class ResultFiles:
-    """Parquet files with the rows of each table: one file per finished part, and one that is still growing."""
+    """Parquet files with the results. Each table has a file for each finished part, and one for the current part."""
 
     def __init__(self, folder: Path) -> None:
         self.paths: Mapping[str, list[Path]] = {table: [] for table in TABLES}
@@ -114,10 +114,10 @@ class ResultFiles:
     def add(
         self, position: int, outcomes: Mapping[str, Outcome], results: NeedResults, offsets: Iterable[int] = ()
     ) -> None:
-        """Add the scores and judgements of a sample, and the journal offsets of the replies that they come from."""
+        """Add the scores and judgements of a sample, and the journal offsets of the replies behind them."""
         for metric, result in outcomes.items():
             self._put("scores", score_row(position, metric, result))
-        for table, row in dict.fromkeys(_finding_rows(position, results)):
+        for table, row in dict.fromkeys(_judgement_rows(position, results)):
             self._put(table, row)
         for offset in offsets:
             self._put("answer_places", (position, offset))
@@ -127,13 +127,13 @@ class ResultFiles:
         for metric, draw, value in draws.scores(sample, results):
             self._put("score_draws", (position, metric, draw, value))
         for draw, compared in enumerate(draws.compared(results)):
-            for row in _compared_rows(position, draw, compared):
+            for row in _draw_rows(position, draw, compared):
                 self._put("verdict_draws", row)
 
     def finish_part(self, spending: Iterable[ModelUsage]) -> Mapping[str, Sequence[Path]]:
-        """Write the remaining rows, and return the files of all parts. Further rows go to new files.
+        """Finish the current part, and return the files of all parts.
 
-        `spending`: the calls, tokens and cost of the evaluation so far, one row per model. It replaces earlier rows.
+        `spending` has the calls, tokens and cost of each model so far. It replaces the earlier rows.
         """
         for spend in spending:
             self._put("spending", astuple(spend))
@@ -206,7 +206,7 @@ def _store_errors(path: Path) -> Generator[None]:
         raise StoreError(f"{error.filename or path}: cannot write results: {error.strerror or error}") from error
 
 
-def _finding_rows(position: int, results: NeedResults) -> Iterator[tuple[str, Row]]:
+def _judgement_rows(position: int, results: NeedResults) -> Iterator[tuple[str, Row]]:
     origins = stored_claim_classes(results)
     citing = [need for need in results.by_need if isinstance(need, CitedSentences) and not results.missing(need)]
     for need, found in results.by_need.items():
@@ -229,13 +229,13 @@ def _finding_rows(position: int, results: NeedResults) -> Iterator[tuple[str, Ro
                 pass
 
 
-def _compared_rows(position: int, draw: int, results: NeedResults) -> Iterator[Row]:
-    """Yield the rows of one draw: each judgement and the judge's label."""
-    columns = {table: list(TABLES[table]) for table in ITEM_COLUMNS}
-    for table, row in dict.fromkeys(_finding_rows(position, results)):
-        if table in ITEM_COLUMNS:
+def _draw_rows(position: int, draw: int, results: NeedResults) -> Iterator[Row]:
+    """Yield the rows of the judgements in one draw, for comparison with other draws."""
+    columns = {table: list(TABLES[table]) for table in JUDGEMENT_COLUMNS}
+    for table, row in dict.fromkeys(_judgement_rows(position, results)):
+        if table in JUDGEMENT_COLUMNS:
             values = dict(zip(columns[table], row, strict=True))
-            names, label = ITEM_COLUMNS[table]
+            names, label = JUDGEMENT_COLUMNS[table]
             item = " ".join(str(values[name]) for name in names)
             yield position, table, item, draw, str(values[label]).lower()
 
@@ -308,18 +308,18 @@ def evaluate_run(
     *,
     watch: Callable[[Progress], None] = lambda _: None,
 ) -> FinishedEvaluation:
-    """Evaluate a run in the store, or resume its evaluation by the same judges.
+    """Evaluate a run in the store, or continue its evaluation by the same judges.
 
-    Metrics and samples that the evaluation already has are recomputed from its journal; if they would be as stored,
-    only the samples without results are evaluated. Raises JudgeError before any task is asked if a role is not filled,
-    and later if no call can succeed; StoreBusyError if another process runs the same evaluation.
+    The evaluation's earlier metrics and samples are computed again from its journal. If nothing has changed, only the
+    samples without results are evaluated. Raises JudgeError if the judges cannot answer all tasks (before anything is
+    sent) or if no call can succeed, StoreBusyError if another process runs the same evaluation.
     """
     options = options or EvaluationOptions()
     with store.database.keep_open():
-        evaluation = evaluation_of(store, run_id, panel, metrics, options.known)
+        evaluation = choose_evaluation(store, run_id, panel, metrics, options.known)
         named, metrics = metrics, with_earlier_metrics(store, evaluation, metrics, options.known)
         check_roles(panel, metrics)
-        draws = Draws.of(panel, named, metrics, options.draws, store.draw_counts(evaluation.id))
+        draws = Draws.for_evaluation(panel, named, metrics, options.draws, store.draw_counts(evaluation.id))
         evaluation = replace(evaluation, metrics=tuple(metric.spec for metric in metrics))
         budget = Budget.for_panel(options, panel)
         budget.batched = batched_tasks(panel)
@@ -335,7 +335,7 @@ def evaluate_run(
                 store.mark_newest(evaluation.id)
             with status_file as status:
                 status.skip(Tally(replayed=before.tasks, failed=before.failed))
-            return _nothing_to_do(store, evaluation.id, earlier, before)
+            return _unchanged_result(store, evaluation.id, earlier, before)
         spent_before = store.spending(evaluation.id) if before.journal else ()
         asked = panel.judges_answering({name for names in tasks_by_metric(metrics).values() for name in names})
     described, tasks_asked = [describe(metric) for metric in metrics], tasks_by_metric(metrics)
@@ -381,7 +381,7 @@ def evaluate_run(
                 0 if kept.extend else len(store.covered(evaluation.id)),
                 whole=options.only is not None,
             )
-            at_a_time = min(IN_FLIGHT, total) if queues else options.samples_at_a_time
+            at_a_time = min(MAX_SAMPLES_IN_BATCHES, total) if queues else options.samples_at_a_time
             if runner.batcher.workers and all(isinstance(judge, ComputingJudge) for judge in asked):
                 at_a_time = max(at_a_time, 2 * WORKER_BATCH * runner.batcher.workers.count)
             wait_for(work.run(samples, at_a_time))
@@ -435,13 +435,13 @@ class _KeptResults:
     """The results in the store that an evaluation does not compute again."""
 
     extend: bool
-    """Whether results are kept at all."""
+    """Whether any results are kept."""
     current: bool
-    """Whether computing them again would give the same."""
+    """Whether the kept results are current (see `unchanged.is_current`)."""
     loaded: LoadedState | None
     """What they were computed from; None if unknown."""
     positions: frozenset[int]
-    """Where the samples to evaluate already have results."""
+    """Positions of samples with kept results. With `EvaluationOptions.only`, those in the range of these positions."""
     samples: int
     """Samples with results."""
 
@@ -463,7 +463,7 @@ def _kept_results(store: Store, evaluation: Evaluation, draws: Draws, options: E
     return _KeptResults(extend=True, current=current, loaded=loaded, positions=positions, samples=samples)
 
 
-def _nothing_to_do(store: Store, evaluation_id: str, samples: int, loaded: LoadedState) -> FinishedEvaluation:
+def _unchanged_result(store: Store, evaluation_id: str, samples: int, loaded: LoadedState) -> FinishedEvaluation:
     return FinishedEvaluation(
         evaluation=store.evaluation(evaluation_id),
         samples=samples,
@@ -489,8 +489,8 @@ def _open_files(
 ) -> Generator[tuple[TaskRunner, ResultFiles, tuple[BatchQueue, ...]]]:
     """Open the journal, cache, result files, worker processes, and the queues of judges that use batches.
 
-    `asked`: the judges of the panel that answer the tasks of the metrics. `before`: what the stored results have of the
-    journal, which is not read again.
+    `asked` are the judges that answer the metrics' tasks. `before` says which part of the journal the stored results
+    cover; that part is not read again.
     """
     options = budget.options
     cached = options.cache and any(isinstance(judge, ModelJudge) for judge in panel.members)
@@ -542,21 +542,22 @@ def with_earlier_metrics(
     store: Store, evaluation: Evaluation, metrics: Sequence[Metric], known: Mapping[str, Metric] = METRICS
 ) -> tuple[Metric, ...]:
     """Return the metrics that the evaluation already has and that are still known, followed by `metrics`."""
-    earlier = (metric_of(spec, known) for spec in store.evaluation_metrics(evaluation.id))
+    earlier = (find_metric(spec, known) for spec in store.evaluation_metrics(evaluation.id))
     still_known = [metric for metric in earlier if metric is not None]
     return tuple({metric.spec: metric for metric in (*still_known, *metrics)}.values())
 
 
 def check_roles(panel: Panel, metrics: Sequence[Metric]) -> None:
-    """Raise SettingError if there are no metrics, JudgeError if no judge can answer a task of a metric."""
+    """Raise SettingError if there are no metrics, JudgeError if no judge answers a task that a metric can send."""
     if not metrics:
         raise SettingError(f"no metric chosen; available: {', '.join(METRICS)}")
     for metric in metrics:
         for kind in sorted(tasks_for(metric.needs()), key=lambda kind: kind.__name__):
-            try:
-                panel.for_task(kind)
-            except JudgeError as error:
-                raise JudgeError(f"{metric.spec}: {error}") from error
+            if panel.find_judge(kind) is None:
+                name = panel.judge_in_role(kind.role).name
+                raise JudgeError(
+                    f"{metric.spec} needs {panel.suggest_judge(kind)} ({name} does not answer {kind.__name__} tasks)"
+                )
 
 
 class LoopStatus(Protocol):
@@ -592,7 +593,9 @@ class SampleLoop:
     ) -> None:
         """Prepare to judge samples.
 
-        None: nothing is loaded meanwhile. `whole`: a sample with some metrics that a limit stopped gets no results.
+        `load` loads the results so far into the store, given the number of new samples; None: they are loaded only at
+        the end. `loaded` is the number of samples that the store already has. With `whole`, a sample gets no results if
+        a limit stopped any of its metrics.
         """
         self._whole = whole
         self._draws = draws
@@ -610,7 +613,7 @@ class SampleLoop:
         self._done = 0
 
     async def run(self, samples: Iterable[tuple[int, Sample]], concurrency: int) -> None:
-        """Judge every sample. When the budget is used up, only samples with stored replies to all tasks get results."""
+        """Judge every sample. After a limit is reached, only samples with stored replies to all tasks get results."""
         waiting = iter(samples)
 
         async def work() -> None:
@@ -646,8 +649,7 @@ class SampleLoop:
     async def _load_growing(self, load: Callable[[int], Awaitable[None]]) -> None:
         """Load the results so far, at growing intervals, if they are for more samples than the store has.
 
-        The intervals grow so that loading takes a bounded share of the time. The results of an earlier evaluation of
-        more samples are not replaced.
+        The intervals grow, so loading takes a bounded share of the time.
         """
         started, wait = time.monotonic(), LOAD_SECONDS
         while True:

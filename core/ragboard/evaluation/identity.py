@@ -1,7 +1,6 @@
 """The identity of evaluations, and the header files of their journals.
 
-Only the judges and prompts that its metrics use identify an evaluation of a run. An unused judge, or a task type that a
-new version adds, does not change the identity.
+An evaluation of a run is identified by the judges and prompts that its metrics use.
 """
 
 from __future__ import annotations
@@ -17,13 +16,13 @@ from typing import Any
 from ragboard.evaluation.options import LIMITS, EvaluationOptions
 from ragboard.judges.options import JudgeOptions, options_from_json, options_to_json
 from ragboard.judges.panel import NO_JUDGE, Panel
-from ragboard.metrics import METRICS, Metric, metric_of
+from ragboard.metrics import METRICS, Metric, find_metric
 from ragboard.metrics.base import tasks_for
 from ragboard.records import Evaluation, JsonValue
 from ragboard.store import Store
 from ragboard.tasks import Task
 
-__all__ = ["Choice", "Header", "evaluation_of", "header_data", "judge_setup", "read_header", "tasks_by_metric"]
+__all__ = ["Choice", "Header", "choose_evaluation", "header_data", "judge_setup", "read_header", "tasks_by_metric"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +44,7 @@ class Header:
     judge: str
     """The judges' names, as in `--judge`."""
     choice: Choice | None
-    """The latest choice; None if the judges were built in Python."""
+    """The latest choice of the user; None if the judges were built in Python."""
     identity: Mapping[str, JsonValue]
     """The `Evaluation.identity`."""
     metrics: tuple[str, ...]
@@ -62,15 +61,14 @@ def tasks_by_metric(metrics: Iterable[Metric]) -> dict[str, tuple[str, ...]]:
     return {metric.spec: tuple(sorted(kind.__name__ for kind in _tasks([metric]))) for metric in metrics}
 
 
-def evaluation_of(
+def choose_evaluation(
     store: Store, run_id: str, panel: Panel, metrics: Sequence[Metric], known: Mapping[str, Metric] = METRICS
 ) -> Evaluation:
-    """Return the evaluation of a run that these metrics, scored by these judges, belong to.
+    """Return the evaluation of a run to which these metrics, scored by these judges, are added.
 
-    An existing evaluation, finished or not, is continued if these judges also answer the tasks of its metrics. If there
-    are several, the evaluation that shares most task types with the metrics is chosen, and of these the newest. If
-    there is none, a new evaluation is returned. Metrics without judges belong to a separate evaluation. `known` has the
-    metrics by name, to look up the metrics of existing evaluations.
+    It is an existing evaluation, finished or not, if the same judges answer the tasks of its metrics. Of several, it is
+    the one that shares most task types with the metrics, or else the newest. If there is none, it is a new evaluation.
+    Metrics without a judge have an evaluation of their own. `known` has the metrics of existing evaluations by name.
     """
     setup = judge_setup(panel, metrics)
     panel_identity = panel.identity()
@@ -89,7 +87,7 @@ def evaluation_of(
         id=continued.id if continued else _new_id(run_id, setup, setups),
         run_id=run_id,
         judge=" + ".join(dict.fromkeys(judge.name for judge in answering)) or NO_JUDGE,
-        heuristic=panel.rule_based(identity),
+        heuristic=panel.is_rule_based(identity),
         identity=identity,
         metrics=tuple(dict.fromkeys((*(continued.metrics if continued else ()), *(metric.spec for metric in metrics)))),
     )
@@ -118,8 +116,8 @@ def _candidates(store: Store, run_id: str) -> Iterator[Evaluation]:
 
 
 def _setup_in_use(evaluation: Evaluation, known: Mapping[str, Metric]) -> dict[str, JsonValue]:
-    """Return the judges of the task types that the evaluation's metrics send; all its judges if a metric is unknown."""
-    metrics = [metric_of(spec, known) for spec in evaluation.metrics]
+    """Return the identity of the judges that the evaluation's metrics use; of all its judges if a metric is unknown."""
+    metrics = [find_metric(spec, known) for spec in evaluation.metrics]
     known_metrics = [metric for metric in metrics if metric is not None]
     if len(known_metrics) < len(metrics):
         return dict(evaluation.identity)
@@ -128,10 +126,7 @@ def _setup_in_use(evaluation: Evaluation, known: Mapping[str, Metric]) -> dict[s
 
 
 def _new_id(run_id: str, setup: Mapping[str, str], taken: Collection[str]) -> str:
-    """Return a new id: a digest of run and judges.
-
-    If another evaluation has this id, because its judges have changed since, the digest also covers a number.
-    """
+    """Return a new id: a digest of run and judges, and of a number if another evaluation already has this id."""
     for number in count():
         content = [run_id, setup, number] if number else [run_id, setup]
         digest = blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=6).hexdigest()

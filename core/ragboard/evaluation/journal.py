@@ -1,8 +1,7 @@
-"""The journal: one line for each answered task, written before the answer is used.
+"""The journal of an evaluation: one line for each answered task, written before the reply is used.
 
-A task with an answer in the journal is not sent again. Only one process at a time writes a journal. Lines are written
-immediately, but synced to disk in groups. So a killed process loses no line; a power failure can lose the lines since
-the last sync.
+A task with a reply in the journal is not sent again. Only one process at a time writes a journal. A killed process
+loses no lines. A power failure can lose the lines since the last sync to disk.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from filelock import FileLock, Timeout
 
 from ragboard.errors import StoreBusyError, StoreError
 from ragboard.prices import Price, cost
-from ragboard.store.journals import GLANCE_SECONDS
+from ragboard.store.journals import LOCK_TIMEOUT
 from ragboard.tasks import TASKS_BY_NAME, Exchange, Failure, Reply, Task, decode_reply, encode
 
 __all__ = [
@@ -55,7 +54,7 @@ class Usage:
     """The part of this usage that was in batches."""
 
     def add(self, exchange: Exchange) -> None:
-        """Add a call. A call without a reply text is for embeddings, so it needs no completion tokens."""
+        """Add a call. A call without a text is for embeddings, which have no completion tokens."""
         self.calls += 1
         self.uncounted += exchange.prompt_tokens is None or (exchange.completion_tokens is None and bool(exchange.text))
         self.prompt_tokens += exchange.prompt_tokens or 0
@@ -106,7 +105,7 @@ class JournalReader:
     """Reads answers by task key. Only the byte offsets of the lines are in memory."""
 
     def __init__(self, path: Path, reader: BinaryIO, start: int = 0) -> None:
-        """Read the lines from the byte `start` on; from 0 if no line begins there."""
+        """Read the lines from the byte `start`, or all lines if no line begins there."""
         self._path = path
         self._reader = reader
         self._offsets: dict[bytes, int] = {}
@@ -163,9 +162,9 @@ class JournalReader:
             return {hash(line) for line in reader}
 
     def _index(self, start: int) -> int:
-        """Index every complete line from `start` on, and return the offset at which the last one ends.
+        """Index every complete line from `start`, and return the offset at which the last one ends.
 
-        A torn line after it is ignored. Identical lines, as in a file that was pasted together, count once.
+        Identical lines count once.
         """
         end, seen = 0, set[int]()
         with _reading(self._path):
@@ -243,10 +242,7 @@ class Journal(JournalReader):
             self._index_line(line, self._append(line))
 
     def _entry_head(self, key: str, sample_id: str, task: Task, exchanges: Sequence[Exchange]) -> dict[str, object]:
-        """Return the first fields of a line.
-
-        A line with calls also contains its offset, so that no two such lines are identical.
-        """
+        """Return the first fields of a line. A line with calls has its offset, so no two such lines are identical."""
         head: dict[str, object] = {"key": key, "task": type(task).__name__, "sample": sample_id}
         if exchanges:
             head["heard"] = [_exchange_data(exchange) for exchange in exchanges]
@@ -267,7 +263,7 @@ class Journal(JournalReader):
         self._synced = time.monotonic()
 
     def _append(self, line: bytes) -> int:
-        """Write a line and return its offset. If a line does not fit on the disk, its beginning is removed again."""
+        """Write a line and return its offset. If the disk is full, an incomplete line is removed again."""
         offset = self._end
         try:
             whole = self._writer.write(line) == len(line)
@@ -289,11 +285,9 @@ class Journal(JournalReader):
 
 @contextmanager
 def open_reader(path: Path, start: int = 0) -> Generator[JournalReader | None]:
-    """Open a journal for reading, also while another process writes it; None if there is no journal yet.
+    """Open a journal to read its lines from the byte `start`, even while another process writes it.
 
-    Only the lines from the byte `start` on are read.
-
-    Raises StoreError if it cannot be read.
+    Yields None if there is no journal yet. Raises StoreError if it cannot be read.
     """
     try:
         reader = path.open("rb")
@@ -348,10 +342,10 @@ _KEYS = {
 """All fields of `Exchange` by their names in the journal."""
 
 _FLAGS = ("cut", "batch")
-"""Keys that a line has only if they are true."""
+"""Keys of an exchange that are only written if they are true."""
 
 _MALFORMED = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
-"""The errors that can occur while an invalid line is parsed."""
+"""The errors that parsing an invalid line can raise."""
 
 
 def _read_head(line: Mapping[str, Any]) -> tuple[str, str, str]:
@@ -388,10 +382,10 @@ def _exchange_data(exchange: Exchange) -> dict[str, object]:
 
 @contextmanager
 def open_journal(path: Path, header: Mapping[str, object], start: int = 0) -> Generator[Journal]:
-    """Open or create the journal at `path`, as its only writer; only the lines from the byte `start` on are read.
+    """Open or create the journal at `path`, as its only writer. Only the lines from the byte `start` are read.
 
-    `header` is written to a JSON file next to it, for people and for recovery. Raises StoreBusyError if another process
-    writes the journal, StoreError if it cannot be written.
+    `header` is written to a JSON file next to it. Raises StoreBusyError if another process writes the journal,
+    StoreError if it cannot be written.
     """
     with ExitStack() as stack:
         journal = _lock_and_open(path, header, stack, start)
@@ -400,10 +394,10 @@ def open_journal(path: Path, header: Mapping[str, object], start: int = 0) -> Ge
 
 
 def _lock_and_open(path: Path, header: Mapping[str, object], stack: ExitStack, start: int) -> Journal:
-    """Lock and open the journal; the stack closes it. Only errors of locking and opening become store errors."""
+    """Lock and open the journal. The stack closes it."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        stack.enter_context(FileLock(path.with_suffix(".lock"), timeout=GLANCE_SECONDS))
+        stack.enter_context(FileLock(path.with_suffix(".lock"), timeout=LOCK_TIMEOUT))
         write_header(path, header)
         path.touch()
         reader = stack.enter_context(path.open("rb"))

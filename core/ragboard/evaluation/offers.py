@@ -1,4 +1,4 @@
-"""The metrics that a judge setup can score on some samples, with the expected cost and time."""
+"""Offer the default metrics that a judge setup can score on some samples, with the expected cost and time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ragboard.evaluation.defaults import default_metrics
 from ragboard.evaluation.plan import Assumptions, Plan, plan_in_words, plan_samples
 from ragboard.evaluation.runner import wait_for
 from ragboard.judges.embedded import EmbeddedJudge
-from ragboard.judges.panel import Panel
+from ragboard.judges.panel import ROLE_NAMES, Panel
 from ragboard.metrics import Metric
 from ragboard.metrics.base import resolve, tasks_for
 from ragboard.metrics.ragchecker import Recall
@@ -20,19 +20,19 @@ from ragboard.metrics.retrieval import NO_IDS, ranking
 from ragboard.prices import Prices
 from ragboard.records import Sample, Turn, Unscored
 from ragboard.store import Store
-from ragboard.tasks import Failure, Reply, Role, Task
+from ragboard.tasks import Failure, Reply, Task
 
 __all__ = [
     "Contents",
     "Offer",
-    "contents_of",
+    "count_contents",
     "duration_in_words",
     "expected_seconds",
     "make_offer",
-    "refusal_in_words",
     "run_contents",
     "scorable_defaults",
     "unscorable",
+    "unscorable_message",
     "why_unscorable",
 ]
 
@@ -41,12 +41,12 @@ TIMED_SAMPLES = 5
 PLANNED_SAMPLES = 100
 """Maximum number of samples from which calls and cost are estimated."""
 MAX_TIMING_SECONDS = 0.5
-"""Maximum seconds of judging samples to measure the time; no further sample is judged after that."""
+"""Seconds of judging after which no further sample is judged to measure the time."""
 STARTUP_SECONDS = 5.0
 """Seconds until the process of an evaluation starts judging, as measured on two busy cores."""
 
 REFERENCE_METRIC = Recall()
-"""The metric to offer for samples with a reference: the share of the reference's statements that are in the answer."""
+"""The metric that is also offered if samples have references."""
 
 COLUMNS: Mapping[str, str] = {
     "answer": "an answer",
@@ -55,19 +55,12 @@ COLUMNS: Mapping[str, str] = {
     "reference_contexts": "gold passages",
     "nuggets": "nuggets",
 }
-"""The names, in messages, of the columns that metrics may need."""
-ROLES: Mapping[Role, str] = {
-    "ask": "a chat model",
-    "embed": "an embedder",
-    "extract": "a judge that splits texts into statements",
-    "verify": "a judge that verifies statements",
-}
-"""The names, in messages, of the judges for each role."""
+"""The columns that metrics may need, with their names in messages."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Contents:
-    """The number of samples that have answers, passages, references and so on."""
+    """Counts of the parts of samples, such as answers, passages and references."""
 
     samples: int
     questions: int
@@ -81,7 +74,7 @@ class Contents:
     gold: int
     """Number of samples whose retrieved passages can be compared with gold passages."""
     gold_without_ids: bool
-    """Whether gold passages are given by id but the retrieved passages have no ids."""
+    """Whether a sample has gold passages by id, but retrieved passages without ids."""
     examples: tuple[Sample, ...]
     """At most `TIMED_SAMPLES` random samples."""
 
@@ -132,7 +125,7 @@ class Offer:
         return ", ".join(filter(None, (plan_in_words(self.plan), duration_in_words(self.seconds))))
 
 
-def contents_of(samples: Iterable[Sample]) -> Contents:
+def count_contents(samples: Iterable[Sample]) -> Contents:
     """Count the contents of samples, in one pass."""
     columns = dict.fromkeys(COLUMNS, 0)
     count = passages = histories = gold = 0
@@ -169,13 +162,13 @@ def contents_of(samples: Iterable[Sample]) -> Contents:
 
 def run_contents(store: Store, run_id: str) -> Contents:
     """Count the contents of a run's samples."""
-    return contents_of(sample for _, sample in store.samples(run_id))
+    return count_contents(sample for _, sample in store.samples(run_id))
 
 
 def why_unscorable(metric: Metric, contents: Contents, panel: Panel) -> str:
-    """Return why a metric cannot score any of these samples with these judges; empty if it can score some.
+    """Return why a metric cannot score any of these samples with these judges: `needs a chat model`.
 
-    For example `needs a reference: the file has none` or `needs a chat model`.
+    Empty if it can score some of them.
     """
     for column in metric.requires:
         if not contents.columns[column]:
@@ -185,17 +178,17 @@ def why_unscorable(metric: Metric, contents: Contents, panel: Panel) -> str:
             return "needs ids of the retrieved passages: the file has only ids of the gold passages"
         return "needs gold passages: the file has none"
     missing = [kind for kind in tasks_for(metric.needs()) if panel.find_judge(kind) is None]
-    first = min(missing, key=lambda kind: [*ROLES].index(kind.role), default=None)
-    return f"needs {first.judge_needed or ROLES[first.role]}" if first else ""
+    first = min(missing, key=lambda kind: [*ROLE_NAMES].index(kind.role), default=None)
+    return f"needs {first.suggested_judge or ROLE_NAMES[first.role]}" if first else ""
 
 
 def unscorable(metrics: Iterable[Metric], contents: Contents, panel: Panel) -> dict[str, str]:
-    """Return the metrics that cannot score any of these samples with these judges, as reasons by metric name."""
+    """Return why metrics cannot score any of these samples with these judges, by metric name."""
     return {metric.spec: why for metric in metrics if (why := why_unscorable(metric, contents, panel))}
 
 
-def refusal_in_words(metrics: Iterable[Metric], refused: Mapping[str, str]) -> str:
-    """Return a sentence that says which metrics cannot be scored and what to do; empty if all can be scored."""
+def unscorable_message(metrics: Iterable[Metric], refused: Mapping[str, str]) -> str:
+    """Return a message about the metrics in `refused`, which has reasons by name; empty if none of `metrics` is."""
     unscorable_metrics = [metric for metric in metrics if metric.spec in refused]
     if not unscorable_metrics:
         return ""
@@ -207,7 +200,7 @@ def refusal_in_words(metrics: Iterable[Metric], refused: Mapping[str, str]) -> s
 
 
 def scorable_defaults(contents: Contents, panel: Panel, judged: Collection[str] = ()) -> tuple[Metric, ...]:
-    """Return the metrics to offer first: the defaults for these judges, and `REFERENCE_METRIC` if there are references.
+    """Return the default metrics for these judges, and `REFERENCE_METRIC` if there are references.
 
     Metrics that cannot score any of these samples, and metrics in `judged`, are left out.
     """
@@ -220,11 +213,11 @@ def scorable_defaults(contents: Contents, panel: Panel, judged: Collection[str] 
 def make_offer(
     samples: Sequence[Sample], panel: Panel, prices: Prices | None = None, judged: Collection[str] = ()
 ) -> Offer | None:
-    """Return the metrics that these judges can score on samples that are not stored yet, with cost and time.
+    """Return the default metrics that these judges can score on samples that are not stored yet, with cost and time.
 
-    None if no default metric can be scored. Metrics in `judged` are left out: the run file has verdicts for them.
+    None if there are none. Metrics in `judged`, for which the run file has verdicts, are left out.
     """
-    contents = contents_of(samples)
+    contents = count_contents(samples)
     metrics = scorable_defaults(contents, panel, judged)
     if not metrics:
         return None
@@ -233,9 +226,9 @@ def make_offer(
 
 
 def expected_seconds(contents: Contents, metrics: Sequence[Metric], panel: Panel) -> float | None:
-    """Return the expected seconds of an evaluation; None unless all judges are embedded judges.
+    """Return the expected seconds of an evaluation by the embedded judge; None for other judges.
 
-    A few samples are judged to measure the time. The time of other judges depends on their servers and hardware.
+    A few samples are judged to measure the time.
     """
     if not contents.examples or not all(isinstance(judge, EmbeddedJudge) for judge in panel.members):
         return None

@@ -29,7 +29,7 @@ class ModelEstimate:
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationOptions:
-    """Concurrency, caching, limits, prices and available metrics of an evaluation."""
+    """The options of an evaluation."""
 
     concurrency: int | None = None
     """Maximum number of samples evaluated concurrently. None: the concurrency of `judge_options`."""
@@ -41,7 +41,7 @@ class EvaluationOptions:
     ray: str | None = None
     """Evaluate on a Ray cluster: its address, `auto` for the cluster of this machine, or `local` to start one here."""
     shards: int | None = None
-    """Number of shards on the cluster. None: four for each machine, core or GPU that evaluates a shard at a time."""
+    """Number of shards on the cluster. None: four for each machine, core or GPU that evaluates one shard at a time."""
     shard_folder: str | None = None
     """Address of a folder for the shards' files that all machines of the cluster can reach, such as
     `s3://bucket/folder`. None: a folder in the store; all machines must then share the store's file system."""
@@ -52,11 +52,11 @@ class EvaluationOptions:
     contains the smaller subset. None: all samples."""
     seed: int = 0
     only: Sequence[int] | None = None
-    """Evaluate only the samples at these positions, and leave the results of others as they are. A sample that a limit
-    stopped gets no results. None: all samples, or as many as `sample`."""
+    """Evaluate only the samples at these positions, and keep the results of the others. A sample that a limit stopped
+    gets no results. None: all samples, or as many as `sample`."""
     draws: int | None = None
-    """Ask models for this many independent judgements of each sample. The scores are from the first draw. None: 1, or
-    the number that the metric already has in the evaluation."""
+    """Number of independent judgements of each sample by models. The scores are from the first draw. None: 1, or the
+    number that the metric already has in the evaluation."""
     max_calls: int | None = None
     """Maximum number of requests to models, including retries and requests without a reply."""
     max_cost: float | None = None
@@ -70,9 +70,9 @@ class EvaluationOptions:
     planned_cost: float | None = None
     """The plan's cost of these samples in US dollars; None if unknown."""
     known: Mapping[str, Metric] = field(default_factory=lambda: METRICS)
-    """The available metrics by name. Metrics that the evaluation already has are recomputed if they are available."""
+    """The available metrics, by name. The evaluation's earlier metrics are recomputed if they are among these."""
     judge_options: JudgeOptions | None = None
-    """The options that the judges were built from; they are stored to resume the evaluation. None: built in Python."""
+    """The options of the judges, stored to resume the evaluation. None: the judges were built in Python."""
 
     def __post_init__(self) -> None:
         """Raise SettingError if a limit is below its minimum."""

@@ -1,7 +1,6 @@
 """Estimate the calls, tokens and cost of an evaluation before anything is sent.
 
-A plan resolves the needs of the samples with the code of the evaluation, but with simulated replies. So it has the same
-tasks as the evaluation, each once.
+A plan resolves the needs of samples as an evaluation does, but with simulated replies, and counts the tasks.
 """
 
 from __future__ import annotations
@@ -16,11 +15,11 @@ from typing import Any
 
 from ragboard.errors import SettingError
 from ragboard.evaluation.batches import batched_models, prices_in_batches
-from ragboard.evaluation.cache import AnswerCache, read_cache
+from ragboard.evaluation.cache import ReplyCache, read_cache
 from ragboard.evaluation.defaults import LIKELY, WORST
 from ragboard.evaluation.draws import Draws
 from ragboard.evaluation.engine import check_roles, with_earlier_metrics
-from ragboard.evaluation.identity import evaluation_of
+from ragboard.evaluation.identity import choose_evaluation
 from ragboard.evaluation.journal import JournalReader, open_reader
 from ragboard.evaluation.options import ModelEstimate
 from ragboard.evaluation.runner import wait_for
@@ -33,7 +32,7 @@ from ragboard.metrics.base import Need, resolve_draws
 from ragboard.prices import Prices, cost, read_prices
 from ragboard.records import Sample
 from ragboard.store import Store
-from ragboard.tasks import ExtractStatements, Failure, Reply, Sizes, Task, is_valid_reply, task_key
+from ragboard.tasks import ExtractStatements, Failure, Reply, ReplySizes, Task, is_valid_reply, task_key
 
 __all__ = [
     "Assumptions",
@@ -48,8 +47,8 @@ __all__ = [
 ]
 
 
-class EmbeddedSizes(Sizes):
-    """Assumed sizes of replies. The numbers of statements are those that the embedded judge finds."""
+class EmbeddedSizes(ReplySizes):
+    """Assumed sizes of replies, with the statements that the embedded judge finds."""
 
     def split(self, text: str) -> tuple[list[str], bool]:
         """Return the statements of the text, and whether the text refuses to answer."""
@@ -61,14 +60,13 @@ class EmbeddedSizes(Sizes):
 class Assumptions:
     """The assumptions of a plan."""
 
-    expected: Sizes = LIKELY
-    worst: Sizes = WORST
+    expected: ReplySizes = LIKELY
+    worst: ReplySizes = WORST
     characters_per_token: float = 4.0
     dense_characters_per_token: float = 1.5
     """For scripts such as Chinese, Japanese, Korean and Thai."""
     samples: int = 200
-    """Maximum number of samples to simulate. For a larger run, they are drawn at random, and figures are
-    extrapolated."""
+    """Maximum number of samples to simulate. Of a larger run, a random subset is simulated and extrapolated."""
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -97,9 +95,9 @@ class PlannedTasks:
     """The tasks that one or several metrics would send."""
 
     tasks: int
-    """Number of tasks without a stored answer, for models and local judges."""
+    """Number of tasks without a stored reply, for models and local judges."""
     answered: int
-    """Number of tasks with a stored answer or failure (in the journal or the cache); they are not sent again."""
+    """Number of tasks with a stored reply or failure, which are not sent again."""
     expected: UsageEstimate
     worst: UsageEstimate
 
@@ -112,9 +110,9 @@ class Plan:
     looked_at: int
     """Number of simulated samples. If it is less than `samples`, all figures are extrapolated."""
     metrics: Mapping[str, PlannedTasks]
-    """The tasks of each metric alone. A task that several metrics share counts for each of them."""
+    """The tasks of each metric. A task that several metrics share counts for each of them."""
     total: PlannedTasks
-    """The tasks of all metrics together. A shared task counts once, so this may be less than the sum."""
+    """The tasks of all metrics. A task that several metrics share counts once."""
     models: tuple[ModelEstimate, ...]
     """The expected calls and tokens of each model, for all metrics together."""
     batched: Mapping[str, float]
@@ -147,30 +145,31 @@ def plan_run(
     known: Mapping[str, Metric] = METRICS,
     prices: Prices | None = None,
     cache: bool = True,
-    afresh: bool = False,
+    ignore_stored: bool = False,
     sample: int | None = None,
     draws: int | None = None,
 ) -> Plan:
     """Estimate the calls and cost of evaluating a run in the store. Nothing is sent.
 
-    Answers in the evaluation's journal cost nothing, and neither do models' replies in the store's cache, unless
-    `cache` is False. A failed task is not sent again, as in `evaluate_run`. `afresh` ignores all earlier answers.
-    `sample` and `draws` are as in `EvaluationOptions`. `known` has the metrics by name, to look up those that the
-    evaluation already has. Raises JudgeError if no judge can answer a task.
+    Tasks with a reply or failure in the evaluation's journal cost nothing. With `cache`, this includes replies in the
+    store's cache. With `ignore_stored`, they are planned again. `sample`, `draws` and `known` are as in
+    `EvaluationOptions`. Raises JudgeError if no judge can answer a task.
     """
     assumed = assumptions or Assumptions()
     priced = read_prices() if prices is None else prices
-    evaluation = evaluation_of(store, run_id, panel, metrics, known)
+    evaluation = choose_evaluation(store, run_id, panel, metrics, known)
     everything = with_earlier_metrics(store, evaluation, metrics, known)
     check_roles(panel, everything)
-    drawing = Draws.of(panel, metrics, everything, draws, {} if afresh else store.draw_counts(evaluation.id))
+    draws_to_plan = Draws.for_evaluation(
+        panel, metrics, everything, draws, {} if ignore_stored else store.draw_counts(evaluation.id)
+    )
     with ExitStack() as stack:
-        journal = None if afresh else stack.enter_context(open_reader(store.journal_path(evaluation.id)))
-        shared = stack.enter_context(read_cache(store.cache_path)) if cache and not afresh else None
-        answers = KnownAnswers(journal, shared)
+        journal = None if ignore_stored else stack.enter_context(open_reader(store.journal_path(evaluation.id)))
+        shared = stack.enter_context(read_cache(store.cache_path)) if cache and not ignore_stored else None
+        answers = StoredReplies(journal, shared)
         count = store.sample_count(run_id)
-        drawn = _draw((sample_of_run for _, sample_of_run in store.samples(run_id)), count, assumed)
-        tallies = wait_for(_simulate_samples(drawn, count, metrics, drawing, assumed, answers))
+        subset = _random_subset((sample_of_run for _, sample_of_run in store.samples(run_id)), count, assumed)
+        tallies = wait_for(_simulate_samples(subset, count, metrics, draws_to_plan, assumed, answers))
     tallies = replace(tallies, samples=min(tallies.samples, sample or tallies.samples))
     return tallies.plan(panel, priced, assumed)
 
@@ -189,10 +188,10 @@ def plan_samples(
     """
     assumed = assumptions or Assumptions()
     check_roles(panel, metrics)
-    drawn = _draw(samples, len(samples), assumed)
-    answers = KnownAnswers(None, None)
-    drawing = Draws(tuple(metrics), {}, panel)
-    tallies = wait_for(_simulate_samples(drawn, len(samples), metrics, drawing, assumed, answers))
+    subset = _random_subset(samples, len(samples), assumed)
+    answers = StoredReplies(None, None)
+    draws_to_plan = Draws(tuple(metrics), {}, panel)
+    tallies = wait_for(_simulate_samples(subset, len(samples), metrics, draws_to_plan, assumed, answers))
     return tallies.plan(panel, read_prices() if prices is None else prices, assumed)
 
 
@@ -219,16 +218,16 @@ Model = tuple[str, bool]
 
 
 @dataclass(frozen=True)
-class KnownAnswers:
-    """The answers in this evaluation's journal, and in the cache that all evaluations share."""
+class StoredReplies:
+    """The replies in this evaluation's journal, and in the cache that all evaluations share."""
 
     journal: JournalReader | None
-    cache: AnswerCache | None
+    cache: ReplyCache | None
 
     def get(self, key: str, *, shared: bool) -> tuple[Reply | Failure | None, bool]:
-        """Return the stored answer to the task with this key, and whether it is from this evaluation's journal.
+        """Return the stored reply to the task with this key, and whether it is from this evaluation's journal.
 
-        `shared`: whether to look into the cache too.
+        With `shared`, look in the cache too.
         """
         recorded = self.journal.get(key) if self.journal else None
         if recorded is not None:
@@ -243,16 +242,16 @@ class TaskEstimate:
     key: bytes
     reply: Reply | Failure
     known: bool
-    """Whether the reply is stored, so that no judge is asked."""
+    """Whether the reply is stored."""
     in_journal: bool = False
-    """Whether the reply is in this evaluation's journal, which affects how needs combine tasks."""
+    """Whether the reply is in this evaluation's journal. Needs then send the same task again."""
     model: Model | None = None
     count: _Count = field(default_factory=_Count)
 
 
 @dataclass
 class _Tally:
-    """Counts the tasks that a group of needs sends, each task once."""
+    """The number of different tasks that a group of needs sends, and their calls."""
 
     seen: set[bytes] = field(default_factory=set[bytes])
     tasks: int = 0
@@ -272,13 +271,13 @@ class _Tally:
 
 @dataclass
 class Estimator:
-    """Answers the tasks of samples, one sample at a time, with stored or simulated replies, and counts them."""
+    """Answers the tasks of samples with stored or simulated replies, and counts them, one sample at a time."""
 
     draws: Draws
-    sizes: Sizes
-    reference_sizes: Sizes
+    sizes: ReplySizes
+    reference_sizes: ReplySizes
     assumed: Assumptions
-    known: KnownAnswers
+    known: StoredReplies
     tallies: dict[Needs, _Tally]
     sample: Sample = field(default_factory=lambda: Sample(id="", question=""))
     _estimates: dict[Task, TaskEstimate] = field(default_factory=dict["Task", TaskEstimate])
@@ -320,13 +319,13 @@ class Estimator:
         count = self._count_tokens(request, "" if embeds else reply_text)
         return TaskEstimate(bytes.fromhex(key), reply, known=False, model=(judge.model, embeds), count=count)
 
-    def _sizes(self, task: Task) -> Sizes:
+    def _sizes(self, task: Task) -> ReplySizes:
         """Return the assumed sizes for a task. Answers and references can have different numbers of statements."""
         of_reference = isinstance(task, ExtractStatements) and task.text == self.sample.reference
         return self.reference_sizes if of_reference else self.sizes
 
     def _count_tokens(self, request: RequestEstimate, reply: str) -> _Count:
-        """Count the call, and one call for each repair, whose prompt repeats the conversation."""
+        """Count the call, and one call for each repair. The prompt of a repair repeats all earlier messages."""
         prompt, completion = self._tokens(request.text), self._tokens(reply)
         repairs = self.sizes.repairs if request.repair else 0
         added_per_repair = self._tokens(reply[:MAX_QUOTED_CHARS]) + self._tokens(request.repair)
@@ -408,7 +407,7 @@ async def _simulate_samples(
     metrics: Sequence[Metric],
     draws: Draws,
     assumed: Assumptions,
-    answers: KnownAnswers,
+    answers: StoredReplies,
 ) -> _RunTallies:
     """Count the tasks of the samples, for each of `metrics` alone and for all metrics of `draws` together.
 
@@ -437,8 +436,8 @@ async def _simulate_samples(
     return _RunTallies(count, looked_at, needs_by_metric, everything, expected, worst)
 
 
-def _draw(samples: Iterable[Sample], count: int, assumed: Assumptions) -> Iterator[Sample]:
-    """Return a random sample of at most `assumed.samples` samples, in the order of the run."""
+def _random_subset(samples: Iterable[Sample], count: int, assumed: Assumptions) -> Iterator[Sample]:
+    """Return a random subset of at most `assumed.samples` samples, in the order of the run."""
     positions = set(random.Random(assumed.seed).sample(range(count), min(count, assumed.samples)))  # noqa: S311
     return (sample for position, sample in enumerate(samples) if position in positions)
 

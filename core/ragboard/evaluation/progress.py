@@ -1,4 +1,4 @@
-"""The progress of evaluations: a status file that other processes can read, and the state that follows from it."""
+"""The progress of evaluations: status files, which other processes read, and the states of evaluations."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ _PROGRESS = TypeAdapter(Progress)
 
 
 class StatusFile:
-    """Updates the status file of a running evaluation. At the end, it writes how the evaluation ended."""
+    """Context manager that updates the status file of an evaluation. At the end, it writes how the evaluation ended."""
 
     def __init__(self, path: Path, total: int, watch: Callable[[Progress], None], budget: Budget) -> None:
         self._path = path
@@ -161,7 +161,7 @@ class StatusFile:
         self.beat(tally)
 
     def set_done(self, done: int, tally: Tally) -> None:
-        """Set the number of samples that are done, if the caller counts them."""
+        """Set the number of samples that are done."""
         self._progress = replace(self._progress, done=done)
         self.beat(tally)
 
@@ -220,7 +220,7 @@ def write_progress(path: Path, progress: Progress) -> None:
 
 
 def stop_file(status: Path) -> Path:
-    """Return the path of the file whose existence tells an evaluation to stop. It is next to the status file."""
+    """Return the path of the file that, if it exists, tells an evaluation to stop. It is next to the status file."""
     return status.with_suffix(".stop")
 
 
@@ -234,13 +234,13 @@ def read_progress(path: Path) -> Progress | None:
 
 @dataclass(frozen=True, kw_only=True)
 class LiveEvaluation:
-    """The state of a running or ended evaluation, read from its files. Any process may run it."""
+    """The state of an evaluation that was started, read from its files. Another process may run it."""
 
     evaluation_id: str
     run_id: str
     judge: str
     state: LiveState
-    """stopping: it was told to stop and waits for open requests; interrupted: its process is gone or never started."""
+    """`stopping`: it was told to stop, and waits for open requests. `interrupted`: its process is gone."""
     progress: Progress
     choice: Choice | None
     """The metrics, judges and limits to resume it with; None if its judges were built in Python."""
@@ -285,7 +285,7 @@ def live_evaluation(store: Store, evaluation_id: str, now: float | None = None) 
 
 
 def stop_evaluation(store: Store, evaluation_id: str) -> None:
-    """Tell a running evaluation to stop. It sends no further requests, and records the replies to open requests."""
+    """Tell an evaluation to stop. It then sends no further requests, but records the replies to open requests."""
     store.require_writable()
     stop_file(store.journal_path(evaluation_id).with_suffix(".status.json")).touch()
 
@@ -314,7 +314,6 @@ def _state(progress: Progress, status: Path, journal: Path, now: float) -> tuple
     if progress.state == "running" and is_being_written(journal):
         return progress, "stopping" if stop_file(status).exists() else "running"
     if progress.state == "running":
-        # The process is gone. If it ended normally, it wrote its final status before it released the journal, perhaps
-        # after the status was read above.
+        # The process is gone. It may have written its final status after the status was read above.
         progress = read_progress(status) or progress
     return progress, "interrupted" if progress.state == "running" else progress.state

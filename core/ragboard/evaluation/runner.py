@@ -1,4 +1,4 @@
-"""Answer each task once: from the journal, from the cache, or by the judge for its role."""
+"""Answer each task once: from the journal, from the cache, or by a judge."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from ragboard.evaluation.budget import Budget, TaskMeter
-from ragboard.evaluation.cache import AnswerCache
+from ragboard.evaluation.cache import ReplyCache
 from ragboard.evaluation.journal import Journal
 from ragboard.evaluation.workers import WORKER_BATCH, WorkerPool
 from ragboard.judges.base import (
@@ -23,12 +23,12 @@ from ragboard.judges.base import (
     ModelJudge,
     RequestMeter,
     RequestSize,
-    meter_of,
+    as_meter,
 )
 from ragboard.judges.panel import Panel
 from ragboard.metrics.base import AnswerTask
 from ragboard.problems import kind_of_problem
-from ragboard.tasks import Exchange, Failure, NotAsked, OnCall, Reply, Task, is_valid_reply, reply_or_failure, task_key
+from ragboard.tasks import Exchange, Failure, NotSent, OnCall, Reply, Task, is_valid_reply, reply_or_failure, task_key
 
 __all__ = ["Batcher", "Tally", "TaskRunner", "run_all", "wait_for"]
 
@@ -38,8 +38,8 @@ CLAIM_POLL_SECONDS = 0.2
 """Seconds between two cache lookups while another evaluation waits for the reply to the task."""
 
 GC_THRESHOLDS = (20_000, 20, 50)
-"""Thresholds of the garbage collector during an evaluation. With hundreds of concurrent requests, many objects live for
-a while. With Python's default thresholds, garbage collection would take a fifth of the CPU time."""
+"""Thresholds of the garbage collector during an evaluation. With Python's default thresholds, garbage collection takes
+a fifth of the CPU time, because hundreds of concurrent requests keep many objects alive."""
 
 
 @dataclass
@@ -76,9 +76,9 @@ class _Route:
 
     judge: Judge
     identity: str
-    cache: AnswerCache | None
-    sizes: ModelJudge | None
-    """The judge if the runner must admit its first requests, because the judge does not do this; else None."""
+    cache: ReplyCache | None
+    unmetered: ModelJudge | None
+    """The judge if it does not admit its requests itself, so that the runner admits its first request; else None."""
 
     def key(self, task: Task) -> str:
         return task_key(task, self.identity)
@@ -147,15 +147,15 @@ class _BatchMeter:
         await RequestMeter(task, self.meters[id(task)], size).admit()
 
     def unanswered(self, task: Task, *, may_be_billed: bool) -> None:
-        if meter := meter_of(self.meters[id(task)]):
+        if meter := as_meter(self.meters[id(task)]):
             meter.unanswered(task, may_be_billed=may_be_billed)
 
 
 @dataclass
 class Batcher:
-    """Collects waiting tasks into batches for judges that are faster with batches. Other judges get single tasks.
+    """Passes tasks to judges: in batches to a `BatchJudge`, else one by one.
 
-    If there are `workers`, judges that compute in Python answer in these processes.
+    If there are `workers`, a `ComputingJudge` answers in these processes.
     """
 
     workers: WorkerPool | None = None
@@ -185,7 +185,7 @@ class TaskRunner:
     panel: Panel
     journal: Journal
     budget: Budget
-    cache: AnswerCache | None = None
+    cache: ReplyCache | None = None
     retry: bool = False
     """Whether tasks that failed earlier are sent again."""
     tally: Tally = field(default_factory=Tally)
@@ -212,7 +212,7 @@ class TaskRunner:
         return ask
 
     def knows(self, task: Task) -> bool:
-        """Return whether the journal has an answer to the task that will be used."""
+        """Return whether the journal has a reply to the task that will be used."""
         return self._from_journal(self._route(type(task)).key(task), task) is not None
 
     def _route(self, kind: type[Task]) -> _Route:
@@ -220,8 +220,8 @@ class TaskRunner:
             judge = self.panel.for_task(kind)
             cached = self.cache if isinstance(judge, ModelJudge) else None
             metered = isinstance(judge, MeteredJudge) and judge.is_metered
-            sizes = judge if isinstance(judge, ModelJudge) and not metered else None
-            self._routes[kind] = _Route(judge, judge.identity(kind), cached, sizes)
+            unmetered = judge if isinstance(judge, ModelJudge) and not metered else None
+            self._routes[kind] = _Route(judge, judge.identity(kind), cached, unmetered)
         return self._routes[kind]
 
     def _from_journal(self, key: str, task: Task) -> Reply | Failure | None:
@@ -249,7 +249,7 @@ class TaskRunner:
         return reply
 
     def _replay(self, key: str, route: _Route, task: Task, reply: Reply | Failure) -> Reply | Failure:
-        """Count a reply from the journal. Cache it if a process was killed before it could do so."""
+        """Count a reply from the journal, and cache it if it is not in the cache."""
         self.tally.replayed += 1
         if isinstance(reply, Failure):
             self.tally.fail(reply)
@@ -272,7 +272,7 @@ class TaskRunner:
             return await self._ask(key, route, task, sample_id)
         while not cache.claim(key):
             if not self.budget.allows():
-                return self.journal.get(key) or NotAsked(detail=self.budget.stopped)
+                return self.journal.get(key) or NotSent(detail=self.budget.stopped)
             await asyncio.sleep(CLAIM_POLL_SECONDS)
             reply = self._from_cache(key, route, task, sample_id)
             if reply is not None:
@@ -287,10 +287,10 @@ class TaskRunner:
         try:
             reply = await self._reply(route, task, meter)
         except LimitReachedError as error:
-            reply = NotAsked(detail=str(error))
+            reply = NotSent(detail=str(error))
         finally:
             meter.close(task)
-        if isinstance(reply, NotAsked):
+        if isinstance(reply, NotSent):
             self.journal.put_calls(key, sample_id, task, meter.exchanges)
             return self.journal.get(key) or reply
         self.journal.put(key, sample_id, task, reply, meter.exchanges)
@@ -303,10 +303,10 @@ class TaskRunner:
         return reply
 
     async def _reply(self, route: _Route, task: Task, meter: TaskMeter) -> Reply | Failure:
-        """Return the judge's reply. If the judge does not admit its requests, admit its first request here."""
+        """Return the judge's reply. If the judge is not metered, its first request is admitted here."""
         if not self.budget.allows():
-            return NotAsked(detail=self.budget.stopped)
-        request = route.sizes.request(task) if route.sizes else None
+            return NotSent(detail=self.budget.stopped)
+        request = route.unmetered.request(task) if route.unmetered else None
         if request is not None:
             size = RequestSize(prompt_bytes=len(request.text.encode(errors="replace")), reply_tokens=None)
             await meter.admit(task, size)
@@ -341,7 +341,7 @@ async def run_all(
 
 
 def wait_for(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine and return its result; in another thread if this thread runs an event loop, as in notebooks."""
+    """Run a coroutine and return its result. In a notebook, whose thread runs an event loop, use another thread."""
     thresholds = gc.get_threshold()
     gc.set_threshold(*GC_THRESHOLDS)
     try:

@@ -1,8 +1,7 @@
-"""Evaluate one shard of a run, which is a part of its samples, on any machine.
+"""Evaluate a shard, which is a part of a run's samples, on any machine.
 
-A shard has a folder, local or at any address that fsspec supports. Judges' replies are written there in parts as they
-arrive, and results at the end. If the shard is evaluated again, perhaps on another machine, it continues from these
-files.
+A shard has a folder, local or at an address that fsspec supports. Replies are written there as they arrive, and results
+at the end. If the shard is evaluated again, perhaps on another machine, it continues from these files.
 """
 
 from __future__ import annotations
@@ -37,14 +36,13 @@ from ragboard.tasks import Exchange, Task
 __all__ = ["KEYS", "KNOWN", "ShardCounts", "ShardFolder", "ShardLimits", "ShardWork", "evaluate_shard"]
 
 UPLOAD_SECONDS = 1.0
-"""Minimum seconds between two writes of replies to the shard's folder. A machine that dies loses the replies since."""
+"""Minimum seconds between two writes of replies to the shard's folder. A machine that dies loses newer replies."""
 
 KNOWN = "0-known"
-"""The name of a shard's file with the replies that the evaluation already had. It is the first in alphabetical
-order."""
+"""The name of a shard's file with the replies that the evaluation already had. In alphabetical order, it is first."""
 
 KEYS = "answer_keys"
-"""The table of the task keys of each sample. They become journal offsets when the journals are joined."""
+"""The table with the task keys of each sample, which become journal offsets when the journals are joined."""
 
 
 class ShardFolder:
@@ -61,9 +59,10 @@ class ShardFolder:
         self._put(f"{self._root}/lines/{name}.jsonl", lines)
 
     def lines(self, *, known: bool = True) -> Iterator[bytes]:
-        """Yield every complete journal line in this folder and its subfolders, file by file.
+        """Yield every complete journal line in this folder and its subfolders.
 
-        `known`: also yield lines that the evaluation already had. Raises StoreError if a file cannot be read.
+        With `known`, this includes the replies that the evaluation already had. Raises StoreError if a file cannot be
+        read.
         """
         with self._errors("read"):
             for path in self._line_files():
@@ -200,7 +199,7 @@ def evaluate_shard(
         path = Path(local) / "shard.jsonl"
         path.write_bytes(b"".join(folder.lines()))
         upload = _Upload(folder, path, number=folder.line_files(), sent=path.stat().st_size)
-        budget = _ShardBudget.of(work, panel, limits)
+        budget = _ShardBudget.for_shard(work, panel, limits)
         with open_journal(path, {}) as journal:
             runner = TaskRunner(panel, journal, budget, retry=work.options.retry)
             results = ResultFiles(Path(local))
@@ -242,7 +241,7 @@ class _Upload:
 
 
 class _ShardStatus:
-    """Used instead of a `StatusFile`: reports progress and uploads replies while samples are judged."""
+    """Reports progress and uploads replies while samples are judged, in place of a `StatusFile`."""
 
     def __init__(self, budget: _ShardBudget, limits: ShardLimits, upload: _Upload) -> None:
         self._budget = budget
@@ -295,15 +294,15 @@ class _ShardStatus:
 
 @dataclass
 class _ShardBudget(Budget):
-    """Counts the calls of a shard. `limits` decides for all shards together whether a request may be sent."""
+    """Counts the calls of a shard. The limits are those of all shards together, in `limits`."""
 
     limits: ShardLimits | None = None
-    """None: requests are only counted."""
+    """None: there are no limits."""
     numbers: dict[int, int] = field(default_factory=dict[int, int])
     """The number of each request in progress, by `id()` of its reservation."""
 
     @classmethod
-    def of(cls, work: ShardWork, panel: Panel, limits: ShardLimits) -> _ShardBudget:
+    def for_shard(cls, work: ShardWork, panel: Panel, limits: ShardLimits) -> _ShardBudget:
         unlimited = replace(work.options, max_calls=None, max_cost=None, max_minutes=None)
         models = Budget.for_panel(unlimited, panel).models
         return cls(unlimited, models, limits=limits if work.limited else None)

@@ -1,4 +1,4 @@
-"""Recognise results in the store that need not be computed again: those of an evaluation whose inputs are the same."""
+"""Recognise evaluations whose stored results are current, because their inputs have not changed."""
 
 from __future__ import annotations
 
@@ -21,19 +21,22 @@ __all__ = ["NOTHING_LOADED", "LoadedState", "input_digest", "is_current", "loade
 
 @dataclass(frozen=True, kw_only=True)
 class LoadedState:
-    """A digest of what an evaluation's stored results were computed from, and numbers of its samples and tasks."""
+    """What the stored results of an evaluation were computed from."""
 
     inputs: str | None
     """`input_digest` when the results were stored; None if they are not complete."""
     end: int
     """The position after the last sample with results."""
     journal: int
-    """Bytes of the journal whose replies and calls the results have; 0 if the journal is to be read from the start."""
+    """Number of bytes of the journal from which the results were computed; 0 to read the journal from the start."""
     modified: int
     """When the journal was last modified, in nanoseconds."""
     unscored: int
+    """Number of samples for which at least one metric is unscored."""
     tasks: int
+    """Number of tasks with a reply or failure."""
     failed: int
+    """Number of failed tasks."""
 
 
 NOTHING_LOADED = LoadedState(inputs=None, end=0, journal=0, modified=0, unscored=0, tasks=0, failed=0)
@@ -49,7 +52,7 @@ def loaded_state(store: Store, evaluation_id: str) -> LoadedState | None:
 def is_current(
     store: Store, evaluation: Evaluation, draws: Draws, options: EvaluationOptions, loaded: LoadedState
 ) -> bool:
-    """Return whether the stored results are those that computing them again would give."""
+    """Return whether the evaluation, computed again, would have the stored results."""
     path = store.journal_path(evaluation.id)
     try:
         journal = path.stat()
@@ -66,11 +69,10 @@ def is_current(
 def input_digest(
     store: Store, evaluation: Evaluation, draws: Draws, options: EvaluationOptions, end: int
 ) -> str | None:
-    """Return a digest of everything but the journal that the results at the positions before `end` depend on.
+    """Return a digest of what the results at the positions before `end` depend on, besides the journal.
 
-    That is the metrics and the code that computes them, the nuggets and labels of questions and the references that
-    samples take from the dataset, the prices and the judge options. None if a metric is not ragboard's own, because its
-    code may depend on anything.
+    These are ragboard's code, the metrics and draws, the dataset's nuggets, labels and references, the prices and the
+    judge options. None if a metric is not ragboard's own, because its code may depend on anything.
     """
     if any(type(metric).__module__.partition(".")[0] != "ragboard" for metric in draws.metrics):
         return None
@@ -88,7 +90,7 @@ def input_digest(
 
 @cache
 def _code() -> list[Any]:
-    """Return the sizes and modification times of ragboard's modules: code can change while the version does not."""
+    """Return the sizes and modification times of ragboard's modules, which can change without a new version."""
     package = Path(__file__).parents[1]
     modules = ((path, path.stat()) for path in sorted(package.rglob("*.py")))
     return [[str(path.relative_to(package)), at.st_size, at.st_mtime_ns] for path, at in modules]

@@ -1,4 +1,4 @@
-"""Evaluate the new samples of growing runs as they come, within a budget per day."""
+"""Evaluate the new samples of growing runs, within a budget per day."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from filelock import FileLock, Timeout
 from ragboard.errors import StoreBusyError, StoreError
 from ragboard.evaluation.budget import usage_by_model
 from ragboard.evaluation.engine import FinishedEvaluation, evaluate_run
-from ragboard.evaluation.identity import evaluation_of
+from ragboard.evaluation.identity import choose_evaluation
 from ragboard.evaluation.journal import open_reader
 from ragboard.evaluation.options import EvaluationOptions
 from ragboard.evaluation.progress import stop_evaluation
@@ -25,15 +25,15 @@ from ragboard.judges.panel import Panel
 from ragboard.metrics import Metric
 from ragboard.store import RunRef, SamplingRate, Store
 
-__all__ = ["MAX_BATCH", "Turn", "WatchOptions", "Watcher", "watch_lock"]
+__all__ = ["MAX_BATCH", "WatchOptions", "WatchedBatch", "Watcher", "watch_lock"]
 
 MAX_BATCH = 64
-"""Maximum number of samples of a run that are evaluated in one turn."""
+"""Default maximum number of samples in a batch of a run."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class WatchOptions:
-    """What a watch evaluates, and how much of it."""
+    """The options of a watch."""
 
     name: str
     """The name of a run that grows, or of a dataset whose runs grow."""
@@ -46,21 +46,21 @@ class WatchOptions:
     max_cost_per_day: float | None = None
     """US dollars per UTC day, over all runs of the watch."""
     batch: int = MAX_BATCH
-    """Maximum number of samples of a run that are evaluated in one turn."""
+    """Maximum number of samples in a batch of a run."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Turn:
-    """What a watch did to one run in one turn."""
+class WatchedBatch:
+    """The result of one batch of samples of a run."""
 
     run: str
     evaluation_id: str
     evaluated: int
     """Samples that got results."""
     waiting: int
-    """Drawn samples without results."""
+    """Selected samples of the run that have no results yet."""
     failed: int
-    """Tasks that failed in this turn."""
+    """Tasks of the batch that failed."""
     spent_today: float
     """US dollars."""
     stopped: str
@@ -69,32 +69,34 @@ class Turn:
 
 @dataclass
 class _WatchedRun:
-    """The samples of one run that are to be evaluated."""
+    """A run that a watch evaluates."""
 
     ref: RunRef
     evaluation_id: str
     next_position: int = 0
-    """The position from which on samples were not looked at yet."""
+    """The position after the last sample that was considered."""
     waiting: list[int] = field(default_factory=list[int])
-    """Positions of drawn samples without results, ascending."""
+    """Positions of selected samples without results, ascending."""
 
-    def look(self, store: Store, rates: Sequence[SamplingRate]) -> None:
-        """Draw from the samples that are new."""
+    def select_new(self, store: Store, rates: Sequence[SamplingRate]) -> None:
+        """Select samples at random from the new samples."""
         firsts = [rate.first_position for rate in rates]
         new = store.sample_ids(self.ref.run_id, max(self.next_position, firsts[0]))
-        drawn = [position for position, sample_id in new if rates[bisect_right(firsts, position) - 1].draws(sample_id)]
-        if drawn and not self.next_position:  # the first look: some may have results
-            covered = store.covered(self.evaluation_id, drawn[0], drawn[-1])
-            drawn = [position for position in drawn if position not in covered]
-        self.waiting += drawn
+        selected = [
+            position for position, sample_id in new if rates[bisect_right(firsts, position) - 1].selects(sample_id)
+        ]
+        if selected and not self.next_position:  # at the first call, some may have results
+            covered = store.covered(self.evaluation_id, selected[0], selected[-1])
+            selected = [position for position in selected if position not in covered]
+        self.waiting += selected
         if new:
             self.next_position = new[-1][0] + 1
 
 
 class Watcher:
-    """Evaluates drawn samples of growing runs, turn by turn: in each at most a batch of each run, newest first.
+    """Evaluates randomly selected samples of growing runs, in batches, the newest samples first.
 
-    What is done follows from the store and the journals, so a process that was killed loses nothing.
+    Its state is in the store and the journals, so a process that is killed loses nothing.
     """
 
     def __init__(
@@ -105,8 +107,8 @@ class Watcher:
         self._now = now
         self._runs: dict[str, _WatchedRun] = {}
         self._seen = ""
-        """The version of the store at the last look."""
-        self._used_up: date | None = None
+        """The version of the store when new samples were last selected."""
+        self._budget_used_up: date | None = None
         """The day whose budget is used up."""
         self._unanswered: dict[date, float] = {}
         """US dollars that requests without a reply may cost, by day."""
@@ -115,13 +117,13 @@ class Watcher:
 
     @property
     def waiting(self) -> int:
-        """The number of drawn samples without results."""
+        """The number of selected samples without results."""
         return sum(len(run.waiting) for run in self._runs.values())
 
     @property
-    def used_up(self) -> bool:
+    def budget_used_up(self) -> bool:
         """Whether today's budget is used up."""
-        return self._used_up == self._now().date()
+        return self._budget_used_up == self._now().date()
 
     @property
     def run_names(self) -> tuple[str, ...]:
@@ -129,27 +131,27 @@ class Watcher:
         return tuple(run.ref.name for run in self._runs.values())
 
     def stop(self) -> None:
-        """Send no further requests; the turn in progress ends with the replies that it has."""
+        """Send no further requests. The batch in progress ends with the replies that it has."""
         self._stopping = True
         if self._current:
             stop_evaluation(self._store, self._current)
 
-    def turns(self) -> Iterator[Turn]:
-        """Look for new samples and evaluate at most one batch of each run, yielding what was done to each.
+    def evaluate_new(self) -> Iterator[WatchedBatch]:
+        """Select new samples, evaluate at most one batch of each run, and yield the result of each batch.
 
-        Raises SettingError or JudgeError if the judges cannot be asked, StoreBusyError if another process evaluates a
-        run by the same judges or keeps the store.
+        Raises SettingError or JudgeError if the judges cannot be used, StoreBusyError if another process evaluates a
+        run by the same judges or holds the store.
         """
         with self._store.database.keep_open():
-            self._look()
+            self._select_new()
         for run in list(self._runs.values()):
             if self._stopping:
                 return
-            if run.waiting and not self.used_up:
+            if run.waiting and not self.budget_used_up:
                 yield self._evaluate(run)
 
-    def _look(self) -> None:
-        """Find new runs and samples, if the store has changed since the last look."""
+    def _select_new(self) -> None:
+        """Find new runs and select new samples, if the store has changed since the last call."""
         version = self._store.version
         if version == self._seen:
             return
@@ -159,16 +161,16 @@ class Watcher:
             run = self._runs.get(ref.run_id) or _WatchedRun(ref, self._evaluation_id(ref))
             run.ref = ref
             rates = self._store.set_sampling_rate(ref.run_id, run.evaluation_id, options.sample_rate, options.seed)
-            run.look(self._store, rates)
+            run.select_new(self._store, rates)
             found[ref.run_id] = run
         self._runs = found
         self._seen = version
 
     def _evaluation_id(self, ref: RunRef) -> str:
         options = self._options
-        return evaluation_of(self._store, ref.run_id, options.panel, options.metrics, options.evaluation.known).id
+        return choose_evaluation(self._store, ref.run_id, options.panel, options.metrics, options.evaluation.known).id
 
-    def _evaluate(self, run: _WatchedRun) -> Turn:
+    def _evaluate(self, run: _WatchedRun) -> WatchedBatch:
         options, today = self._options, self._now().date()
         batch = run.waiting[-options.batch :]
         left = None
@@ -177,8 +179,8 @@ class Watcher:
             if options.max_cost_per_day is not None:
                 left = options.max_cost_per_day - spent
                 if left <= 0:
-                    self._used_up = today
-                    return self._turn(
+                    self._budget_used_up = today
+                    return self._result(
                         run, 0, None, today, f"the limit of ${options.max_cost_per_day:g} a day is reached"
                     )
             before = loaded_state(self._store, run.evaluation_id)
@@ -199,18 +201,18 @@ class Watcher:
 
     def _after(
         self, run: _WatchedRun, batch: Sequence[int], done: FinishedEvaluation, today: date, failed_before: int
-    ) -> Turn:
+    ) -> WatchedBatch:
         """Take note of what an evaluation has done."""
         covered = self._store.covered(run.evaluation_id, batch[0], batch[-1])
-        finished = covered if done.stopped else frozenset(batch)  # without results: deleted meanwhile
+        finished = covered if done.stopped else frozenset(batch)  # a sample without results was deleted meanwhile
         run.waiting = [position for position in run.waiting if position not in finished]
         self._unanswered[today] = self._unanswered.get(today, 0.0) + done.unanswered_cost
         if self._options.max_cost_per_day is not None and done.stopped.startswith("the limit of $"):
-            self._used_up = today
+            self._budget_used_up = today
         evaluated = sum(position in covered for position in batch)
-        return self._turn(run, evaluated, done, today, done.stopped, failed_before)
+        return self._result(run, evaluated, done, today, done.stopped, failed_before)
 
-    def _turn(
+    def _result(
         self,
         run: _WatchedRun,
         evaluated: int,
@@ -218,8 +220,8 @@ class Watcher:
         today: date,
         stopped: str,
         failed_before: int = 0,
-    ) -> Turn:
-        return Turn(
+    ) -> WatchedBatch:
+        return WatchedBatch(
             run=run.ref.name,
             evaluation_id=run.evaluation_id,
             evaluated=evaluated,
@@ -230,15 +232,15 @@ class Watcher:
         )
 
     def _spent(self, today: date) -> float:
-        """US dollars that all watched runs cost today, including calls of a process that was killed."""
+        """Return the US dollars that all watched runs cost today, including calls of killed processes."""
         costs = {run.evaluation_id: self._cost(run.evaluation_id) for run in self._runs.values()}
         before = self._store.watch_costs(today, costs)
         return sum(costs[one] - before[one] for one in costs) + self._unanswered.get(today, 0.0)
 
     def _cost(self, evaluation_id: str) -> float:
-        """US dollars of an evaluation so far: as stored, and of the calls in its journal that the store does not have.
+        """Return the US dollars of an evaluation: those in the store, and those of newer calls in its journal.
 
-        Calls with an unknown price count as nothing: with a limit, a turn stops at the first of them.
+        Calls with an unknown price count as 0. With a limit, a batch stops at the first of them.
         """
         loaded = loaded_state(self._store, evaluation_id)
         start = loaded.journal if loaded else 0
@@ -251,7 +253,10 @@ class Watcher:
 
 @contextmanager
 def watch_lock(store: Store) -> Generator[None]:
-    """Be the only watch of a store. Raises StoreBusyError if there is another one, StoreError without permission."""
+    """Context in which no other process can watch the store.
+
+    Raises StoreBusyError if another process watches it, StoreError without permission.
+    """
     store.require_writable()
     path = store.folder / "watch.lock"
     holder = path.with_suffix(".pid")

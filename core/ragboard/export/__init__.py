@@ -1,4 +1,4 @@
-"""Export runs as tables, in RAGChecker's output format, or as scores for the tool that a run came from."""
+"""Export runs as tables, in RAGChecker's output format, or as scores for the tool that a run was exported from."""
 
 from __future__ import annotations
 
@@ -67,9 +67,10 @@ def export(
 ) -> None:
     """Write a table, or one run in the format of another tool, to a file or standard output.
 
-    `kind`: one of `FORMATS`; None: the format of the file extension, else CSV. `table_name`: one of `TABLES`; ignored
-    for formats of other tools. `unscored`: how samples without a score count in the table's means. Raises SettingError
-    if the file cannot be written, if it exists (unless `force`), and for the wrong number of runs.
+    `kind` is one of `FORMATS`; by default the file extension decides, or CSV is written. `table_name` is one of
+    `TABLES` and is ignored for formats of other tools. `unscored` says how samples without a score count in the table's
+    means. Raises SettingError for the wrong number of runs, and if the file exists (without `force`) or cannot be
+    written.
     """
     if out:
         check_output(out, force=force)
@@ -78,14 +79,14 @@ def export(
     elif len(runs) == 1:
         _write(TOOL_FORMATS[kind](store, runs[0]), out, force=force)
     else:
-        raise SettingError(f"the format {kind} takes one run, not {len(runs)}")
+        raise SettingError(f"a file in the format {kind} contains one run, got {len(runs)} runs")
 
 
 def write_table(frame: pd.DataFrame, *, kind: str | None, out: Path | None, force: bool = False) -> None:
     """Write a table to a file or standard output.
 
-    `kind` is one of `TABLE_FORMATS`; None: the format of the file extension, else CSV. Raises SettingError if the file
-    cannot be written, or if it exists (unless `force`).
+    `kind` is one of `TABLE_FORMATS`; by default the file extension decides, or CSV is written. Raises SettingError if
+    the file exists (without `force`) or cannot be written.
     """
     extension = out.suffix.removeprefix(".") if out else "csv"
     _write(table_bytes(frame, kind or (extension if extension in TABLE_FORMATS else "csv")), out, force=force)

@@ -10,13 +10,13 @@ from ragboard.analysis import (
     PairQuery,
     PairReport,
     UnscoredPolicy,
-    comparable_refs,
+    choose_evaluations,
     compare_runs,
     metric_descriptions,
     pair_report,
     pair_rows,
     pair_runs,
-    side_of,
+    text_of_side,
 )
 from ragboard.analysis.runs import judge_identity
 from ragboard.export.html import MAX_CHARACTERS, render
@@ -40,11 +40,11 @@ def comparison_report(
 ) -> str:
     """Return a report of B compared with A as HTML, with `samples` pairs in full, largest losses in `metric` first.
 
-    `metric`: by default the first metric that got worse, else the first metric. `unscored`: how samples without a score
-    count in the differences. The file is self-contained: no scripts and no external resources. Raises NotFoundError if
-    a run was deleted or the runs do not share the metric.
+    The default of `metric` is the first metric that got worse, or the first metric if none did. `unscored` says how
+    samples without a score count in the differences. The file has no scripts and needs no other files. Raises
+    NotFoundError if a run was deleted, or if the runs do not share the metric.
     """
-    a, b = comparable_refs(store, a, b)
+    a, b = choose_evaluations(store, a, b)
     pairing = pair_runs(store, a, b)
     compared = compare_runs(store, a, b, pairing, unscored=unscored)
     sorted_by = metric or _default_metric(compared)
@@ -63,7 +63,7 @@ def comparison_report(
 
 
 def _default_metric(compared: Comparison) -> str:
-    """Return the first metric that got worse, else the first metric with a scored pair; empty without one."""
+    """Return the first metric that got worse, or the first metric with a scored pair; empty if there is none."""
     paired = [metric for metric in compared.metrics if metric.pairs]
     return next((metric.metric for metric in paired if metric.change == "worse"), paired[0].metric if paired else "")
 
@@ -77,13 +77,13 @@ def _magnitudes(compared: Comparison) -> Iterator[float]:
 
 
 def _words(pair: PairReport) -> dict[str, list[tuple[str, str]]]:
-    """Return the shortened answers of A and B as (HTML tag, text) pieces: `mark` if only this side has the text."""
+    """Return the shortened answers of A and B as (HTML tag, text) pieces, with `mark` for text that only one has."""
     tags = {"same": "span", "gone": "mark", "new": "mark"}
     answers: dict[str, list[tuple[str, str]]] = {}
     sides: tuple[Literal["A", "B"], ...] = ("A", "B")
     for side in sides:
         characters_left, answers[side] = MAX_CHARACTERS, []
-        for change in side_of(pair.answers, side):
+        for change in text_of_side(pair.answers, side):
             if characters_left > 0:
                 answers[side].append((tags[change.kind], change.text[:characters_left]))
                 characters_left -= len(change.text)

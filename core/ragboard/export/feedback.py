@@ -1,6 +1,6 @@
-"""Export scores in the formats of the tools that runs come from, as the tools' APIs or SDKs accept them.
+"""Export scores for the tools that runs were exported from, in the formats that their APIs or SDKs accept.
 
-In formats of observability tools, a score belongs to the trace (in LangSmith: run) of its sample. The id of the trace
+In formats of observability tools, a score belongs to the trace of its sample (a run in LangSmith). The id of the trace
 is read from a column of the tool's file; without this column, it is the sample's id. Unscored samples are left out,
 because these tools cannot store why a score is missing.
 """
@@ -34,7 +34,7 @@ STATEMENT_METRICS = ("ragas.faithfulness", "ragchecker.faithfulness", "ragchecke
 
 @dataclass(frozen=True, kw_only=True)
 class SampleScore:
-    """One score of one sample, with everything that a tool stores about it."""
+    """One score of one sample, with the fields that tools store."""
 
     trace: str
     """The tool's id of the sample's trace."""
@@ -44,7 +44,7 @@ class SampleScore:
     judge: str
     rule_based: bool
     key: str
-    """Identifies the score: if a tool gets the same key again, it replaces the score."""
+    """Identifies the score. If the tool receives the same key again, it replaces the score."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,16 +133,17 @@ def feedback_bytes(store: Store, run: RunRef, kind: str) -> bytes:
 
     Raises SettingError if the run was not evaluated, or if a sample has no trace id of that tool.
     """
-    form = FEEDBACK_FORMATS[kind]
+    feedback_format = FEEDBACK_FORMATS[kind]
     lines = [
-        json.dumps(form.line(sample_score), ensure_ascii=False) for sample_score in _sample_scores(store, run, form)
+        json.dumps(feedback_format.line(sample_score), ensure_ascii=False)
+        for sample_score in _sample_scores(store, run, feedback_format)
     ]
     if not lines:
         raise SettingError(f"{run.name}: no sample has a score; evaluate the run first")
     return "".join(f"{line}\n" for line in lines).encode()
 
 
-def _sample_scores(store: Store, run: RunRef, form: FeedbackFormat) -> Iterator[SampleScore]:
+def _sample_scores(store: Store, run: RunRef, feedback_format: FeedbackFormat) -> Iterator[SampleScore]:
     judged = {spec: summary.judged for spec, summary in run_summary(store, run).metrics.items()}
     unsupported = _unsupported_statements(store, run)
     for sample, outcomes in scored_samples(store, run):
@@ -152,7 +153,7 @@ def _sample_scores(store: Store, run: RunRef, form: FeedbackFormat) -> Iterator[
             judge_setup = judged[spec]
             statements = unsupported.get(sample.id, ()) if spec.startswith(STATEMENT_METRICS) else ()
             yield SampleScore(
-                trace=_trace(sample, run, form),
+                trace=_trace(sample, run, feedback_format),
                 metric=spec,
                 score=score,
                 comment="\n".join((score.counted, *(f"- {text}" for text in statements)))[:MAX_COMMENT],
@@ -172,12 +173,14 @@ def scored_samples(store: Store, run: RunRef) -> Iterator[tuple[Sample, Mapping[
         yield sample, rows.get(position, {})
 
 
-def _trace(sample: Sample, run: RunRef, form: FeedbackFormat) -> str:
-    trace = next((str(sample.metadata[name]) for name in form.columns if sample.metadata.get(name)), sample.id)
-    if not form.trace.fullmatch(trace):
+def _trace(sample: Sample, run: RunRef, feedback_format: FeedbackFormat) -> str:
+    trace = next(
+        (str(sample.metadata[name]) for name in feedback_format.columns if sample.metadata.get(name)), sample.id
+    )
+    if not feedback_format.trace.fullmatch(trace):
         raise SettingError(
-            f"{run.name}: sample {sample.id} has no trace id of {form.tool}; import a file exported from {form.tool},"
-            f" or add a column {form.columns[0]}"
+            f"{run.name}: sample {sample.id} has no trace id of {feedback_format.tool}; import a file exported from"
+            f" {feedback_format.tool}, or add a column {feedback_format.columns[0]}"
         )
     return trace
 
@@ -195,9 +198,9 @@ def _unsupported_statements(store: Store, run: RunRef) -> dict[str, list[str]]:
 
 
 def ragas_bytes(store: Store, run: RunRef) -> bytes:
-    """Return the samples as JSON Lines with the columns of ragas, and one column per metric (null if unscored).
+    """Return the samples as JSON Lines with the columns of ragas and one column per metric; null if unscored.
 
-    Metrics of the RAGAS paper have the names that they have in the ragas library.
+    Metrics of the RAGAS paper are named as in the ragas library.
     """
     specs = tuple(run_summary(store, run).metrics)
     lines: list[str] = []

@@ -1,4 +1,4 @@
-"""Render HTML reports and charts: all values are escaped, and there are no scripts and no external resources."""
+"""Render HTML reports and charts. All values are escaped, and the files have no scripts and need no other files."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from ragboard.analysis.verdict_style import (
     statement_style,
     support_sentence,
 )
-from ragboard.metrics.partition import CLAIM_CLASSES
+from ragboard.metrics.claim_classes import CLAIM_CLASSES
 from ragboard.records import Passage, Sample, Score
 from ragboard.spans import Offsets, covered_pieces, strip_bidi_controls
 from ragboard.stats import Interval, ci_text, range_text
@@ -63,9 +63,9 @@ _DATA = {
 
 
 def render(template: str, title: str, **values: object) -> str:
-    """Return a complete document: a template in `templates/`, filled with these values and made `readable`.
+    """Return a template in `templates/` filled with these values, and made `readable`.
 
-    Raises UndefinedError if the template uses a value that is missing.
+    Raises UndefinedError if the template uses a missing value.
     """
     environment = _environment()
     style = environment.get_template("report.css").render()
@@ -136,7 +136,7 @@ def cut(text: str) -> str:
 
 
 def cut_note(text: str) -> str:
-    """Return in words how much of a text is shown; empty if the whole text is."""
+    """Return a note on how much of a text is shown; empty if the whole text is shown."""
     return f"The first {MAX_CHARACTERS:,} of {len(text):,} characters are shown." if len(text) > MAX_CHARACTERS else ""
 
 
@@ -154,7 +154,7 @@ class Marked:
     style: VerdictStyle | None = None
     """None if it is not marked."""
     ends: tuple[tuple[int, VerdictStyle], ...] = ()
-    """(number from 1, style) of the statements whose mark ends after this part."""
+    """(number, style) of the statements whose mark ends with this part. Numbers start at 1."""
 
 
 def answer_marked(answer: str, statements: Sequence[JudgedStatement]) -> list[Marked]:
@@ -210,6 +210,6 @@ def statement_notes(judged: JudgedStatement, sample: Sample) -> list[str]:
 
 
 def verdict_counts(statements: Sequence[JudgedStatement]) -> Mapping[VerdictStyle, int]:
-    """Count statements by verdict; without a joint verdict, the verdict against single passages counts."""
+    """Return the number of statements with each verdict, against all passages together or else against single ones."""
     icons = [statement_style(statement).icon for statement in statements]
     return {style: icons.count(style.icon) for style in VERDICT_STYLES.values()}

@@ -19,7 +19,7 @@ from ragboard.store.queries.statements import statement_frame
 __all__ = ["HUB", "push_runs"]
 
 HUB = "hf:"
-"""Prefix of a dataset name that is a target on the hub."""
+"""Prefix of the name of a dataset on the hub."""
 
 
 def push_runs(store: Store, runs: Sequence[RunRef], target: str, *, public: bool = False) -> str:
@@ -27,14 +27,13 @@ def push_runs(store: Store, runs: Sequence[RunRef], target: str, *, public: bool
 
     A dataset that does not exist is created; it is private unless `public` is set. Files of other runs in the dataset
     do not change. The token comes from `hf auth login` or `HF_TOKEN`; `HF_ENDPOINT` sets another hub. Raises
-    SettingError for an invalid target or without the package `huggingface_hub`, RagboardError if the hub refuses the
-    upload.
+    SettingError for an invalid target and if `huggingface_hub` is not installed, RagboardError if the upload fails.
     """
     name = target.removeprefix(HUB)
     if not target.startswith(HUB) or not re.fullmatch(r"[\w.-]+/[\w.-]+", name):
         raise SettingError(f"{target!r} is not a dataset on the hub: expected hf:OWNER/NAME")
     if not runs:
-        raise SettingError("there is no run to push; name at least one run")
+        raise SettingError("no run was given; name at least one run")
     try:
         hub, errors = import_module("huggingface_hub"), import_module("huggingface_hub.errors")
     except ModuleNotFoundError as error:
@@ -87,7 +86,7 @@ def _statements(store: Store, run: RunRef) -> Iterator[dict[str, Any]]:
 
 
 def _card(summaries: Sequence[RunSummary]) -> str:
-    """Return a dataset card: it declares two tables for the hub's viewer, and lists the means of all metrics."""
+    """Return the dataset card, which names two tables for the hub's viewer and lists the means of all metrics."""
     lines = ["---", "tags:", "- ragboard", "- rag", "configs:"]
     for name in ("samples", "statements"):
         lines += [f"- config_name: {name}", f'  data_files: "{name}/*.jsonl"']

@@ -16,7 +16,7 @@ AXIS_LEFT, AXIS_RIGHT, ROW_HEIGHT = 250, 590, 22
 """Left and right end of the axis and the height of a row, in pixels."""
 
 JUDGE_COLOURS = 6
-"""Number of colours for judges in the template; the seventh judge gets the first colour again."""
+"""Number of colours for judges in the template. With more judges, colours are repeated."""
 
 MAX_NAME_CHARACTERS = 32
 """Maximum number of characters of a name; longer names are cut."""
@@ -47,7 +47,7 @@ class _Row:
 
 
 def judge_chart(bench: JudgeBench) -> str:
-    """Return the chart as SVG with a light and a dark style, without scripts and external resources."""
+    """Return the chart as SVG with a light and a dark style. It has no scripts and needs no other files."""
     figures = [bench_figures for line in bench.lines for bench_figures in (*line.by_set.values(), line.mean)]
     lowest = min([0.5, *(value for figure in figures for value in _bounds(figure))])
     start = max(math.floor(lowest * 10), 0) / 10

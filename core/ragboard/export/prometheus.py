@@ -1,4 +1,4 @@
-"""The state of live traffic in the text format of Prometheus."""
+"""Write the state of live traffic in the text format of Prometheus."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _HELP = {
     "ragboard_mean_low": "Lower end of the 95% confidence interval of the mean.",
     "ragboard_mean_high": "Upper end of the 95% confidence interval of the mean.",
     "ragboard_samples": "Scored samples of the last 7 days.",
-    "ragboard_state": "1 for the state that a series is in, 0 for the others.",
+    "ragboard_state": "1 for the current state of a series, 0 for the others.",
 }
 
 
 def prometheus_text(states: Iterable[SeriesState]) -> str:
-    """Return the metrics of all series; a mean or interval that does not exist is left out."""
+    """Return the metrics of all series. A mean or interval that was not computed is left out."""
     rows: dict[str, list[str]] = {name: [] for name in _HELP}
     for state in states:
         for name, labels, value in _values(state):

@@ -1,6 +1,6 @@
 """Export a run in RAGChecker's output format: claims, the four verdict tables, and RAGChecker's metrics.
 
-A table that was not judged is null. RAGChecker and `ragboard import` read this as `not computed yet`.
+A table that was not judged is null. For RAGChecker and `ragboard import`, this means that it was not computed yet.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["ragchecker_bytes"]
 RAGCHECKER_LABELS: dict[Label, str] = {label: name for name, label in LABELS.items()}
 RAGCHECKER_METRICS = [metric for metric in METRICS.values() if isinstance(metric, RagcheckerMetric)]
 DIGITS = 1
-"""Decimals of a percentage in the table of means."""
+"""Number of decimals of a percentage in the means."""
 
 Key = tuple[int, Side]
 
@@ -93,7 +93,7 @@ def _item(position: int, sample: Sample, results: _Results) -> dict[str, Any]:
 
 
 def _claims(sample: Sample, results: _Results, key: Key) -> list[Any] | None:
-    """Return a side's claims; None if they were not extracted. Claims from the run file have the form that it uses."""
+    """Return a side's claims, as in the run file if they are from there; None if they were not extracted."""
     side = key[1]
     file_claims = _claims_in_file(sample).get(side)
     if file_claims is not None and list(file_claims) == results.claims.get(key, []):
@@ -124,7 +124,7 @@ def _tables(position: int, sample: Sample, results: _Results) -> dict[str, list[
 
 
 def _column(results: _Results, key: tuple[int, Side, str], claims: list[Any] | None) -> list[str] | None:
-    """Return the verdict on each claim against one target; None unless all claims were judged."""
+    """Return the verdict on each claim against one target; None if a claim was not judged."""
     labels = results.labels.get(key, {})
     return (
         None
@@ -134,7 +134,7 @@ def _column(results: _Results, key: tuple[int, Side, str], claims: list[Any] | N
 
 
 def _rows(columns: list[list[str] | None], claims: list[Any] | None) -> list[list[str]] | None:
-    """Return one row per claim; None unless all claims were judged against every passage."""
+    """Return one row per claim; None if a claim was not judged against every passage."""
     complete = [column for column in columns if column is not None]
     if claims is None or len(complete) < len(columns):
         return None
@@ -142,7 +142,7 @@ def _rows(columns: list[list[str] | None], claims: list[Any] | None) -> list[lis
 
 
 def _by_name(scores: Mapping[str, float]) -> dict[str, float]:
-    """Return the scores by RAGChecker's names, with `compat=True` only for metrics without a default score."""
+    """Return the scores by RAGChecker's names; those with `compat=True` if a metric has no score without it."""
     by_name: dict[str, float] = {}
     for metric in RAGCHECKER_METRICS:
         score = scores.get(metric.spec, scores.get(f"{metric.spec}(compat=True)"))

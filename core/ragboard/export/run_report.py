@@ -19,7 +19,7 @@ from ragboard.analysis import (
 from ragboard.analysis.runs import judge_identity
 from ragboard.analysis.verdict_style import VERDICT_STYLES
 from ragboard.export.html import render
-from ragboard.metrics.partition import CLAIM_CLASSES, CORRECT, FROM_PASSAGES, ClaimClass
+from ragboard.metrics.claim_classes import CLAIM_CLASSES, CORRECT, FROM_PASSAGES, ClaimClass
 from ragboard.store import RunRef, Store
 
 __all__ = ["SAMPLES", "run_report"]
@@ -33,8 +33,8 @@ MAX_STATEMENTS = 100
 def run_report(store: Store, run: RunRef, *, samples: int = SAMPLES, unscored: UnscoredPolicy = "excluded") -> str:
     """Return a report of one run as HTML, with `samples` samples in full, most unsupported statements first.
 
-    `unscored`: how samples without a score count in the means. The file is self-contained: no scripts and no external
-    resources. The same store gives the same file. Raises NotFoundError if the run was deleted.
+    `unscored` says how samples without a score count in the means. The file has no scripts and needs no other files.
+    The same store gives the same file. Raises NotFoundError if the run was deleted.
     """
     summary = run_summary(store, run, unscored=unscored)
     metrics = {**summary.metrics, **summary.file_scores}
@@ -61,7 +61,7 @@ def run_report(store: Store, run: RunRef, *, samples: int = SAMPLES, unscored: U
 
 
 def _style(origin: ClaimClass) -> str:
-    """Return CSS classes: solid if relevant passages support the claims, pale if irrelevant ones do, else framed."""
+    """Return CSS classes: `solid` for claims from relevant passages, `pale` for irrelevant ones, or `framed`."""
     right = "right" if origin in CORRECT else "wrong"
     if origin not in FROM_PASSAGES:
         return f"{right} framed"

@@ -1,4 +1,4 @@
-"""Runs, metrics, comparisons and pairs as tables. A missing number is an empty cell; another column has the reason."""
+"""Build tables of runs, metrics, comparisons and pairs. If a number is missing, another column has the reason."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ragboard.analysis import (
     RunSummary,
     SampleQuery,
     UnscoredPolicy,
-    comparable_refs,
+    choose_evaluations,
     compare_runs,
     leaderboard,
     metric_descriptions,
@@ -151,7 +151,7 @@ def _comparison_row(metric: MetricComparison) -> dict[str, Any]:
     }
     difference = metric.pairs
     if difference is None:
-        return about | {"no_interval": "no pair is scored on both sides"}
+        return about | {"no_interval": "no pair has scores on both sides"}
     return (
         about
         | {
@@ -198,7 +198,7 @@ def _interval(interval: Interval | NoInterval) -> dict[str, Any]:
 
 
 def _extremes(name: str, bounds: tuple[float, float] | None) -> dict[str, float]:
-    """Return the bounds that unscored samples allow; empty unless the policy is `bounds`."""
+    """Return the bounds that unscored samples allow; empty if the policy is not `bounds`."""
     return {f"{name}_least": bounds[0], f"{name}_greatest": bounds[1]} if bounds else {}
 
 
@@ -215,7 +215,7 @@ FORMULA_PREFIXES = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """A table that can be exported, and the number of runs that it takes."""
+    """A table that can be exported, and its number of runs."""
 
     min_runs: int
     max_runs: int
@@ -223,20 +223,20 @@ class Table:
 
 
 def table(store: Store, name: str, runs: Sequence[RunRef], *, unscored: UnscoredPolicy = "excluded") -> pd.DataFrame:
-    """Build the table `name`, a key of `TABLES`. `unscored`: how samples without a score count in its means.
+    """Build the table `name`, a key of `TABLES`. `unscored` says how samples without a score count in its means.
 
     Raises SettingError for the wrong number of runs.
     """
     chosen = TABLES[name]
     if not chosen.min_runs <= len(runs) <= chosen.max_runs:
-        raise SettingError(f"the table {name} takes {_COUNT[chosen.max_runs]}, not {len(runs)}")
+        raise SettingError(f"the table {name} needs {_COUNT[chosen.max_runs]}, got {len(runs)}")
     return chosen.build(store, runs, unscored)
 
 
 def table_bytes(frame: pd.DataFrame, kind: str) -> bytes:
     """Return the table in one of `TABLE_FORMATS`. Raises SettingError for a table that cannot be written as Parquet.
 
-    In CSV, `'` is put before texts that a spreadsheet would run as formulas.
+    In CSV, texts that a spreadsheet would run as formulas start with `'`.
     """
     if kind == "parquet":
         buffer = BytesIO()
@@ -250,8 +250,8 @@ def table_bytes(frame: pd.DataFrame, kind: str) -> bytes:
         for name in frame.select_dtypes(include=["object", "string"]).columns:
             safe[name] = frame[name].map(_without_formula, na_action="ignore")
         safe.columns = [_without_formula(name) for name in frame.columns]
-        rows = _Rows(newline="")
-        safe.to_csv(rows, index=False, lineterminator=_Rows.END)
+        rows = _CsvText(newline="")
+        safe.to_csv(rows, index=False, lineterminator=_CsvText.END)
         return rows.getvalue().encode()
     text = frame.to_json(
         None,
@@ -265,8 +265,8 @@ def table_bytes(frame: pd.DataFrame, kind: str) -> bytes:
     return text.encode()
 
 
-class _Rows(StringIO):
-    """CSV text with a line feed after each row. pandas writes CRLF into it, because then it quotes carriage returns."""
+class _CsvText(StringIO):
+    """CSV text with a line feed after each row. pandas is told to write CRLF, so that it quotes carriage returns."""
 
     END = "\r\n"
 
@@ -304,7 +304,7 @@ def _comparison(store: Store, runs: Sequence[RunRef], unscored: UnscoredPolicy) 
 
 
 def _pairs(store: Store, runs: Sequence[RunRef], _: UnscoredPolicy) -> pd.DataFrame:
-    a, b = comparable_refs(store, *runs)
+    a, b = choose_evaluations(store, *runs)
     pairing = pair_runs(store, a, b)
     specs = [metric.metric for metric in compare_runs(store, a, b, pairing).metrics]
     return pairs_frame(
@@ -322,6 +322,6 @@ TABLES: Mapping[str, Table] = MappingProxyType(
         "pairs": Table(min_runs=2, max_runs=2, build=_pairs),
     }
 )
-"""The tables that can be exported, with the number of runs that each takes."""
+"""The tables that can be exported."""
 
 _COUNT = {0: "no run", 1: "one run", 2: "two runs", NO_LIMIT: "any number of runs"}

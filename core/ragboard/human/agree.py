@@ -32,7 +32,7 @@ from ragboard.human.scorers import (
 from ragboard.judges.panel import Panel
 from ragboard.metrics import Metric, compute_outcome
 from ragboard.metrics.base import AnswerTask, resolve, tasks_for
-from ragboard.readers.labels import ANSWER_SUPPORTED, HELPS, PASSAGE_RELEVANCE, Item, LabelFile
+from ragboard.readers.labels import ANSWER_SUPPORTED, HELPS, PASSAGE_RELEVANCE, LabelFile, LabelledItem
 from ragboard.records import ModelUsage, Outcome, Sample, Score, Unscored
 from ragboard.store import Store
 from ragboard.store.queries.agreements import Agreement, ScorerResult
@@ -41,7 +41,7 @@ from ragboard.tasks import (
     ExtractStatements,
     Failure,
     GradePassages,
-    NotAsked,
+    NotSent,
     PassageGrades,
     Prefer,
     Quality,
@@ -56,19 +56,19 @@ __all__ = [
     "AgreementResult",
     "TextOutcomes",
     "agree",
-    "agreement_of",
     "ask_about_texts",
-    "by_answer",
     "check_judges",
-    "verdict_label",
+    "group_by_answer",
+    "plan_agreement",
+    "read_verdict",
 ]
 
-NumberedItem: TypeAlias = tuple[int, Item]
+NumberedItem: TypeAlias = tuple[int, LabelledItem]
 """The position of an item in its file, from 0, and the item."""
 TextOutcomes: TypeAlias = tuple[Outcome, Outcome | None]
-"""A judge's verdict on a text (1 or 0), and its score (None if the judge gives no score)."""
+"""A judge's verdict on a text as a score of 1 or 0, and the judge's score of the text; None if it gives no scores."""
 Job: TypeAlias = Callable[[], Awaitable[list[ScorerResult]]]
-"""Scores one item, or all statements of an answer or passages of a question."""
+"""An async function that scores one item, all statements of an answer, or all passages of a question."""
 
 TEXT_TASKS: Mapping[str, type[Task]] = {
     "supported": Verify,
@@ -81,15 +81,15 @@ TEXT_TASKS: Mapping[str, type[Task]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class AgreementResult:
-    """A stored agreement, with the number of tasks, their cost and time."""
+    """The stored agreement, with the number of tasks, their cost and their duration."""
 
     agreement: Agreement
     items: int
     """Number of labelled items."""
     asked: int
-    """Number of tasks sent to judges in this call."""
+    """Number of tasks that this call sent to judges."""
     replayed: int
-    """Number of tasks answered in an earlier call, from the journal."""
+    """Number of tasks answered from the journal of an earlier call."""
     cached: int
     """Number of tasks answered from the store's cache."""
     resumed: bool
@@ -101,7 +101,7 @@ class AgreementResult:
     usage: tuple[ModelUsage, ...]
     """Calls, tokens and cost by model, including earlier calls for the same agreement."""
     seconds: float
-    """Duration of this call's tasks in seconds, without the time to load a model."""
+    """Duration of the tasks in seconds, without the time to load a model."""
 
 
 def agree(
@@ -156,27 +156,27 @@ def agree(
 
 @dataclass
 class _Stopwatch:
-    """Measures the duration of all jobs except the first ones, during which a judge may load its model."""
+    """Measures how long jobs take. The first jobs are not measured, because a judge may load its model."""
 
-    first: int
-    """Number of jobs that are not measured."""
+    skip: int
+    """Number of first jobs that are not measured."""
     watch: Callable[[int, int], None]
     started: float = field(default_factory=time.perf_counter)
     seconds: float = 0.0
-    """Duration of all jobs in seconds, extrapolated from the measured jobs."""
+    """The duration of all jobs, extrapolated from the measured ones."""
 
     def __call__(self, done: int, total: int) -> None:
         now = time.perf_counter()
-        if done == self.first:
+        if done == self.skip:
             self.started = now
-        if done > self.first:
-            self.seconds = (now - self.started) * total / (done - self.first)
+        if done > self.skip:
+            self.seconds = (now - self.started) * total / (done - self.skip)
         self.watch(done, total)
 
 
 def check_judges(labelled: LabelFile, panel: Panel, selection: ScorerSelection) -> None:
     """Raise JudgeError if the panel has no judge for a role that the scorers need."""
-    if labelled.is_verdicts:
+    if labelled.compares_verdicts:
         for kind in _task_types(labelled, selection):
             panel.for_task(kind)
         return
@@ -187,23 +187,23 @@ def check_judges(labelled: LabelFile, panel: Panel, selection: ScorerSelection) 
 
 def _task_types(labelled: LabelFile, selection: ScorerSelection) -> frozenset[type[Task]]:
     """Return the types of task that the scorers can send."""
-    if labelled.is_verdicts:
+    if labelled.compares_verdicts:
         types = frozenset(TEXT_TASKS[dimension] for dimension in labelled.dimensions)
         return types | ({ExtractStatements} if labelled.form == "answers" else frozenset())
     needs = (need for pairs in selection.metrics.values() for _, metric in pairs for need in metric.needs())
     return tasks_for(needs) | ({Prefer} if selection.ranked else frozenset())
 
 
-def agreement_of(labelled: LabelFile, panel: Panel, metrics: Sequence[Metric] = (), *, seed: int = 0) -> Agreement:
-    """Return the agreement that `agree` would store; its id is a digest of items, scorers, judges and seed."""
+def plan_agreement(labelled: LabelFile, panel: Panel, metrics: Sequence[Metric] = (), *, seed: int = 0) -> Agreement:
+    """Return the agreement that `agree` would store. Its id is a hash of items, scorers, judges and seed."""
     return _agreement(labelled, panel, select_scorers(labelled, panel, metrics), seed)
 
 
 def _agreement(labelled: LabelFile, panel: Panel, selection: ScorerSelection, seed: int) -> Agreement:
     digest = blake2b(digest_size=6)
-    for item in labelled.items:  # the field names in this text must not change: ids of stored agreements depend on it
+    for item in labelled.items:  # ids of stored agreements depend on this text, so its field names must not change
         text = (
-            f"Item(id={item.id!r}, cluster={item.cluster!r}, sides={item.sides!r}, said={item.human_ratings!r},"
+            f"Item(id={item.id!r}, cluster={item.cluster!r}, sides={item.samples!r}, said={item.human_labels!r},"
             f" published={item.published!r})"
         )
         digest.update(text.encode("utf-8", errors="surrogatepass"))
@@ -217,7 +217,7 @@ def _agreement(labelled: LabelFile, panel: Panel, selection: ScorerSelection, se
         form=labelled.form,
         source=labelled.source,
         judge=panel.name,
-        heuristic=panel.rule_based({kind.__name__ for kind in _task_types(labelled, selection)}),
+        heuristic=panel.is_rule_based({kind.__name__ for kind in _task_types(labelled, selection)}),
         seed=seed,
         scorers=selection.scorers,
         notes=(*labelled.notes, *selection.notes),
@@ -225,38 +225,38 @@ def _agreement(labelled: LabelFile, panel: Panel, selection: ScorerSelection, se
 
 
 def _jobs(labelled: LabelFile, panel: Panel, selection: ScorerSelection, runner: TaskRunner) -> list[Job]:
-    """Return the jobs to run concurrently: one per item; per answer for statements, per question for passages."""
+    """Return the jobs to run concurrently, one per item. Statements are grouped by answer, passages by question."""
     if labelled.form == "passages":
-        return [partial(_grade_passages, group, panel.name, runner) for group in by_answer(labelled)]
+        return [partial(_grade_passages, group, panel.name, runner) for group in group_by_answer(labelled)]
     if labelled.form == "statements":
-        return [partial(_judge_statements, group, panel.name, runner) for group in by_answer(labelled)]
-    if labelled.is_verdicts:
+        return [partial(_judge_statements, group, panel.name, runner) for group in group_by_answer(labelled)]
+    if labelled.compares_verdicts:
         return [partial(_judge_answer, numbered, panel.name, runner) for numbered in enumerate(labelled.items)]
     return [partial(_score_item, numbered, selection, runner) for numbered in enumerate(labelled.items)]
 
 
-def by_answer(labelled: LabelFile) -> list[list[NumberedItem]]:
-    """Group numbered items: adjacent statements of one answer, or adjacent passages of one question."""
+def group_by_answer(labelled: LabelFile) -> list[list[NumberedItem]]:
+    """Group adjacent items: the statements of one answer, or the passages of one question."""
 
-    def answer_of(numbered: NumberedItem) -> tuple[object, ...]:
+    def answer_key(numbered: NumberedItem) -> tuple[object, ...]:
         _, item = numbered
-        side = item.sides[0]
-        return (item.cluster, side.question, side.history, side.contexts, tuple(item.human_ratings))
+        side = item.samples[0]
+        return (item.cluster, side.question, side.history, side.contexts, tuple(item.human_labels))
 
-    return [list(group) for _, group in groupby(enumerate(labelled.items), key=answer_of)]
+    return [list(group) for _, group in groupby(enumerate(labelled.items), key=answer_key)]
 
 
 async def _score_item(numbered: NumberedItem, selection: ScorerSelection, runner: TaskRunner) -> list[ScorerResult]:
     """Score one item: every metric on each side, and GPT Ranking for a pair."""
     position, item = numbered
-    metrics = [metric for dimension in item.human_ratings for _, metric in selection.metrics[dimension]]
+    metrics = [metric for dimension in item.human_labels for _, metric in selection.metrics[dimension]]
 
     async def outcomes(sample: Sample) -> dict[Metric, Outcome]:
         needs = (need for metric in metrics for need in metric.needs())
         results = await resolve(sample, needs, runner.for_sample(sample.id), runner.knows)
         return {metric: compute_outcome(metric, sample, results) for metric in metrics}
 
-    by_side = await asyncio.gather(*map(outcomes, item.sides))
+    by_side = await asyncio.gather(*map(outcomes, item.samples))
     results = [
         ScorerResult(
             position=position,
@@ -264,18 +264,18 @@ async def _score_item(numbered: NumberedItem, selection: ScorerSelection, runner
             scorer=name,
             outcomes=tuple(outcomes_of_side[metric] for outcomes_of_side in by_side),
         )
-        for dimension in item.human_ratings
+        for dimension in item.human_labels
         for name, metric in selection.metrics[dimension]
     ]
     ranked: list[Quality] = [
-        quality for quality in QUALITIES if quality in selection.ranked and quality in item.human_ratings
+        quality for quality in QUALITIES if quality in selection.ranked and quality in item.human_labels
     ]
     return [*results, *[await _rank_pair(position, item, quality, runner.for_sample(item.id)) for quality in ranked]]
 
 
-async def _rank_pair(position: int, item: Item, quality: Quality, ask: AnswerTask) -> ScorerResult:
+async def _rank_pair(position: int, item: LabelledItem, quality: Quality, ask: AnswerTask) -> ScorerResult:
     """Score each side of a pair by the number of orders (0 to 2) in which the judge prefers it."""
-    a, b = item.sides
+    a, b = item.samples
     problem: Outcome | None = None
     chosen = 0
     if comparable(quality, a, b):
@@ -293,9 +293,9 @@ async def _rank_pair(position: int, item: Item, quality: Quality, ask: AnswerTas
 
 async def _judge_statements(group: Sequence[NumberedItem], judge: str, runner: TaskRunner) -> list[ScorerResult]:
     """Judge the statements or sentences of one answer."""
-    (dimension,) = group[0][1].human_ratings
-    sample = group[0][1].sides[0]
-    texts = tuple(item.sides[0].answer or "" for _, item in group)
+    (dimension,) = group[0][1].human_labels
+    sample = group[0][1].samples[0]
+    texts = tuple(item.samples[0].answer or "" for _, item in group)
     outcomes = await ask_about_texts(sample, texts, runner.for_sample(sample.id), helping=dimension == HELPS)
     return [
         ScorerResult(position=position, dimension=dimension, scorer=scorer.name, outcomes=(outcome,))
@@ -307,8 +307,8 @@ async def _judge_statements(group: Sequence[NumberedItem], judge: str, runner: T
 
 async def _grade_passages(group: Sequence[NumberedItem], judge: str, runner: TaskRunner) -> list[ScorerResult]:
     """Grade the passages of one question, all in one task."""
-    sample = group[0][1].sides[0]
-    texts = tuple(item.sides[0].answer or "" for _, item in group)
+    sample = group[0][1].samples[0]
+    texts = tuple(item.samples[0].answer or "" for _, item in group)
     ask = runner.for_sample(sample.id)
     reply = await ask(GradePassages(question=sample.question, passages=texts, history=sample.history))
     outcomes: list[Outcome] = [_unscored_outcome(reply)] * len(texts)
@@ -326,26 +326,23 @@ async def _grade_passages(group: Sequence[NumberedItem], judge: str, runner: Tas
 
 
 async def _judge_answer(numbered: NumberedItem, judge: str, runner: TaskRunner) -> list[ScorerResult]:
-    """Judge a whole answer by its statements.
-
-    It is supported if all of them are supported; its score is the mean of their scores.
-    """
+    """Judge a whole answer: it is supported if all its statements are; its score is the mean of their scores."""
     position, item = numbered
-    sample = item.sides[0]
+    sample = item.samples[0]
     ask = runner.for_sample(sample.id)
     reply = await ask(ExtractStatements(question=sample.question, text=sample.answer or "", history=sample.history))
-    both: TextOutcomes
+    verdict_and_score: TextOutcomes
     if not isinstance(reply, Extraction):
-        both = _unscored_outcome(reply), None
+        verdict_and_score = _unscored_outcome(reply), None
     elif not reply.statements:
-        both = Unscored(reason="undefined", detail="the answer has no statements"), None
+        verdict_and_score = Unscored(reason="undefined", detail="the answer has no statements"), None
     else:
         texts = tuple(statement.text for statement in reply.statements)
         outcomes = await ask_about_texts(sample, texts, ask)
         verdicts = [verdict.value for verdict, _ in outcomes if isinstance(verdict, Score)]
         scores = [score.value for _, score in outcomes if isinstance(score, Score)]
         counted = f"{verdicts.count(1.0)} of {len(texts)} statements are supported"
-        both = (
+        verdict_and_score = (
             Score(value=min(verdicts), counted=counted) if len(verdicts) == len(texts) else outcomes[0][0],
             Score(value=fmean(scores), counted=f"mean of {len(texts)} statements")
             if len(scores) == len(texts)
@@ -353,7 +350,7 @@ async def _judge_answer(numbered: NumberedItem, judge: str, runner: TaskRunner) 
         )
     return [
         ScorerResult(position=position, dimension=ANSWER_SUPPORTED, scorer=scorer.name, outcomes=(outcome,))
-        for scorer, outcome in zip(judge_scorers(judge), both, strict=True)
+        for scorer, outcome in zip(judge_scorers(judge), verdict_and_score, strict=True)
         if outcome is not None
     ]
 
@@ -361,7 +358,10 @@ async def _judge_answer(numbered: NumberedItem, judge: str, runner: TaskRunner) 
 async def ask_about_texts(
     sample: Sample, texts: tuple[str, ...], ask: AnswerTask, *, helping: bool = False
 ) -> list[TextOutcomes]:
-    """Ask whether the passages support each text or, with `helping`, whether the text helps to answer the question."""
+    """Ask a judge whether the passages support each text.
+
+    With `helping`, the texts are sentences, and the judge chooses those that help to answer the question.
+    """
     if helping:
         selected = await ask(SelectSentences(question=sample.question, sentences=texts, history=sample.history))
         if not isinstance(selected, Selection):
@@ -395,8 +395,8 @@ async def ask_about_texts(
     ]
 
 
-def verdict_label(outcome: Score) -> str:
-    """Return the judge's label (such as supported or chosen) from an outcome of `ask_about_texts`."""
+def read_verdict(outcome: Score) -> str:
+    """Return the verdict in an outcome of `ask_about_texts`, such as `contradicted` or `chosen`."""
     return outcome.counted.partition(":")[0]
 
 
@@ -406,13 +406,13 @@ def _outcomes_of(counted: str, score: float | None, *, yes: bool) -> TextOutcome
 
 def _unscored_outcome(reply: object) -> Outcome:
     detail = reply.detail if isinstance(reply, Failure) else "the judge's reply has the wrong type"
-    return Unscored(reason="skipped" if isinstance(reply, NotAsked) else "failed", detail=detail)
+    return Unscored(reason="skipped" if isinstance(reply, NotSent) else "failed", detail=detail)
 
 
 def _results_without_judge(labelled: LabelFile, seed: int) -> Iterator[ScorerResult]:
-    """Yield the results that need no judge: trivial baselines and the scores in the file."""
+    """Yield the scores that need no judge: those of trivial baselines, and those in the file."""
     for position, item in enumerate(labelled.items):
-        for dimension in item.human_ratings:
+        for dimension in item.human_labels:
             for name, outcomes in trivial_outcomes(item, dimension, seed):
                 yield ScorerResult(position=position, dimension=dimension, scorer=name, outcomes=outcomes)
         for name, by_dimension in item.published.items():

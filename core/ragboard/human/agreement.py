@@ -1,4 +1,4 @@
-"""Load agreements from the store: the list, the ratings and outcomes of one agreement, and single items with texts."""
+"""Load agreements from the store: a list, the ratings and scores of one agreement, or one item with its texts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ragboard.analysis.word_diff import Change, word_diff
 from ragboard.errors import NotFoundError
-from ragboard.readers.labels import HumanRating
+from ragboard.readers.labels import HumanLabel
 from ragboard.records import Outcome, Sample, Unscored
 from ragboard.stats import CORRELATIONS, Interval, NoInterval, alpha_interval, correlation_interval, krippendorff_alpha
 from ragboard.stats.bootstrap import REPORT_DRAWS
@@ -31,30 +31,34 @@ __all__ = [
     "Correlations",
     "ItemDetail",
     "Measure",
-    "agreement_named",
-    "agreements",
     "annotators_alpha",
-    "answers_of_runs",
     "correlations",
+    "count_answers_by_run",
+    "find_agreement",
     "item_detail",
+    "list_agreements",
     "load_agreement",
+    "load_item_texts",
     "measure",
-    "questions_of",
     "sample_of_item",
 ]
 
 
 @dataclass(frozen=True, kw_only=True)
 class AgreementData:
-    """The ratings and scores of all items of an agreement, without their texts. Positions of items count from 0."""
+    """The ratings and scores of all items of an agreement, without their texts.
+
+    Items are identified by their position, from 0. An item has one side, an answer or a statement, or is a pair with
+    the sides A and B.
+    """
 
     stored: StoredAgreement
     ids: tuple[str, ...]
     clusters: tuple[str, ...]
-    human_ratings: tuple[Mapping[str, tuple[HumanRating, ...]], ...]
+    human_labels: tuple[Mapping[str, tuple[HumanLabel, ...]], ...]
     """For each item, the ratings of all annotators, by dimension."""
     outcomes: Outcomes
-    """The outcomes of scored items (one per side), by dimension and scorer."""
+    """{(dimension, scorer): {position: outcomes, one per side}}."""
 
     @property
     def seed(self) -> int:
@@ -62,30 +66,30 @@ class AgreementData:
         return self.stored.agreement.seed
 
     def ratings(self, dimension: str) -> dict[int, list[float]]:
-        """Return the ratings in a dimension by item; the list is empty if no annotator decided."""
-        rated = {position: item[dimension] for position, item in enumerate(self.human_ratings) if dimension in item}
+        """Return {position: ratings} in a dimension; the list is empty if no annotator decided."""
+        rated = {position: item[dimension] for position, item in enumerate(self.human_labels) if dimension in item}
         return {position: [rating for rating in ratings if rating is not None] for position, ratings in rated.items()}
 
     def means(self, dimension: str) -> dict[int, float]:
-        """Return the mean rating in a dimension by item; items without a rating are left out."""
+        """Return {position: mean rating} in a dimension, without items that have no rating."""
         return {
             position: sum(ratings) / len(ratings) for position, ratings in self.ratings(dimension).items() if ratings
         }
 
     def rated_twice(self, dimension: str) -> dict[int, list[float]]:
-        """Return the ratings in a dimension by item, for items rated by several annotators."""
+        """Return {position: ratings} in a dimension, for items with at least two ratings."""
         return {position: ratings for position, ratings in self.ratings(dimension).items() if len(ratings) > 1}
 
     def annotators(self, dimension: str) -> int:
         """Return the maximum number of annotators per item in a dimension."""
-        return max((len(item.get(dimension, ())) for item in self.human_ratings), default=0)
+        return max((len(item.get(dimension, ())) for item in self.human_labels), default=0)
 
     def scorers(self, dimension: str) -> tuple[Scorer, ...]:
         """Return the scorers that have scores in a dimension."""
         return tuple(scorer for scorer in self.stored.agreement.scorers if (dimension, scorer.name) in self.outcomes)
 
     def scores(self, dimension: str, scorer: str) -> dict[int, tuple[float | None, ...]]:
-        """Return the scores of each side by item; None if unscored. Scores are negated if lower is better."""
+        """Return {position: scores, one per side}, None if unscored. Scores are negated if lower is better."""
         lower = any(candidate.lower for candidate in self.stored.agreement.scorers if candidate.name == scorer)
         outcomes = self.outcomes.get((dimension, scorer), {})
         sign = -1 if lower else 1
@@ -102,12 +106,12 @@ class ItemDetail:
     position: int
     item_id: str
     cluster: str
-    sides: tuple[Sample, ...]
-    human_ratings: Mapping[str, tuple[HumanRating, ...]]
+    samples: tuple[Sample, ...]
+    human_labels: Mapping[str, tuple[HumanLabel, ...]]
     outcomes: Mapping[str, Mapping[str, tuple[Outcome, ...]]]
     """{dimension: {scorer: its outcomes, one per side}}."""
     changes: tuple[Change, ...]
-    """For a pair, the word-by-word changes from A's answer to B's, or from A's passages to B's."""
+    """For a pair, the word-by-word changes from A's text to B's (answers, or passages if there are none)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,7 +125,7 @@ class Measure:
 
 @dataclass(frozen=True, kw_only=True)
 class Correlations:
-    """The correlations of two lists of numbers, each in [-1, 1]."""
+    """Three correlations of two lists of numbers, each in [-1, 1]."""
 
     n: int
     """Number of pairs of numbers."""
@@ -131,19 +135,19 @@ class Correlations:
     """Tau-b."""
 
 
-def agreements(store: Store) -> tuple[StoredAgreement, ...]:
+def list_agreements(store: Store) -> tuple[StoredAgreement, ...]:
     """List all agreements, newest first."""
     with store.database.read() as connection:
         return stored_agreements(connection)
 
 
-def answers_of_runs(store: Store) -> dict[tuple[str, str], int]:
-    """Count, for each agreement and run, the agreement's items that are about an answer of the run."""
+def count_answers_by_run(store: Store) -> dict[tuple[str, str], int]:
+    """Return {(agreement id, run id): number of the agreement's items about answers of the run}."""
     with store.database.read() as connection:
         return items_per_run(connection)
 
 
-def agreement_named(store: Store, name: str) -> StoredAgreement:
+def find_agreement(store: Store, name: str) -> StoredAgreement:
     """Find the agreement with this id, else the newest with this name. Raises NotFoundError for an unknown name."""
     with store.database.read() as connection:
         matches = stored_agreements(connection, name)
@@ -162,7 +166,7 @@ def load_agreement(store: Store, stored: StoredAgreement) -> AgreementData:
         stored=stored,
         ids=tuple(item for item, _, _ in items),
         clusters=tuple(cluster for _, cluster, _ in items),
-        human_ratings=tuple(ratings for _, _, ratings in items),
+        human_labels=tuple(ratings for _, _, ratings in items),
         outcomes=outcomes,
     )
 
@@ -186,33 +190,33 @@ def item_detail(store: Store, stored: StoredAgreement, item_id: str) -> ItemDeta
         position=position,
         item_id=item_id,
         cluster=cluster,
-        sides=sides,
-        human_ratings=ratings,
+        samples=sides,
+        human_labels=ratings,
         outcomes=by_dimension,
         changes=word_diff(*texts) if len(texts) == 2 else (),
     )
 
 
 def sample_of_item(store: Store, stored: StoredAgreement, item: ItemDetail) -> tuple[str, str] | None:
-    """Return (run as `NAME@EVALUATION`, sample id) of an evaluation of the item's answer by the agreement's judge.
+    """Find the sample in a run that has this answer, evaluated by the agreement's judge.
 
-    Pages link to this sample to show its statements and verdicts. None for a pair, and if there is no such evaluation.
+    Returns (`RUN@EVALUATION`, sample id); None for a pair, and if there is no such sample.
     """
-    if len(item.sides) != 1:
+    if len(item.samples) != 1:
         return None
     with store.database.read() as connection:
-        sample = evaluated_sample(connection, answer_key(item.sides[0]), stored.agreement.judge)
+        sample = evaluated_sample(connection, answer_key(item.samples[0]), stored.agreement.judge)
     return (f"{sample[0]}@{sample[1]}", sample[2]) if sample else None
 
 
-def questions_of(store: Store, stored: StoredAgreement, positions: Sequence[int]) -> Mapping[int, tuple[str, str]]:
-    """Return the question and the first side's answer of these items, by position."""
+def load_item_texts(store: Store, stored: StoredAgreement, positions: Sequence[int]) -> Mapping[int, tuple[str, str]]:
+    """Return {position: (question, answer of the first side)} for these items."""
     with store.database.read() as connection:
         return side_texts(connection, stored.agreement.id, positions)
 
 
 def measure(value: Callable[[], float], interval: Callable[[], Interval | NoInterval]) -> Measure:
-    """Compute an estimate and its interval. A ValueError from either becomes the reason why the estimate is missing."""
+    """Compute an estimate and its interval. If either raises ValueError, return its message as the reason."""
     try:
         return Measure(value=value(), interval=interval())
     except ValueError as error:
@@ -220,7 +224,7 @@ def measure(value: Callable[[], float], interval: Callable[[], Interval | NoInte
 
 
 def correlations(x: Sequence[float], y: Sequence[float], groups: Sequence[Hashable], seed: int) -> Correlations:
-    """Compute Pearson's, Spearman's and Kendall's correlation, with bootstrap intervals over groups of rows."""
+    """Compute Pearson's, Spearman's and Kendall's correlation, with intervals from a bootstrap over groups."""
 
     def correlation(kind: str) -> Measure:
         return measure(
@@ -232,7 +236,7 @@ def correlations(x: Sequence[float], y: Sequence[float], groups: Sequence[Hashab
 
 
 def annotators_alpha(data: AgreementData, dimension: str) -> Measure | None:
-    """Compute Krippendorff's ordinal alpha over items with several ratings; None if there are no such items."""
+    """Compute Krippendorff's ordinal alpha; None if no item has two ratings."""
     several = data.rated_twice(dimension)
     groups, ratings = [data.clusters[position] for position in several], list(several.values())
     if not several:

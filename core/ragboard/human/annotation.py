@@ -1,4 +1,4 @@
-"""Annotation: draw samples at random, list the samples to label, and find the labelled samples and their agreement."""
+"""Annotation: draw random samples to label, list an annotator's queue, and collect the labels."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ragboard.readers.labels import SamplingDesign
 from ragboard.stats import cohen_kappa
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.annotation import (
-    Draw,
+    SampleDraw,
     VerdictsByStatement,
     disagreements,
     graded_samples,
@@ -43,24 +43,24 @@ __all__ = [
     "QueueItem",
     "annotation_queue",
     "annotator_agreement",
-    "batch_of",
-    "draw_of",
     "draw_samples",
+    "find_draw",
     "labelled_samples",
+    "plan_batch",
 ]
 
 BATCH_MINUTES = 20
-"""Target duration of labelling a batch of random samples, in minutes."""
+"""Target time to label a batch of random samples, in minutes."""
 SECONDS_PER_LABEL: Mapping[LabelKind, float] = {"verdict": 30.0, "grade": 60.0, "preference": 90.0}
 """Assumed seconds per label, until the annotator's pace is measured."""
 MIN_GAPS = 10
-"""Minimum number of gaps between two labels to compute an annotator's pace."""
+"""Minimum number of gaps between labels from which an annotator's pace is computed."""
 BREAK_SECONDS = 300.0
-"""A longer gap between two labels, in seconds, is a break and does not count in the pace."""
+"""Longer gaps between labels, in seconds, are breaks and do not count in the pace."""
 MAX_DISAGREEMENTS = 200
 """Maximum number of samples in the disagreement queue, largest disagreement first."""
 MIN_DISAGREEMENT = 0.3
-"""Minimum difference between the scores of two metrics with the same name to count as a disagreement."""
+"""Two metrics of the same name disagree if their scores differ by at least this."""
 
 LabelledQuantity: TypeAlias = Literal["verdicts", Quality]
 """What annotators label: verdicts on all statements, or grades of a quality."""
@@ -77,25 +77,25 @@ class QueueItem:
     labelled: int
     """Number of labels that the annotator has given in this queue."""
     reason: str = ""
-    """Why it is in the disagreement queue; empty in other queues."""
+    """Why the sample is in the disagreement queue; empty in other queues."""
     other_id: str = ""
     """For a pair, the id of the sample of the other run."""
     swapped: bool = False
-    """For a pair, whether the other run's answer is shown first: random, but fixed for an annotator and a sample."""
+    """For a pair, whether the other run's answer is shown first. Random, but fixed for an annotator and a sample."""
 
     @property
     def done(self) -> bool:
-        """Whether the annotator has given all labels."""
+        """Whether the annotator has given all required labels."""
         return self.labelled >= self.required
 
 
 @dataclass(frozen=True, kw_only=True)
 class Batch:
-    """The size of a batch of random samples, and the expected time to label it."""
+    """A batch of random samples to label: its size and the expected time."""
 
     samples: int
     labels: int
-    """Expected number of labels in the batch."""
+    """Expected number of labels that the samples need."""
     population: int
     """Number of samples that can be drawn."""
     seconds: float
@@ -113,8 +113,8 @@ class AnnotationQueue:
 
     kind: LabelKind
     items: tuple[QueueItem, ...]
-    draw: Draw | None
-    """The random draw behind the queue; None for the disagreement queue, and before the first draw."""
+    draw: SampleDraw | None
+    """The random draw that the queue shows; None for the disagreement queue, and before the first draw."""
     seconds: float
     """Seconds per label: the annotator's mean without breaks, or an assumption."""
     measured: bool
@@ -137,7 +137,7 @@ class AnnotationQueue:
 
     @property
     def in_words(self) -> str:
-        """`12 of 40 statements, about 9 minutes left`."""
+        """Progress: `12 of 40 statements, about 9 minutes left`."""
         unit = {"verdict": "statements", "grade": "answers", "preference": "pairs"}[self.kind]
         remaining = self.required - self.labelled
         time_left = f", {_time_left(remaining * self.seconds)}" if remaining else ""
@@ -145,7 +145,7 @@ class AnnotationQueue:
 
     @property
     def pace(self) -> str:
-        """`22 seconds per statement, your pace so far`."""
+        """For example `22 seconds per statement, your pace so far`."""
         unit = {"verdict": "statement", "grade": "answer", "preference": "pair"}[self.kind]
         return f"{self.seconds:.0f} seconds per {unit}, {'your pace so far' if self.measured else 'an assumption'}"
 
@@ -167,7 +167,7 @@ class Kappa:
     first: str
     second: str
     n: int
-    """Number of statements with labels of both."""
+    """Number of statements that both labelled."""
     kappa: float | None
     """Kappa over the three verdicts: 1 is perfect agreement, 0 is chance level; None if undefined."""
     reason: str = ""
@@ -175,7 +175,7 @@ class Kappa:
 
     @property
     def in_words(self) -> str:
-        """`kappa with bob 0.62 on 31 statements`."""
+        """For example `kappa with bob 0.62 on 31 statements`."""
         text = (
             f"no kappa with {self.second} yet" if self.kappa is None else f"kappa with {self.second} {self.kappa:.2f}"
         )
@@ -199,34 +199,34 @@ class LabelledSample:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LabelledSamples:
-    """The samples whose labels are complete, and how they were selected; estimates need a random sample."""
+    """The samples whose labels are complete, and how they were selected."""
 
     rows: tuple[LabelledSample, ...]
     """In the order of the draw; for imported labels, in the order of the run."""
     design: SamplingDesign
     """`random` if ragboard drew the samples; else the design that the imported labels declare, or `unknown` if their
     designs differ."""
-    draw: Draw | None
-    """None for imported labels, and before the first draw."""
+    draw: SampleDraw | None
+    """The random draw that the samples are from; None for imported labels, and before the first draw."""
     population: int
     """Number of samples of the run that could have been drawn."""
     skipped: int
-    """Number of incomplete samples before the last complete sample of the draw. If these are harder than the others,
-    the complete samples are not a random sample. An estimate should use only `leading`, or report this number."""
+    """Number of incomplete samples before the last complete sample of the draw. They may be harder than the others;
+    then the complete samples are not a random sample, but `leading` always is."""
 
     @property
     def leading(self) -> tuple[LabelledSample, ...]:
-        """The complete samples before the first incomplete sample of the draw; they are always a random sample."""
+        """The complete samples before the first incomplete sample of the draw. They are a random sample."""
         return tuple(row for number, row in enumerate(self.rows, 1) if row.draw_number == number)
 
 
 def draw_samples(
     store: Store, run: RunRef, *, size: int, seed: int = 0, kind: LabelKind = "verdict", against: RunRef | None = None
-) -> Draw:
-    """Draw random samples of a run to label, or extend an earlier draw to `size`; the draw is stored.
+) -> SampleDraw:
+    """SampleDraw random samples of a run to label, or extend an earlier draw to `size`, and store the draw.
 
     For preferences, `against` is the other run. Raises SettingError if no sample can be drawn, and if an earlier draw
-    of the same kind has another seed, because a choice between draws would not be random.
+    of the same kind has another seed: users could otherwise choose the draw whose result they like.
     """
     if size < 1:
         raise SettingError(f"the size of a draw is {size}; expected at least 1")
@@ -248,11 +248,11 @@ def draw_samples(
     return drawn
 
 
-def batch_of(store: Store, run: RunRef, kind: LabelKind = "verdict", against: RunRef | None = None) -> Batch:
+def plan_batch(store: Store, run: RunRef, kind: LabelKind = "verdict", against: RunRef | None = None) -> Batch:
     """Compute the size of a batch that takes about 20 minutes to label, from the mean number of statements per answer.
 
-    The size does not depend on the drawn samples. If samples were drawn until there are enough statements, the batch
-    would not be a random sample.
+    The size must not depend on which samples are drawn: a batch that stops at a number of statements is not a random
+    sample.
     """
     with store.database.read() as connection:
         population = positions_to_label(connection, run, kind, against)
@@ -262,8 +262,10 @@ def batch_of(store: Store, run: RunRef, kind: LabelKind = "verdict", against: Ru
     return Batch(samples=size, labels=round(size * mean), population=len(population), seconds=SECONDS_PER_LABEL[kind])
 
 
-def draw_of(store: Store, run: RunRef, kind: LabelKind = "verdict", against: RunRef | None = None) -> Draw | None:
-    """Return the draw of this kind, or None if nothing was drawn yet."""
+def find_draw(
+    store: Store, run: RunRef, kind: LabelKind = "verdict", against: RunRef | None = None
+) -> SampleDraw | None:
+    """Return the draw for this kind of label; None if nothing was drawn yet."""
     with store.database.read() as connection:
         return largest_draw(connection, run, kind, against)
 
@@ -278,7 +280,7 @@ def annotation_queue(
     dimension: Quality = "faithfulness",
     against: RunRef | None = None,
 ) -> AnnotationQueue:
-    """Return the samples for an annotator to label: in the order of the draw, or by size of the disagreement."""
+    """Return the samples for an annotator to label, in the order of the draw, or largest disagreement first."""
     with store.database.read() as connection:
         draw = largest_draw(connection, run, kind, against) if queue == "random" else None
         reasons: dict[int, str] = {}
@@ -322,12 +324,11 @@ def labelled_samples(
     kind: Literal["verdict", "grade"] = "verdict",
     dimension: Quality = "faithfulness",
 ) -> LabelledSamples:
-    """Return the completely labelled samples of a run, in draw order, with their outcomes.
+    """Return the completely labelled samples of a run, in draw order. Only labels given in `queue` count.
 
-    For `verdict`, a sample is complete if all its statements in the evaluation of `run` have a label; the outcome is
-    the share of statements labelled supported. For `grade`, the outcome is the mean grade in `dimension`, rescaled to
-    0-1. `queue`: only labels given there count. `random` uses the draw from this run (for verdicts, from this
-    evaluation); without a draw, there are no rows.
+    With kind `verdict`, a sample is complete if all its statements in the evaluation of `run` have a label. With
+    `grade`, it is complete if its answer has a grade in `dimension`. The random queue has no rows before the first
+    draw from this run (for verdicts, from this evaluation).
     """
     with store.database.read() as connection:
         draw = largest_draw(connection, run, kind) if queue == "random" else None

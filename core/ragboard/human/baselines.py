@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from ragboard.human.agreement import AgreementData, Measure, measure
-from ragboard.human.grades import good_from, graded_scores
+from ragboard.human.grades import good_threshold, graded_scores
 from ragboard.human.preferences import decided_pairs
 from ragboard.human.scorers import grade_scorer, judge_scorers
 from ragboard.readers.labels import ANSWER_SUPPORTED, HELPS
@@ -18,12 +18,12 @@ from ragboard.stats.pairwise import Ties, mcnemar_test
 
 __all__ = [
     "BaselineComparison",
-    "BaselineVerdict",
+    "BaselineResult",
     "baseline_comparisons",
     "compare_with_baselines",
 ]
 
-BaselineVerdict: TypeAlias = Literal["better", "not shown", "worse"]
+BaselineResult: TypeAlias = Literal["better", "inconclusive", "worse"]
 
 ALPHA = 0.05
 """Significance level of McNemar's test of pairs."""
@@ -32,7 +32,7 @@ BASELINES_IN_WORDS = {
     "shorter": "preferring the shorter text",
     "longer": "preferring the longer text",
 }
-"""The baselines by length, in words."""
+"""Baselines whose names need more words."""
 RANKED_IN_WORDS = {
     "labelled sentences": "a helpful sentence above an unhelpful one",
     "labelled statements": "a supported statement above an unsupported one",
@@ -40,33 +40,31 @@ RANKED_IN_WORDS = {
     "graded answers": "a good answer above a bad one",
     "graded passages": "a relevant passage above an irrelevant one",
 }
-"""For each kind of items, which item a scorer with a high AUROC ranks above which."""
+"""For each kind of items, what AUROC measures: how often a scorer ranks the first item above the second."""
 BOTH_IN_WORDS = {
     "labelled sentences": "helpful and unhelpful ones",
     "labelled statements": "supported and unsupported ones",
     "labelled answers": "supported and unsupported ones",
 }
-"""For each kind of items, the two classes over which a balanced accuracy is the mean."""
-RESULTS: dict[BaselineVerdict, str] = {
+"""For each kind of items, the two classes of a balanced accuracy."""
+RESULTS: dict[BaselineResult, str] = {
     "better": "significantly better",
-    "not shown": "no significant difference",
+    "inconclusive": "no significant difference",
     "worse": "significantly worse",
 }
-"""The verdicts in words."""
-
-
-ANSWERS: dict[BaselineVerdict, str] = {
+"""Each result in words."""
+CONCLUSIONS: dict[BaselineResult, str] = {
     "better": "Yes: better than {}",
-    "not shown": "Not proven: not significantly better than {}",
+    "inconclusive": "Not proven: not significantly better than {}",
     "worse": "No: {} does better",
 }
-"""The answer to whether a scorer can be trusted; `{}` is replaced by the baseline."""
+"""Whether a scorer can be trusted; `{}` stands for the baseline."""
 AS_AN_ANNOTATOR = "Not proven: it ranks as well as one annotator, but so does {}"
-"""The answer if scorer and baseline both agree with annotators at least as well as a single annotator does."""
+"""The conclusion if scorer and baseline both agree with annotators at least as well as a single annotator does."""
 CLUSTERS = "questions or conversations"
-"""What makes items dependent on each other."""
+"""The clusters of items, in words."""
 FEW = 30
-"""With fewer independent items than this, the answer says that they are few."""
+"""With fewer clusters than this, the conclusion says how few there are."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,51 +76,51 @@ class BaselineComparison:
     """The scorer and its judge in words: `RAGAS faithfulness by the embedded judge (rule-based)`."""
     dimension: str
     measured: Literal["AUROC", "accuracy", "balanced accuracy"]
-    """Balanced accuracy if the scorer is a judge's verdict; baselines then use the threshold that fits the labels best.
-    """
+    """Balanced accuracy if the scorer is a judge's verdict. Baselines are then thresholded where they fit the labels
+    best."""
     items: str
-    """The kind of items, in words: `labelled statements`."""
+    """What the items are: `labelled statements`."""
     n: int
     clusters: int
     value: Measure
-    """The figure of the scorer, in [0, 1]; 0.5 is chance level."""
+    """What was measured for the scorer, in [0, 1]; 0.5 is chance level."""
     baseline: str
-    """The baseline with the highest value: word overlap, the longer or the shorter text, or a coin."""
+    """The best baseline: `word overlap`, `longer` or `shorter` (text), or `a coin`."""
     baseline_value: float
     annotator_auroc: float | None
-    """The AUROC of single annotators against the mean of the others; None for pairs, or if no item has two ratings."""
+    """The AUROC of an annotator against the mean of the others; None for pairs, or if no item has two ratings."""
     difference: Measure
-    """Scorer minus baseline, in [-1, 1], paired by item; the interval draws whole clusters."""
+    """Scorer minus baseline, in [-1, 1], on the same items; the bootstrap interval resamples clusters."""
     p: float | None = None
-    """For pairs, the p value of McNemar's exact test, over clusters; None for other items."""
+    """For pairs, the p value of McNemar's exact test over clusters; None for other items."""
 
     @property
-    def verdict(self) -> BaselineVerdict:
-        """Better or worse if the interval of the difference excludes 0; else not shown.
+    def result(self) -> BaselineResult:
+        """Whether the difference is significant: its interval excludes 0.
 
-        For pairs, p must also be below 0.05, because the interval is too narrow for a few pairs.
+        For pairs, p must also be below 0.05, because with few pairs the interval is too narrow.
         """
         interval = self.difference.interval
         if not isinstance(interval, Interval) or interval.low <= 0 <= interval.high:
-            return "not shown"
+            return "inconclusive"
         if self.p is not None and self.p >= ALPHA:
-            return "not shown"
+            return "inconclusive"
         return "better" if interval.low > 0 else "worse"
 
     @property
-    def result(self) -> str:
-        """The verdict in words: `no significant difference`."""
-        return RESULTS[self.verdict]
+    def result_in_words(self) -> str:
+        """For example `no significant difference`."""
+        return RESULTS[self.result]
 
     @property
-    def answer(self) -> str:
-        """Whether the scorer can be trusted: `No: preferring the longer text does better; 10 pairs are few`."""
+    def conclusion(self) -> str:
+        """Whether the scorer can be trusted: `No: word overlap does better; only 10 pairs`."""
         independent = f"{self.clusters:,} {self.items if self.clusters == self.n else CLUSTERS}"
-        few = f"; {independent} are few" if self.clusters < FEW else ""
+        few = f"; only {independent}" if self.clusters < FEW else ""
         lower = min(self.value.value or 0.0, self.baseline_value)
         both_match = self.annotator_auroc is not None and self.annotator_auroc <= lower
-        answer = AS_AN_ANNOTATOR if self.verdict == "not shown" and both_match else ANSWERS[self.verdict]
-        return answer.format(self.baseline_in_words) + few
+        conclusion = AS_AN_ANNOTATOR if self.result == "inconclusive" and both_match else CONCLUSIONS[self.result]
+        return conclusion.format(self.baseline_in_words) + few
 
     @property
     def baseline_in_words(self) -> str:
@@ -131,7 +129,7 @@ class BaselineComparison:
 
     @property
     def sentence(self) -> str:
-        """`RAGAS faithfulness ranks a good answer above a bad one 95% of the time, word overlap 80%: ...`."""
+        """A summary: `RAGAS faithfulness ranks a good answer above a bad one 95% of the time, ...`."""
         quality = self.dimension.replace("_", " ")
         known = self.items.startswith("labelled") or self.items == "graded passages" or f" {quality}" in self.title
         of = "" if known else f" ({quality})"
@@ -146,9 +144,9 @@ class BaselineComparison:
             kind = self.items.removeprefix("labelled ")
             return (
                 f"{title} has a balanced accuracy of {self.value.value:.0%} on {kind} (the mean of its accuracy on"
-                f" {BOTH_IN_WORDS[self.items]}), {baseline} with its best threshold: {self.result}.{human}"
+                f" {BOTH_IN_WORDS[self.items]}), {baseline} with its best threshold: {self.result_in_words}.{human}"
             )
-        return f"{title}{of} {task} {self.value.value:.0%} of the time, {baseline}: {self.result}.{human}"
+        return f"{title}{of} {task} {self.value.value:.0%} of the time, {baseline}: {self.result_in_words}.{human}"
 
     @property
     def details(self) -> str:
@@ -168,13 +166,14 @@ def baseline_comparisons(
 ) -> tuple[BaselineComparison, ...]:
     """Compare the judge's verdicts, and then its scores, with the best trivial baseline.
 
-    If the dimension has no verdicts and scores of the judge, compare its main scorer. Empty if nothing can be compared;
-    see `compare_with_baselines`.
+    For a dimension that the judge gives no verdicts in, compare its main scorer. Empty if nothing can be compared (see
+    `compare_with_baselines`).
     """
-    own = [one.name for one in judge_scorers(data.stored.agreement.judge)]
-    given = {one.name for one in data.scorers(dimension)}
-    names = [name for name in own if name in given] or [""]
-    found = (compare_with_baselines(data, dimension, scorer=name, ties=ties, at_least=at_least) for name in names)
+    available = {scorer.name for scorer in data.scorers(dimension)}
+    names = [scorer.name for scorer in judge_scorers(data.stored.agreement.judge) if scorer.name in available]
+    found = (
+        compare_with_baselines(data, dimension, scorer=name, ties=ties, at_least=at_least) for name in names or [""]
+    )
     return tuple(comparison for comparison in found if comparison)
 
 
@@ -186,14 +185,14 @@ def compare_with_baselines(
     ties: Ties = "random",
     at_least: float | None = None,
 ) -> BaselineComparison | None:
-    """Compare a scorer of the judge in a dimension (default: its main scorer) with the best trivial baseline.
+    """Compare a scorer of the judge (default: its main scorer) with the best trivial baseline in a dimension.
 
-    None if the judge has no scorer, if no item is scored by the scorer and all baselines, or if these items are all
-    good or all bad. The main scorer of a judge that gives verdicts is its verdict, not its score.
+    The main scorer of a judge that gives verdicts is its verdict, not its score. None if the judge has no scorer, if no
+    item is scored by the scorer and all baselines, or if these items are all good or all bad.
 
-    For pairs, accuracy is compared: the share of decided pairs in which the preferred side scores higher, with `ties`
-    as in `preference_report`. For grades and labels, it is AUROC or, for verdicts, balanced accuracy, with `at_least`
-    as in `grade_report`. Raises SettingError if all items or no items of the agreement are good.
+    Pairs are compared by accuracy: the share of pairs in which the preferred side scores higher; see
+    `preference_report` for `ties`. Verdicts are compared by balanced accuracy, other scores by AUROC; see
+    `grade_report` for `at_least`. Raises SettingError if all items or no items of the agreement are good.
     """
     scorers = data.scorers(dimension)
     of_judge = [one.name for one in scorers if one.kind == "metric"]
@@ -203,11 +202,11 @@ def compare_with_baselines(
     # the first of several equally good baselines is used: word overlap before length
     trivial = [one.name for one in reversed(scorers) if one.kind == "trivial" and one.name != "coin"]
     if data.stored.agreement.form == "pairs":
-        return _pairs(data, dimension, main, trivial, ties)
-    return _graded_comparison(data, dimension, main, trivial, at_least)
+        return _compare_pairs(data, dimension, main, trivial, ties)
+    return _compare_graded(data, dimension, main, trivial, at_least)
 
 
-def _pairs(
+def _compare_pairs(
     data: AgreementData, dimension: str, main: str, trivial: Sequence[str], ties: Ties
 ) -> BaselineComparison | None:
     pairs = {name: decided_pairs(data, dimension, name) for name in (main, *trivial)}
@@ -227,7 +226,7 @@ def _pairs(
         name: [float(outcome_by_id[pair_id] or 0) for pair_id in ids]
         for name, outcome_by_id in outcomes_by_scorer.items()
     }
-    correct[COIN] = [0.5] * len(ids)  # its expected accuracy, because a single toss can be lucky
+    correct[COIN] = [0.5] * len(ids)  # the expected accuracy, not that of one toss
     values = {name: sum(outcomes_of_pairs) / len(outcomes_of_pairs) for name, outcomes_of_pairs in correct.items()}
     best = max((*trivial, COIN), key=values.__getitem__)
     gains = [judge - baseline for judge, baseline in zip(correct[main], correct[best], strict=True)]
@@ -251,11 +250,11 @@ def _pairs(
     )
 
 
-def _graded_comparison(
+def _compare_graded(
     data: AgreementData, dimension: str, main: str, trivial: Sequence[str], at_least: float | None
 ) -> BaselineComparison | None:
     means = data.means(dimension)
-    threshold = good_from(data, dimension, at_least)
+    threshold = good_threshold(data, dimension, at_least)
     scores = {name: graded_scores(data, dimension, name) for name in (main, *trivial)}
     scored = [
         position
@@ -306,13 +305,13 @@ def _graded_comparison(
 
 
 def _at_best_threshold(column: Sequence[float], good: Sequence[bool]) -> list[float]:
-    """Return scores as verdicts, 1 or 0, by the threshold that fits these labels best, which favours the baseline."""
+    """Return scores as verdicts (1 or 0), with the threshold that fits these labels best. This favours the baseline."""
     best = best_cut(roc(column, good))
     return [float(best is None or score >= best.threshold) for score in column]
 
 
 def _annotator_auroc(data: AgreementData, dimension: str, threshold: float) -> float | None:
-    """Return the AUROC of single annotators against the mean of the others; None if undefined."""
+    """Return the AUROC of annotators, each against the mean of the others; None if undefined."""
     rated = data.rated_twice(dimension).values()
     grades_given = [grade for grades in rated for grade in grades]
     good = [(sum(grades) - grade) / (len(grades) - 1) >= threshold for grades in rated for grade in grades]
@@ -320,7 +319,7 @@ def _annotator_auroc(data: AgreementData, dimension: str, threshold: float) -> f
 
 
 def _title(data: AgreementData, scorer: str, dimension: str) -> str:
-    """Return the scorer with its judge: `the score of the embedded judge (rule-based)`."""
+    """Name the scorer and its judge: `the score of the embedded judge (rule-based)`."""
     agreement = data.stored.agreement
     verdict, score = judge_scorers(agreement.judge)
     own = {

@@ -1,4 +1,4 @@
-"""Estimate the mean label of a run from a judge's scores of all samples and labels of randomly drawn samples."""
+"""Estimate the mean label of a run: a judge scores all samples, annotators label a random sample of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ragboard.analysis.gates import resolve_spec
 from ragboard.analysis.metrics import in_order, read_descriptions
 from ragboard.analysis.runs import RunSummary, run_summary
 from ragboard.errors import SettingError
-from ragboard.human.annotation import LabelledQuantity, LabelledSamples, draw_of, labelled_samples
+from ragboard.human.annotation import LabelledQuantity, LabelledSamples, find_draw, labelled_samples
 from ragboard.human.systems import System, SystemsReport, systems_report
 from ragboard.readers.labels import SamplingDesign
 from ragboard.records import MetricDescription
@@ -20,41 +20,42 @@ from ragboard.store.queries.annotation import judge_scores, other_evaluations, p
 from ragboard.store.queries.evaluations import JudgedBy
 
 __all__ = [
+    "EstimateInputs",
     "Estimates",
     "LabelledQuantity",
-    "RunEstimate",
     "estimate_runs",
     "estimated_metrics",
-    "judged_by",
-    "judged_scores",
-    "metric_of",
-    "needed_for",
-    "not_random",
+    "find_estimate_metric",
+    "load_judge_scores",
+    "main_judge_setup",
+    "predict_labels_needed",
+    "why_not_random",
 ]
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunEstimate:
-    """The scores and labels of one run that an estimate is computed from."""
+class EstimateInputs:
+    """The judge's scores and the labels of one run, from which its mean label is estimated."""
 
     run: str
     judged: JudgedBy
     labels: LabelledSamples
     left_out: int
-    """Number of labelled samples that do not count: without a score, or after the draw's first incomplete sample."""
+    """Number of labelled samples that are not used: they have no score, or they come after the first incomplete sample
+    of the draw."""
     system: System
-    """The judge's scores and the labels that count."""
+    """The judge's scores and the labels that are used."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Estimates:
-    """Estimates for one or more runs, from one kind of labels and one metric."""
+    """The estimated mean labels of one or more runs, from one kind of labels and one metric."""
 
     metric: str
-    label: str
+    metric_label: str
     """The metric's name on pages."""
     measured: LabelledQuantity
-    sources: tuple[RunEstimate, ...]
+    inputs: tuple[EstimateInputs, ...]
     report: SystemsReport
 
 
@@ -68,20 +69,22 @@ def estimate_runs(
 ) -> Estimates:
     """Estimate the mean label, in [0, 1], that annotators would give to all samples of each run.
 
-    Labels from the random queue are used, up to the first drawn sample that is not completely labelled; without a draw,
-    imported labels that are declared random. `metric`: any metric in [0, 1] for which higher is better. It makes the
-    interval narrower but does not change what is estimated. Raises SettingError for a metric that a run does not have,
-    or that the runs have with different settings.
+    Uses the labels of the random queue, up to the first drawn sample that is not completely labelled. If nothing was
+    drawn, uses imported labels that are declared random. `metric` is any metric in [0, 1] for which higher is better. A
+    better metric gives a narrower interval around the same mean. Raises SettingError if a run does not have the metric,
+    or if the runs have it with different settings.
     """
     summaries = {run: run_summary(store, run) for run in runs}
-    described_metric = metric_of(store, tuple(summaries.values()), metric)
-    sources = tuple(_source(store, run, summary, described_metric.spec, measured) for run, summary in summaries.items())
+    described_metric = find_estimate_metric(store, tuple(summaries.values()), metric)
+    inputs = tuple(
+        _collect_inputs(store, run, summary, described_metric.spec, measured) for run, summary in summaries.items()
+    )
     return Estimates(
         metric=described_metric.spec,
-        label=described_metric.label,
+        metric_label=described_metric.label,
         measured=measured,
-        sources=sources,
-        report=systems_report([source.system for source in sources], level=level),
+        inputs=inputs,
+        report=systems_report([run_inputs.system for run_inputs in inputs], level=level),
     )
 
 
@@ -93,10 +96,10 @@ def estimated_metrics(store: Store, run: RunRef) -> tuple[MetricDescription, ...
     return tuple(descriptions[spec] for spec in specs if spec in descriptions and _on_label_scale(descriptions[spec]))
 
 
-def metric_of(store: Store, runs: Sequence[RunSummary], metric: str) -> MetricDescription:
-    """Return the description of the metric that a name refers to in all these runs.
+def find_estimate_metric(store: Store, runs: Sequence[RunSummary], metric: str) -> MetricDescription:
+    """Find the metric with this name in all runs, and return its description.
 
-    Raises SettingError if it has different settings in the runs, if it is not in [0, 1], or if higher is not better.
+    Raises SettingError if the metric has different settings in the runs, is not in [0, 1], or is better when lower.
     """
     with store.database.read() as connection:
         descriptions = read_descriptions(connection)
@@ -110,36 +113,38 @@ def metric_of(store: Store, runs: Sequence[RunSummary], metric: str) -> MetricDe
     return descriptions[spec]
 
 
-def needed_for(estimated: RunEstimate, width: float) -> LabelsNeeded | None:
-    """Return the number of labels needed for an interval of this width; None if there are too few labels to predict it.
+def predict_labels_needed(estimated: EstimateInputs, width: float) -> LabelsNeeded | None:
+    """Predict how many labels an interval of this width needs; None if there are too few labels for a prediction.
 
     Raises ValueError for a width that is not above 0.
     """
     system = estimated.system
-    if len(system.labels) < MIN_LABELS or system.refusal:
+    if len(system.labels) < MIN_LABELS or system.unusable_reason:
         return None
     labels, judged, rest = system.arrays()
     return labels_needed(labels, judged, rest, width=width) if len(rest) > 1 else None
 
 
-def _source(store: Store, run: RunRef, summary: RunSummary, spec: str, measured: LabelledQuantity) -> RunEstimate:
-    """Collect the judge's scores and the labels of one run, or the reason why the labels cannot be used."""
-    judged = summary.metrics[spec].judged or judged_by(summary)
+def _collect_inputs(
+    store: Store, run: RunRef, summary: RunSummary, spec: str, measured: LabelledQuantity
+) -> EstimateInputs:
+    """Load the judge's scores and the labels of one run. If the labels cannot be used, set `unusable_reason`."""
+    judged = summary.metrics[spec].judged or main_judge_setup(summary)
     labels = _labels(store, run, measured)
-    scores, unscored = judged_scores(store, run, spec, measured)
+    scores, unscored = load_judge_scores(store, run, spec, measured)
     usable = [row for row in (labels.leading if labels.draw else labels.rows) if row.position in scores]
-    refusal = ""
+    unusable_reason = ""
     if labels.rows and labels.design != "random":
-        refusal = not_random(len(labels.rows), labels.design)
+        unusable_reason = why_not_random(len(labels.rows), labels.design)
     elif not labels.rows and not labels.draw:
-        refusal = _why_no_labels(store, run, measured)
+        unusable_reason = _explain_missing_labels(store, run, measured)
     elif not usable and labels.draw:
-        refusal = (
+        unusable_reason = (
             "the first sample of the random batch is not completely labelled yet; label the batch in order on the"
             " Annotate page"
         )
     elif not usable:
-        refusal = "no labelled sample has a score of the judge"
+        unusable_reason = "no labelled sample has a score of the judge"
     dependent = (
         f"the samples come from {summary.clustered} but are treated as independent, so the intervals are too narrow",
     )
@@ -147,31 +152,31 @@ def _source(store: Store, run: RunRef, summary: RunSummary, spec: str, measured:
         name=run.name,
         scores=dict(scores.values()),
         labels={scores[row.position][0]: row.outcome for row in usable},
-        refusal=refusal,
+        unusable_reason=unusable_reason,
         notes=(
             *unscored,
-            *(dependent if summary.clustered and not refusal else ()),
-            *_notes(store, run, labels, measured),
+            *(dependent if summary.clustered and not unusable_reason else ()),
+            *_label_notes(store, run, labels, measured),
         ),
     )
-    return RunEstimate(
+    return EstimateInputs(
         run=run.name, judged=judged, labels=labels, left_out=len(labels.rows) - len(usable), system=system
     )
 
 
-def judged_by(run: RunSummary) -> JudgedBy:
+def main_judge_setup(run: RunSummary) -> JudgedBy:
     """Return the judge setup of a run's main evaluation. Raises SettingError if the run was never evaluated."""
     if run.judged is None:
         raise SettingError(f"{run.name} was never evaluated; run `ragboard evaluate {run.name}`")
     return run.judged
 
 
-def judged_scores(
+def load_judge_scores(
     store: Store, run: RunRef, spec: str, measured: str, *, from_file: bool = False
 ) -> tuple[dict[int, tuple[str, float]], tuple[str, ...]]:
-    """Return a key and the judge's score of each sample that can be labelled, by position, and notes for the user.
+    """Return {position: (key, score)} of the samples that can be labelled, and notes for the user.
 
-    `from_file`: whether the labels are from a file; if so, all answers of a run without statements can be labelled.
+    With `from_file`, the labels are from a file. All answers of a run without statements then count as labelable.
     """
     with store.database.read() as connection:
         labelable = set(positions_to_label(connection, run, "verdict" if measured == "verdicts" else "grade"))
@@ -180,12 +185,12 @@ def judged_scores(
         all_scores = judge_scores(connection, run, spec)
     scores = {position: score for position, score in all_scores.items() if position in labelable}
     unscored = len(labelable) - len(scores)
-    note = f"{unscored:,} of {len(labelable):,} samples have no score; estimates always leave them out"
+    note = f"{unscored:,} of {len(labelable):,} samples have no score; estimates leave them out"
     return scores, ((note,) if unscored else ())
 
 
 def _labels(store: Store, run: RunRef, measured: LabelledQuantity) -> LabelledSamples:
-    """Return the labels of the random queue; without a draw, imported labels if there are any."""
+    """Return the labels of the random queue. If nothing was drawn, return imported labels, if there are any."""
 
     def labels_of(queue: Literal["random", "imported"]) -> LabelledSamples:
         if measured == "verdicts":
@@ -197,12 +202,12 @@ def _labels(store: Store, run: RunRef, measured: LabelledQuantity) -> LabelledSa
     return imported if imported and imported.rows else drawn
 
 
-def _why_no_labels(store: Store, run: RunRef, measured: LabelledQuantity) -> str:
-    """Return in words why there are no labels: no label was given, or all are for another evaluation of the run."""
+def _explain_missing_labels(store: Store, run: RunRef, measured: LabelledQuantity) -> str:
+    """Explain why there are no labels: nobody labelled the run, or the labels belong to another of its evaluations."""
     with store.database.read() as connection:
         others = other_evaluations(connection, run) if measured == "verdicts" else ()
     for judge, evaluation in others:
-        if draw_of(store, RunRef(run_id=run.run_id, name=run.name, evaluation_id=evaluation)):
+        if find_draw(store, RunRef(run_id=run.run_id, name=run.name, evaluation_id=evaluation)):
             return (
                 f"the labels are for statements of another evaluation, {run.name}@{evaluation} by {judge};"
                 " estimate with that evaluation, or label this one"
@@ -210,22 +215,22 @@ def _why_no_labels(store: Store, run: RunRef, measured: LabelledQuantity) -> str
     return "no randomly drawn samples of this run are labelled yet"
 
 
-def not_random(count: int, design: SamplingDesign) -> str:
-    """Return in words why labels that are not a random sample cannot be used."""
+def why_not_random(count: int, design: SamplingDesign) -> str:
+    """Explain that the labels cannot be used because they are not from a random sample."""
     problem = "were not drawn at random" if design == "not random" else "are not declared random"
     return f"the {count} labelled samples {problem}; an estimate needs a random sample"
 
 
-def _notes(store: Store, run: RunRef, labels: LabelledSamples, measured: LabelledQuantity) -> Iterator[str]:
-    """Yield notes on the labels."""
+def _label_notes(store: Store, run: RunRef, labels: LabelledSamples, measured: LabelledQuantity) -> Iterator[str]:
+    """Yield what the user should know about the labels: which are not used, and how they were selected."""
     later = len(labels.rows) - len(labels.leading)
     if labels.draw and later:
         yield (
-            f"{later:,} labelled samples come after the first incomplete sample of the draw. They do not count until it"
-            " is completely labelled, because skipped samples may be harder than the others"
+            f"{later:,} labelled samples come after the first incomplete sample of the draw. They count once that"
+            " sample is completely labelled, because skipped samples may be harder than the others"
         )
     if labels.rows and not labels.draw and labels.design == "random":
-        yield "the labels were imported; the import declared them a random sample"
+        yield "the labels were imported as a random sample"
     with store.database.read() as connection:
         labelable = len(positions_to_label(connection, run, "verdict" if measured == "verdicts" else "grade"))
     if labels.draw and labels.population < labelable:

@@ -1,4 +1,4 @@
-"""Agreement of scorers with grades and labels, and of annotators with each other."""
+"""How well scorers agree with grades and labels, and annotators with each other."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ragboard.human.agreement import (
     correlations,
     measure,
 )
-from ragboard.readers.labels import HumanRating
+from ragboard.readers.labels import HumanLabel
 from ragboard.records import RELEVANT_GRADE
 from ragboard.stats import (
     BinaryAgreement,
@@ -34,12 +34,12 @@ from ragboard.stats.bootstrap import REPORT_DRAWS
 from ragboard.store.queries.agreements import Scorer, StoredAgreement, kind_order
 
 __all__ = [
+    "GradeAgreement",
     "GradeAnnotators",
     "GradeLine",
     "GradeReport",
     "GradeVerdict",
-    "Ratings",
-    "good_from",
+    "good_threshold",
     "grade_report",
     "grade_verdicts",
     "graded_scores",
@@ -47,18 +47,19 @@ __all__ = [
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ratings:
-    """The agreement of ratings by a scorer or annotator with the mean grades of annotators."""
+class GradeAgreement:
+    """How well the ratings of a scorer or annotator agree with annotators' mean grades. A good item has a high mean."""
 
     correlations: Correlations
     auroc: Measure
-    """How often a good item is rated higher than an item that is not good, in [0, 1]; 0.5 is chance level."""
+    """How often a good item is rated higher than another item, in [0, 1]; 0.5 is chance level."""
     kappa: Measure
     """Cohen's kappa of good against not good."""
     weighted_kappa: Measure
     """Cohen's kappa of grades, with quadratic weights."""
-    agreement: BinaryAgreement | None
-    """The confusion matrix of which items are good by the scorer and by annotators; None without a threshold."""
+    confusion: BinaryAgreement | None
+    """The confusion matrix of good and other items, by rating and by mean grade; None if the scorer has no
+    threshold."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,14 +70,14 @@ class GradeLine:
     metric: str
     """The metric that the scorer computes in this dimension; empty if the scorer is not a metric."""
     unscored: int
-    """Number of graded items without a score; they count in no figure."""
-    ratings: Ratings
-    """For the weighted kappa, scores are mapped to grades with the same distribution as the annotators' grades."""
+    """Number of graded items without a score."""
+    agreement: GradeAgreement
+    """For the weighted kappa, scores become grades with the same distribution as the annotators' grades."""
     cut: Cut | None
-    """The score from which an item counts as good: chosen by the user, else the one with the highest sensitivity +
-    specificity. None if undefined."""
+    """The lowest score that counts as good, set by the user or else the one with the highest sensitivity + specificity.
+    None if undefined."""
     chosen: bool
-    """Whether the user chose the threshold. If not, it is fitted on these items, and its figures are optimistic."""
+    """Whether the user set this threshold. If not, it is fitted on these items, which makes the figures optimistic."""
     roc: tuple[Cut, ...]
     calibration: Calibration | None
     """None unless all scores are in [0, 1]."""
@@ -86,15 +87,15 @@ class GradeLine:
 class GradeAnnotators:
     """The agreement of annotators with each other, for comparison with scorers.
 
-    An annotator is compared with the mean of the other annotators, a scorer with the mean of all annotators, which is
-    less noisy. For this reason, a good scorer can agree slightly more than annotators do.
+    A scorer is compared with the mean of all annotators, an annotator with the mean of the others. The mean of all is
+    less noisy, so a good scorer can agree slightly more than annotators do.
     """
 
     annotators: int
     """Maximum number of annotators per item."""
     rated: int
     """Number of items with at least two ratings."""
-    ratings: Ratings | None
+    agreement: GradeAgreement | None
     """Each annotator compared with the mean of the others; None if no item has two ratings."""
     alpha: Measure | None
     """Krippendorff's ordinal alpha."""
@@ -113,7 +114,7 @@ class GradeReport:
     good: int
     """Number of good items."""
     compared: int
-    """Number of graded items on which scorers are compared: items that the judge and the baselines scored."""
+    """Number of graded items that the judge and all baselines scored; scorers are compared on these."""
     clusters: int
     """Number of clusters of items."""
     lines: tuple[GradeLine, ...]
@@ -126,13 +127,13 @@ class GradeVerdict:
 
     position: int
     item_id: str
-    human_ratings: tuple[HumanRating, ...]
+    human_labels: tuple[HumanLabel, ...]
     mean_grade: float
-    """The mean grade."""
     score: float | None
     """The score, higher is better; None if unscored."""
     gap: float | None
-    """Relative rank of its score minus relative rank of its grade, in [-1, 1]; above 0: the score is too high."""
+    """Relative rank of the score minus relative rank of the grade, in [-1, 1]. Above 0, the score is too high. None if
+    unscored."""
 
 
 def grade_report(
@@ -144,16 +145,16 @@ def grade_report(
 ) -> GradeReport:
     """Compare scorers with the mean grade of each item in a dimension (default: the first).
 
-    An item is good if its mean grade is at least `at_least` (default: halfway between the lowest and the highest grade;
-    2 for passages). `cuts`: for each scorer, the lowest score with which an item counts as good. Raises SettingError
-    for an unknown dimension, and if all items or no items are good.
+    An item is good if its mean grade is at least `at_least`, by default 2 for passages and halfway between the lowest
+    and the highest grade for other items. `cuts` sets the lowest score that counts as good, by scorer. Raises
+    SettingError for an unknown dimension, and if all items or no items are good.
     """
     if dimension and dimension not in data.stored.dimensions:
         raise SettingError(
             f"there are no ratings of {dimension!r}; rated dimensions: {', '.join(data.stored.dimensions)}"
         )
     name = dimension or data.stored.dimensions[0]
-    means, threshold = data.means(name), good_from(data, name, at_least)
+    means, threshold = data.means(name), good_threshold(data, name, at_least)
     compared = _compared_positions(data, name, threshold)
     scorers = sorted(data.scorers(name), key=kind_order)
     lines = (_line(data, name, scorer, threshold, (cuts or {}).get(scorer.name), compared) for scorer in scorers)
@@ -169,7 +170,7 @@ def grade_report(
         annotators=GradeAnnotators(
             annotators=data.annotators(name),
             rated=len(data.rated_twice(name)),
-            ratings=_annotators(data, name, threshold),
+            agreement=_annotators(data, name, threshold),
             alpha=annotators_alpha(data, name),
         ),
     )
@@ -178,7 +179,7 @@ def grade_report(
 def _compared_positions(data: AgreementData, dimension: str, at_least: float) -> frozenset[int]:
     """Return the graded items that all scorers of the judge and all trivial baselines scored.
 
-    If all or none of these items are good, return all graded items.
+    If these items are all good or all not good, return all graded items.
     """
     means = data.means(dimension)
     scorers = [one.name for one in data.scorers(dimension) if one.kind in ("metric", "trivial")]
@@ -187,8 +188,8 @@ def _compared_positions(data: AgreementData, dimension: str, at_least: float) ->
     return found if 0 < good < len(found) else frozenset(means)
 
 
-def good_from(data: AgreementData, dimension: str, at_least: float | None = None) -> float:
-    """Return `at_least`, or the default minimum mean grade of a good item that `grade_report` describes.
+def good_threshold(data: AgreementData, dimension: str, at_least: float | None = None) -> float:
+    """Return the minimum mean grade of a good item: `at_least`, or the default of `grade_report`.
 
     Raises SettingError if all items or no items are good.
     """
@@ -215,7 +216,7 @@ def grade_verdicts(data: AgreementData, dimension: str, scorer: str) -> tuple[Gr
         GradeVerdict(
             position=position,
             item_id=data.ids[position],
-            human_ratings=data.human_ratings[position][dimension],
+            human_labels=data.human_labels[position][dimension],
             mean_grade=mean,
             score=scores.get(position),
             gap=gaps.get(position),
@@ -242,7 +243,7 @@ def _line(
     chosen: float | None,
     compared: frozenset[int],
 ) -> GradeLine | None:
-    """Compare one scorer with annotators on the items in `compared`; None if it scored no such item."""
+    """Compare one scorer with annotators on the items in `compared`; None if it scored none of them."""
     means, levels = data.means(dimension), _levels(data, dimension)
     every = graded_scores(data, dimension, scorer.name)
     scores = {position: score for position, score in every.items() if position in compared}
@@ -264,7 +265,7 @@ def _line(
         scorer=scorer,
         metric=scorer.metrics.get(dimension, ""),
         unscored=len(means) - len(every),
-        ratings=_ratings(
+        agreement=_grade_agreement(
             graded,
             mean,
             good,
@@ -280,7 +281,7 @@ def _line(
     )
 
 
-def _ratings(
+def _grade_agreement(
     scores: Sequence[float],
     means: Sequence[float],
     good: Sequence[bool],
@@ -288,10 +289,10 @@ def _ratings(
     graded: tuple[Sequence[float], Sequence[float], Sequence[float]],
     groups: Sequence[Hashable],
     seed: int,
-) -> Ratings:
+) -> GradeAgreement:
     first, second, levels = graded
     bootstrap_options: dict[str, Any] = {"draws": REPORT_DRAWS, "seed": seed}
-    return Ratings(
+    return GradeAgreement(
         correlations=correlations(scores, means, groups, seed),
         auroc=measure(
             lambda: auroc(scores, good),
@@ -305,13 +306,13 @@ def _ratings(
             lambda: cohen_kappa(first, second, weights="quadratic", order=levels),
             lambda: kappa_interval(first, second, groups, weights="quadratic", order=levels, **bootstrap_options),
         ),
-        agreement=binary_agreement(called_good, good) if called_good else None,
+        confusion=binary_agreement(called_good, good) if called_good else None,
     )
 
 
 def _levels(data: AgreementData, dimension: str) -> list[float]:
     """Return the grades that occur, ascending."""
-    return sorted({grade for item in data.human_ratings for grade in item.get(dimension, ()) if grade is not None})
+    return sorted({grade for item in data.human_labels for grade in item.get(dimension, ()) if grade is not None})
 
 
 def _nearest(value: float, levels: Sequence[float]) -> float:
@@ -319,7 +320,7 @@ def _nearest(value: float, levels: Sequence[float]) -> float:
 
 
 def _relative_ranks(values: Sequence[float]) -> list[float]:
-    """Return the rank of each value, ascending and scaled to [0, 1]; equal values share the mean rank."""
+    """Return the rank of each value, scaled to [0, 1]; equal values have the mean of their ranks."""
     if len(values) < 2:
         return [0.5] * len(values)
     ordered = sorted(values)
@@ -331,7 +332,7 @@ def _relative_ranks(values: Sequence[float]) -> list[float]:
     return [(first[value] + last[value]) / 2 / (len(values) - 1) for value in values]
 
 
-def _annotators(data: AgreementData, dimension: str, at_least: float) -> Ratings | None:
+def _annotators(data: AgreementData, dimension: str, at_least: float) -> GradeAgreement | None:
     """Compare each annotator with the mean of the others; None if no item has two ratings."""
     rows = [
         (grade, (sum(grades) - grade) / (len(grades) - 1), data.clusters[position])
@@ -345,4 +346,4 @@ def _annotators(data: AgreementData, dimension: str, at_least: float) -> Ratings
     good = [value >= at_least for value in others]
     rounded = [_nearest(value, levels) for value in others]
     called_good = [grade >= at_least for grade in grades_given]
-    return _ratings(grades_given, others, good, called_good, (grades_given, rounded, levels), groups, data.seed)
+    return _grade_agreement(grades_given, others, good, called_good, (grades_given, rounded, levels), groups, data.seed)

@@ -1,4 +1,4 @@
-"""Benchmark judges on labelled sets: run `agree` for each set and judge, and compare verdicts with labels."""
+"""Benchmark judges: run `agree` for each labelled set and judge, and compare verdicts with labels."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from typing import Literal, TypeAlias
 
 from ragboard.errors import JudgeError, SettingError
 from ragboard.evaluation.options import EvaluationOptions
-from ragboard.human.agree import AgreementResult, agree, by_answer, check_judges, verdict_label
-from ragboard.human.agreement import Measure, agreement_named, load_agreement, measure
+from ragboard.human.agree import AgreementResult, agree, check_judges, group_by_answer, read_verdict
+from ragboard.human.agreement import Measure, find_agreement, load_agreement, measure
 from ragboard.human.scorers import balanced_accuracy_of_rows, judge_scorers, select_scorers, trivial_scores
 from ragboard.judges.panel import Panel
-from ragboard.readers.labels import ANSWER_SUPPORTED, HELPS, SUPPORTED, Item, LabelFile, read_labels
+from ragboard.readers.labels import ANSWER_SUPPORTED, HELPS, SUPPORTED, LabelFile, LabelledItem, read_labels
 from ragboard.records import Label, Outcome, Score
 from ragboard.stats import NoInterval, calibration
 from ragboard.stats.agreement import pooled_calibration_error
@@ -48,9 +48,9 @@ OVERLAP = "word overlap"
 """The baseline that judges are compared with."""
 
 Watch: TypeAlias = Callable[[str, str, int, int], None]
-"""Called with the names of a set and a judge, the number of finished jobs and their total."""
+"""Called with the names of a set and a judge, the number of finished jobs, and the total number of jobs."""
 Statistic: TypeAlias = tuple[Callable[[Rows], float], Sequence[str]]
-"""A function from rows to a number, and the cluster of each row."""
+"""A function that computes a number from rows, and the cluster of each row."""
 SetKind: TypeAlias = Literal["statements", "sentences", "answers"]
 KINDS: Mapping[str, SetKind] = {SUPPORTED: "statements", HELPS: "sentences", ANSWER_SUPPORTED: "answers"}
 """The kind of texts in a set, by its dimension."""
@@ -67,11 +67,11 @@ class BenchSet:
     n: int
     """Number of texts with a decided label."""
     undecided: int
-    """Number of texts without a label or with a tie between annotators; they count in no figure."""
+    """Number of texts without a label or with a tie between annotators; all figures leave them out."""
     clusters: int
     """Number of clusters of texts."""
     base_rate: float
-    """The share of texts labelled as supported (for sentences: as helping)."""
+    """The share of texts labelled supported (for sentences: helping)."""
     verdicts: Mapping[Label, int]
     """Number of texts by label; `contradicted` occurs only if the file distinguishes it from `unsupported`."""
 
@@ -80,8 +80,8 @@ class BenchSet:
 class VerdictFigures:
     """How well one verdict of a judge agrees with labels.
 
-    If a set does not distinguish contradicted from unsupported texts, `unsupported` means both. For sentences,
-    `supported` means helping.
+    In a set without the label contradicted, the verdict contradicted counts as unsupported. For sentences, `supported`
+    means helping.
     """
 
     labelled: int
@@ -96,15 +96,15 @@ class VerdictFigures:
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeCost:
-    """The cost of a judge on one set."""
+    """What a judge cost on one set."""
 
     calls: int
     tokens: int
-    """Prompt and completion tokens that the server reports."""
+    """Number of prompt and completion tokens that the server reports."""
     cost: float | None
     """US dollars; None if not known."""
     cached: int
-    """Number of replies from the cache; their calls and tokens do not count."""
+    """Number of replies from the cache; `calls` and `tokens` leave them out."""
     seconds: float | None
     """Duration of the calls in seconds, without loading a model; None if replies came from a journal or the cache."""
     times_regex: float | None
@@ -113,7 +113,7 @@ class JudgeCost:
 
 @dataclass(frozen=True, kw_only=True)
 class BenchFigures:
-    """Figures of a judge or baseline on one set, or their unweighted mean over its sets."""
+    """Figures of a judge or baseline on one set, or their unweighted mean over sets."""
 
     sets: int
     """Number of sets."""
@@ -122,19 +122,20 @@ class BenchFigures:
     unscored: int
     """Number of labelled texts without a verdict: the judge failed, or the answer has no statements."""
     ranked_by: Literal["score", "verdict", "both"]
-    """What AUROC is computed from: the judge's score, or its verdict (1 if supported, else 0) if it gives no scores."""
+    """What AUROC is computed from: the judge's score or, if it gives no scores, its verdict (1 if supported, else
+    0)."""
     auroc: Measure
     better_by: Measure | None
-    """AUROC of the judge minus AUROC of word overlap on the same texts; None for baselines."""
+    """AUROC of the judge minus that of word overlap on the same texts; None for baselines."""
     balanced_accuracy: Measure | None
     """Balanced accuracy of the judge's verdicts; 0.5 is chance level. None for baselines."""
     verdicts: Mapping[Label, VerdictFigures]
     """Figures for each label in the set; in a mean, precision and recall are means over the sets with the label."""
     calibration_error: float | None
-    """Expected calibration error of the score, in 10 bins of equal width; 0 is best. None without scores in [0, 1]."""
+    """Expected calibration error of the scores, in 10 bins of equal width; 0 is best. None without scores in [0, 1]."""
     pooled_calibration_error: float | None
-    """In a mean, the calibration error over the texts of all sets; each set has the same weight, and errors of opposite
-    sign cancel. For one set, equal to `calibration_error`."""
+    """In a mean, the calibration error over the texts of all sets, each set with the same weight. Errors of opposite
+    sign cancel. For one set, the same as `calibration_error`."""
     cost: JudgeCost | None
     """In a mean, the total over all sets. None for baselines."""
 
@@ -146,10 +147,10 @@ class BenchLine:
     name: str
     kind: Literal["judge", "baseline"]
     heuristic: bool
-    """Whether some of its verdicts are from a rule-based judge."""
+    """Whether a rule-based judge gave some of the verdicts."""
     by_set: Mapping[str, BenchFigures]
     left_out: Mapping[str, str]
-    """Why there are no figures, for each set without figures."""
+    """{set: why it has no figures}."""
     mean: BenchFigures
 
 
@@ -181,10 +182,10 @@ class JudgeBench:
 
 @dataclass(frozen=True)
 class _LabelledSet:
-    """A set with its labels as lists: one entry per text with a majority label."""
+    """A labelled set, and one list entry per text that has a majority label."""
 
     labelled: LabelFile
-    """The items of the file, without answers that have no majority label: judges are not asked about them."""
+    """The items of the file that judges are asked about: all texts of answers with at least one majority label."""
     positions: tuple[int, ...]
     verdicts: tuple[Label, ...]
     undecided: int
@@ -211,7 +212,7 @@ class _LabelledSet:
 
     @cached_property
     def trivial(self) -> list[dict[str, float]]:
-        sides = (self.labelled.items[position].sides[0] for position in self.positions)
+        sides = (self.labelled.items[position].samples[0] for position in self.positions)
         return [
             trivial_scores(
                 side.question,
@@ -223,12 +224,12 @@ class _LabelledSet:
 
     @cached_property
     def regex_seconds(self) -> float:
-        """How many seconds `re.findall` takes for all texts of the set."""
+        """How many seconds `re.findall(r"\\w+", text)` takes for all texts of the set."""
         texts: list[str] = []
-        for group in by_answer(self.labelled):
-            side = group[0][1].sides[0]
+        for group in group_by_answer(self.labelled):
+            side = group[0][1].samples[0]
             texts += [side.question, *(passage.text for passage in side.contexts or ())]
-            texts += [item.sides[0].answer or "" for _, item in group]
+            texts += [item.samples[0].answer or "" for _, item in group]
 
         def find_words() -> None:
             for text in texts:
@@ -251,7 +252,7 @@ class _LabelledSet:
 
 @dataclass(frozen=True)
 class _SetResult:
-    """The verdicts and scores of a judge or baseline on a set, as lists over the texts that it judged."""
+    """The verdicts and scores of a judge or baseline: one list entry per text of the set that it judged."""
 
     rows: list[int]
     """Indices of the texts in the set."""
@@ -260,7 +261,7 @@ class _SetResult:
     verdicts: tuple[Label, ...] | None = None
     """None for a baseline."""
     heuristic: bool = False
-    """Whether a rule-based judge gave the verdicts; rule-based extraction of statements does not count."""
+    """Whether a rule-based judge gave the verdicts. It may have extracted the statements in any case."""
     cost: JudgeCost | None = None
 
 
@@ -269,9 +270,9 @@ def read_bench_set(
 ) -> LabelFile:
     """Read a label file with `statements` or `sentences`, or with graded answers if `label` is given.
 
-    `label` is the path of the grade in a row (`human.faithfulness`), or of a list with one grade per annotator: an
-    answer is supported if their mean is at least `at_least`. Raises the errors of `read_labels`, and SettingError for
-    other kinds of labels, and if all labels are of one class.
+    `label` is the path of a grade in a row (`human.faithfulness`), or of a list with one grade per annotator. An answer
+    is supported if its mean grade is at least `at_least`. Raises the errors of `read_labels`, and SettingError for
+    other kinds of labels and if all labels are of one class.
     """
     read = read_labels(source, cluster=cluster, rating=label)
     if read.form == "passages":
@@ -286,7 +287,7 @@ def read_bench_set(
     if len(read.dimensions) > 1:
         raise SettingError(f"{read.source}: contains statements and sentences; a set has only one of them")
     if read.form == "answers":
-        read = replace(read, items=tuple(_as_supported(item, at_least) for item in read.items))
+        read = replace(read, items=tuple(_grade_to_label(item, at_least) for item in read.items))
     labelled_set = _labelled_set(read)
     if not 0 < sum(labelled_set.truth) < len(labelled_set.truth):
         positive = f"{sum(labelled_set.truth)} of {len(labelled_set.truth)} labels are positive"
@@ -294,16 +295,16 @@ def read_bench_set(
     return read
 
 
-def _as_supported(item: Item, at_least: float) -> Item:
-    (ratings,) = item.human_ratings.values()
+def _grade_to_label(item: LabelledItem, at_least: float) -> LabelledItem:
+    (ratings,) = item.human_labels.values()
     known = [rating for rating in ratings if rating is not None]
     supported = float(fmean(known) >= at_least) if known else None
-    return replace(item, human_ratings={ANSWER_SUPPORTED: (supported,)})
+    return replace(item, human_labels={ANSWER_SUPPORTED: (supported,)})
 
 
 def _labelled_set(labelled: LabelFile) -> _LabelledSet:
-    labelled_items: list[Item] = []
-    for group in by_answer(labelled):
+    labelled_items: list[LabelledItem] = []
+    for group in group_by_answer(labelled):
         items = [item for _, item in group]
         if any(map(_majority_label, items)):
             labelled_items += items
@@ -320,9 +321,9 @@ def _labelled_set(labelled: LabelFile) -> _LabelledSet:
     )
 
 
-def _majority_label(item: Item) -> Label | None:
+def _majority_label(item: LabelledItem) -> Label | None:
     """Return the majority label; None without labels, and for a tie."""
-    (ratings,) = item.human_ratings.values()
+    (ratings,) = item.human_labels.values()
     known = [rating for rating in ratings if rating is not None]
     if not known or fmean(known) == 0.5:
         return None
@@ -347,7 +348,7 @@ def judge_bench(
 ) -> JudgeBench:
     """Run every judge on every set with `agree`, which stores the results, and compare them with the labels.
 
-    A judge is not run on sets whose tasks it does not support. The figures of a judge do not depend on other judges or
+    Sets whose tasks a judge does not support are left out. The figures of a judge do not depend on the other judges or
     on the order of the sets. Raises SettingError for two sets or two judges with the same name, JudgeError for a judge
     that supports no set.
     """
@@ -357,7 +358,7 @@ def judge_bench(
     results: dict[str, dict[str, _SetResult]] = {}
     left_out: dict[str, dict[str, str]] = {}
     for panel in judges:
-        left_out[panel.name] = _why_unable(panel, sets)
+        left_out[panel.name] = _find_unsupported_sets(panel, sets)
         if len(left_out[panel.name]) == len(sets):
             raise JudgeError(next(iter(left_out[panel.name].values())))
     reasons: list[str] = []
@@ -419,8 +420,8 @@ def _check_names(kind: str, names: Sequence[str]) -> None:
         raise SettingError(f"{reserved.pop()} is the name of a baseline; give the judge another name")
 
 
-def _why_unable(panel: Panel, sets: Sequence[LabelFile]) -> dict[str, str]:
-    """Return, for each set whose tasks the judge does not support, the reason."""
+def _find_unsupported_sets(panel: Panel, sets: Sequence[LabelFile]) -> dict[str, str]:
+    """Return {set: reason} for sets whose tasks the judge does not support."""
     reasons: dict[str, str] = {}
     for labelled in sets:
         try:
@@ -432,7 +433,7 @@ def _why_unable(panel: Panel, sets: Sequence[LabelFile]) -> dict[str, str]:
 
 def _load_result(store: Store, labelled_set: _LabelledSet, panel: Panel, agreed: AgreementResult) -> _SetResult | None:
     """Load a judge's results on a set from the store; None if it judged no text."""
-    data = load_agreement(store, agreement_named(store, agreed.agreement.id))
+    data = load_agreement(store, find_agreement(store, agreed.agreement.id))
     verdict, score = (
         {position: sides[0] for position, sides in data.outcomes.get((labelled_set.dimension, scorer.name), {}).items()}
         for scorer in judge_scorers(panel.name)
@@ -470,32 +471,33 @@ def _value(outcome: Outcome | None) -> float | None:
 
 
 def _label(outcome: Score, labelled_set: _LabelledSet) -> Label:
-    """Return the judge's verdict as one of the labels that the set distinguishes."""
+    """Return the judge's verdict as a label of the set: contradicted becomes unsupported if the set lacks it."""
     if outcome.value == 1:
         return "supported"
     if (
         labelled_set.kind == "statements"
         and "contradicted" in _labels_in(labelled_set)
-        and verdict_label(outcome) == "contradicted"
+        and read_verdict(outcome) == "contradicted"
     ):
         return "contradicted"
     return "unsupported"
 
 
 def _measures(statistics: Mapping[str, Callable[[], Statistic]], seed: int) -> tuple[dict[str, Measure], Measure]:
-    """Compute a statistic for each set, and its mean over the sets where it is defined."""
+    """Compute a statistic for each set, and its mean over the sets in which it is defined."""
     measures: dict[str, Measure] = {}
-    drawn: dict[str, Resampled] = {}
+    resampled: dict[str, Resampled] = {}
     for name, statistic_of_set in statistics.items():
         try:
             statistic, groups = statistic_of_set()
-            drawn[name] = resample(statistic, groups, seed=seed, draws=REPORT_DRAWS)
+            resampled[name] = resample(statistic, groups, seed=seed, draws=REPORT_DRAWS)
         except ValueError as error:
             measures[name] = Measure(value=None, interval=NoInterval(reason=str(error), n=0))
         else:
-            measures[name] = Measure(value=drawn[name].estimate, interval=resampled_interval(drawn[name]))
+            measures[name] = Measure(value=resampled[name].estimate, interval=resampled_interval(resampled[name]))
     mean = measure(
-        lambda: fsum(sample.estimate for sample in drawn.values()) / (len(drawn) or 1), lambda: mean_over_sets(drawn)
+        lambda: fsum(one.estimate for one in resampled.values()) / (len(resampled) or 1),
+        lambda: mean_over_sets(resampled),
     )
     return measures, mean
 

@@ -1,6 +1,6 @@
-"""Validate one judge on one labelled file, and compare it with word overlap and length.
+"""Compare one judge with the labels in one file, and with word overlap and length. No store is needed.
 
-`ragboard agree` does this for any scorer and stores the result. This module needs no store.
+`ragboard agree` compares any scorer and stores the result.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class JudgeReport:
     n: int
     """Number of labelled texts with a score."""
     positive: int
-    """Number of these texts that are labelled as supported (for sentences: as helping)."""
+    """Number of these texts that are labelled supported (for sentences: helping)."""
     clusters: int
     """Number of clusters of texts."""
     unscored: int
@@ -56,7 +56,7 @@ class JudgeReport:
     balanced_accuracy: float
     """Mean of sensitivity and specificity; 0.5 is chance level."""
     calibration: Calibration
-    """How well the judge's scores are calibrated as probabilities."""
+    """How well the judge's scores work as probabilities."""
     baselines: Mapping[str, Baseline]
     seconds: float
     """Duration of all calls to the judge, in seconds."""
@@ -74,7 +74,7 @@ class JudgedRow:
     """Labelled texts with the same question and passages."""
 
     kind: Kind
-    """Statements and answers are labelled as supported or not, sentences as helping to answer or not."""
+    """Statements and answers are labelled supported or not, sentences helping or not."""
     sample: Sample
     """The question, its history and the passages."""
     texts: tuple[str, ...]
@@ -94,8 +94,8 @@ def read_judged_rows(
 ) -> tuple[JudgedRow, ...]:
     """Read the rows of a label file with `statements` or `sentences`, or with graded answers if `label` is given.
 
-    `label` is the path of a grade in a row (`human.faithfulness`): the answer counts as supported if the grade is at
-    least `at_least`. Raises RunFileError for a row of another kind, and if no row has a label.
+    `label` is the path of a grade in a row (`human.faithfulness`). An answer is supported if its grade is at least
+    `at_least`. Raises RunFileError for a row of another kind, and if no row has a label.
     """
     rows: list[JudgedRow] = []
     for row in read_label_rows(str(path), cluster=cluster, rating=label):
@@ -108,9 +108,10 @@ def read_judged_rows(
         kind = row.kind or "answers"
         if rows and kind != rows[0].kind:
             raise RunFileError(path, f"contains {kind} after {rows[0].kind}", line=row.line)
-        answer = row.sides[0]
+        answer = row.samples[0]
         texts = (answer.answer or "",) if kind == "answers" else tuple(text.text for text in row.texts)
-        ratings = row.ratings[label] if label else tuple(text.rating for text in row.texts)
+        ratings = row.human_labels[label] if label else tuple(text.label for text in row.texts)
+
         threshold = at_least if label else 1.0
         rows.append(
             JudgedRow(
@@ -127,14 +128,14 @@ def read_judged_rows(
 
 
 async def judge_report(judge: Judge, rows: Sequence[JudgedRow], *, seed: int = 0) -> JudgeReport:
-    """Run the judge on every labelled text. Raises SettingError unless both classes have scored texts."""
+    """Run the judge on every labelled text. Raises SettingError if all scored texts have the same label."""
     start = time.perf_counter()
     answers = [await _ask(judge, row) for row in rows]
     seconds = time.perf_counter() - start
     judged_texts = [
         (row, text, label, *answer)
-        for row, of_row in zip(rows, answers, strict=True)
-        for text, label, answer in zip(row.texts, row.labels, of_row, strict=True)
+        for row, row_answers in zip(rows, answers, strict=True)
+        for text, label, answer in zip(row.texts, row.labels, row_answers, strict=True)
         if label is not None and answer is not None
     ]
     truth = [label for _, _, label, _, _ in judged_texts]
@@ -179,7 +180,7 @@ async def judge_report(judge: Judge, rows: Sequence[JudgedRow], *, seed: int = 0
 
 
 async def _ask(judge: Judge, row: JudgedRow) -> Sequence[tuple[float, bool] | None]:
-    """Return the score of each text and whether the judge's verdict is positive; None for a text without a verdict."""
+    """Return (score, whether the verdict is positive) for each text; None for a text without a verdict."""
 
     async def ask(task: Task) -> Reply | Failure:
         (reply,) = await judge.answer([task])

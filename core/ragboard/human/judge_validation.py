@@ -1,4 +1,4 @@
-"""Validate a run's judge: compare it with labels of the run or, if the run has no labels, with other labels."""
+"""Validate a run's judge: compare it with labels of the run. If the run has no labels, use labels of other answers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ragboard.errors import NotFoundError, SettingError
 from ragboard.human.agreement import AgreementData, load_agreement
 from ragboard.human.baselines import BaselineComparison, baseline_comparisons
 from ragboard.human.scorers import judge_scorers, trivial_outcomes
-from ragboard.readers.labels import ANSWER_SUPPORTED, SUPPORTED, Item
+from ragboard.readers.labels import ANSWER_SUPPORTED, SUPPORTED, LabelledItem
 from ragboard.records import Outcome, Passage, Sample, Score
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.agreements import Agreement, Scorer, StoredAgreement, items_per_run, stored_agreements
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 RUN_LABELS = "run:"
-"""Prefix of the ids of agreements with labels of a run, before the name of the run. They are computed, not stored."""
+"""Prefix of the id of an agreement with labels of a run; the run's name follows. It is computed, not stored."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,38 +38,35 @@ class JudgeValidation:
 
     comparison: BaselineComparison
     score: float | None
-    """The AUROC of the judge's scores if `comparison` is about its verdicts; None if it gives no scores."""
+    """The AUROC of the judge's scores, if `comparison` is about its verdicts and it also gives scores; else None."""
     agreement: str
-    """The id of the agreement: a stored one, or the agreement with labels of this run."""
+    """The id of the agreement, which is stored or computed from labels of this run."""
     source: str
     """The name of the stored agreement; empty for labels of this run."""
-    own: bool
-    """Whether labels of answers of this run are included."""
+    about_this_run: bool
+    """Whether some labels are about answers of this run."""
 
     @property
     def in_words(self) -> str:
-        """`checked against 288 labels: AUROC 0.88 vs 0.87 for word overlap, no significant difference`."""
+        """For example `checked against 288 labels: AUROC 0.88 vs 0.87 for word overlap, no significant difference`."""
         comparison = self.comparison
         kind = "labels" if comparison.items.startswith("labelled") else comparison.items
-        of = f" ({self.source})" if self.source else ""
-        of = of if self.own else f" of other answers{of}"
+        others = "" if self.about_this_run else " of other answers"
+        source = f" ({self.source})" if self.source else ""
         score = "" if self.score is None else f" (its score {self.score:.2f})"
         return (
-            f"checked against {comparison.n:,} {kind}{of}: {comparison.measured} {comparison.value.value:.2f}{score} vs"
-            f" {comparison.baseline_value:.2f} for {comparison.baseline}, {comparison.result}"
+            f"checked against {comparison.n:,} {kind}{others}{source}:"
+            f" {comparison.measured} {comparison.value.value:.2f}{score}"
+            f" vs {comparison.baseline_value:.2f} for {comparison.baseline}, {comparison.result_in_words}"
         )
 
     @property
-    def doubt(self) -> str:
-        """Why a difference in the metric may not be a difference in quality; empty if the judge beats the baseline.
-
-        For example, "its judge's agreement with annotators (AUROC 0.95) is not significantly better than that of word
-        overlap (...)".
-        """
+    def caveat(self) -> str:
+        """Why a difference in the metric may not be a difference in quality; empty if the judge beats the baseline."""
         comparison = self.comparison
-        if comparison.verdict == "better":
+        if comparison.result == "better":
             return ""
-        compared = "not significantly better" if comparison.verdict == "not shown" else "significantly worse"
+        compared = "not significantly better" if comparison.result == "inconclusive" else "significantly worse"
         return (
             f"its judge's agreement with annotators ({comparison.measured} {comparison.value.value:.2f}) is {compared}"
             f" than that of {comparison.baseline_in_words} ({comparison.baseline_value:.2f}; {comparison.n:,}"
@@ -78,62 +75,67 @@ class JudgeValidation:
 
 
 def validate_judge(store: Store, run: RunRef, metric: str) -> JudgeValidation | None:
-    """Compare the judge of a run's metric with labels and with baselines; None without labels.
+    """Compare the judge of a run's metric with labels and with baselines; None if there are no labels for this.
 
-    If the metric is computed from verdicts on statements, labels of this run's statements are used. Otherwise, or
-    without such labels, a stored agreement of the same judge on the same metric is used: the agreement with the largest
-    share of labels about answers of this run. If no label is about this run, the newest agreement is used.
+    A metric that is computed from verdicts on statements is compared with labels of this run's statements. For other
+    metrics, and without such labels, use a stored agreement of the same judge on the same metric: the one with the
+    largest share of labels about answers of this run, or the newest if no label is about this run.
     """
     evaluation = run.evaluation_of(metric)
     if evaluation is None:
         return None
-    verdicts = is_verdict_based(metric)
-    if verdicts:
+    uses_verdicts = is_verdict_based(metric)
+    if uses_verdicts:
         data = run_label_agreement(store, replace(run, evaluation_id=evaluation))
         found = _comparisons(data, SUPPORTED) if data else ()
         if data and found:
-            return _validation(found, data.stored, source="", own=True)
+            return _validation(found, data.stored, source="", about_this_run=True)
     with store.database.read() as connection:
         judged = judged_by(connection, [evaluation]).get(evaluation)
         agreements = stored_agreements(connection)
-        answers = items_per_run(connection)
-    own = {stored.agreement.id: answers.get((stored.agreement.id, run.run_id), 0) for stored in agreements}
+        item_counts = items_per_run(connection)
+    about_run = {stored.agreement.id: item_counts.get((stored.agreement.id, run.run_id), 0) for stored in agreements}
 
-    def distance(stored: StoredAgreement) -> tuple[float, bool]:
-        return 1 - own[stored.agreement.id] / stored.items, verdicts and not _verdict_dimension(stored)
+    def most_relevant_first(stored: StoredAgreement) -> tuple[float, bool]:
+        share = about_run[stored.agreement.id] / stored.items
+        return 1 - share, uses_verdicts and not _verdict_dimension(stored)
 
-    for stored in sorted(agreements, key=distance):
-        dimension = _dimension(stored, metric, verdicts=verdicts)
+    for stored in sorted(agreements, key=most_relevant_first):
+        dimension = _dimension(stored, metric, uses_verdicts=uses_verdicts)
         if judged is None or stored.agreement.judge != judged.judge or not dimension:
             continue
         found = _comparisons(load_agreement(store, stored), dimension)
         if found:
-            return _validation(found, stored, source=stored.agreement.name, own=own[stored.agreement.id] > 0)
+            return _validation(
+                found, stored, source=stored.agreement.name, about_this_run=about_run[stored.agreement.id] > 0
+            )
     return None
 
 
 def _validation(
-    found: Sequence[BaselineComparison], stored: StoredAgreement, *, source: str, own: bool
+    found: Sequence[BaselineComparison], stored: StoredAgreement, *, source: str, about_this_run: bool
 ) -> JudgeValidation:
     score = found[1].value.value if len(found) > 1 else None
-    return JudgeValidation(comparison=found[0], score=score, agreement=stored.agreement.id, source=source, own=own)
+    return JudgeValidation(
+        comparison=found[0], score=score, agreement=stored.agreement.id, source=source, about_this_run=about_this_run
+    )
 
 
-def _dimension(stored: StoredAgreement, metric: str, *, verdicts: bool) -> str:
-    """Return the dimension of an agreement that a metric belongs to; empty if there is none."""
-    if verdicts and _verdict_dimension(stored):
+def _dimension(stored: StoredAgreement, metric: str, *, uses_verdicts: bool) -> str:
+    """Return the dimension in which an agreement compares a metric; empty if it does not."""
+    if uses_verdicts and _verdict_dimension(stored):
         return _verdict_dimension(stored)
     first = next((scorer for scorer in stored.agreement.scorers if scorer.kind == "metric"), None)
     return next((name for name, spec in first.metrics.items() if spec == metric), "") if first else ""
 
 
 def _verdict_dimension(stored: StoredAgreement) -> str:
-    """Return the dimension of labels that say what is supported; empty if the agreement has no such labels."""
+    """Return the dimension with labels of supported and unsupported texts; empty if there is none."""
     return next((dimension for dimension in stored.dimensions if dimension in (SUPPORTED, ANSWER_SUPPORTED)), "")
 
 
 def _comparisons(data: AgreementData, dimension: str) -> tuple[BaselineComparison, ...]:
-    """Return the result of `baseline_comparisons`; empty if the judge has no scorer, or if all labels are the same."""
+    """Return the result of `baseline_comparisons`; empty if the labels are all the same."""
     try:
         return baseline_comparisons(data, dimension)
     except SettingError:
@@ -141,7 +143,7 @@ def _comparisons(data: AgreementData, dimension: str) -> tuple[BaselineCompariso
 
 
 def run_label_agreements(store: Store) -> tuple[StoredAgreement, ...]:
-    """Return the agreements of evaluations with labels of their runs: for each run, its default evaluation first."""
+    """Compare each evaluation of each labelled run with the labels; a run's default evaluation comes first."""
     with store.database.read() as connection:
         runs = [store.resolve(name) for name in runs_with_labels(connection)]
     agreements: list[AgreementData | None] = []
@@ -155,7 +157,7 @@ def run_label_agreements(store: Store) -> tuple[StoredAgreement, ...]:
 
 
 def load_run_label_agreement(store: Store, agreement_id: str) -> AgreementData:
-    """Load an agreement with a run's own labels by its id. Raises NotFoundError if the run has no labels."""
+    """Compute the agreement with this id (`run:NAME`). Raises NotFoundError if the run has no labels."""
     name = agreement_id.removeprefix(RUN_LABELS)
     data = run_label_agreement(store, store.resolve(name))
     if data is None:
@@ -164,7 +166,7 @@ def load_run_label_agreement(store: Store, agreement_id: str) -> AgreementData:
 
 
 def run_label_texts(store: Store, agreement_id: str, positions: Sequence[int]) -> Mapping[int, tuple[str, str]]:
-    """Return question and statement of items in an agreement with a run's own labels, by the items' positions."""
+    """Return {position: (question, statement)} for items of an agreement with a run's labels."""
     run = store.resolve(agreement_id.removeprefix(RUN_LABELS))
     with store.database.read() as connection:
         rows = statements_with_labels(connection, run)
@@ -172,17 +174,16 @@ def run_label_texts(store: Store, agreement_id: str, positions: Sequence[int]) -
 
 
 def label_location(agreement_id: str, item_id: str) -> tuple[str, str, int]:
-    """Return run, sample id and statement number (from 1) of an item in an agreement with a run's own labels."""
+    """Return (run, sample id, statement number from 1) of an item of an agreement with a run's labels."""
     sample_id, _, number = item_id.rpartition("#")
     return agreement_id.removeprefix(RUN_LABELS), sample_id, int(number)
 
 
 def run_label_agreement(store: Store, run: RunRef) -> AgreementData | None:
-    """Compute the agreement of an evaluation's judge, and of baselines, with labels of its statements.
+    """Compare an evaluation's judge and the baselines with labels of its statements; None if there are no labels.
 
-    Only labels from the random queue and imported labels count. Other labels are biased: annotators who browse see the
-    judge's verdicts, and the disagreement queue selects samples on which the judge is probably wrong. None without
-    labels that count.
+    Only labels from the random queue and imported labels are used. Others are biased: annotators who browse see the
+    judge's verdicts, and the disagreement queue selects samples on which the judge is probably wrong.
     """
     if run.evaluation_id is None:
         return None
@@ -193,14 +194,14 @@ def run_label_agreement(store: Store, run: RunRef) -> AgreementData | None:
         return None
     verdict, score = judge_scorers(judged.judge)
     outcomes: dict[tuple[str, str], dict[int, tuple[Outcome, ...]]] = {}
-    items: list[Item] = []
+    items: list[LabelledItem] = []
     for position, row in enumerate(rows):
         passages = tuple(Passage(id="", text=text, rank=rank) for rank, text in enumerate(row.passages, 1))
-        item = Item(
+        item = LabelledItem(
             id=f"{row.sample_id}#{row.statement + 1}",
             cluster=row.cluster,
-            sides=(Sample(id=row.sample_id, question=row.question, answer=row.text, contexts=passages),),
-            human_ratings={SUPPORTED: tuple(row.ratings)},
+            samples=(Sample(id=row.sample_id, question=row.question, answer=row.text, contexts=passages),),
+            human_labels={SUPPORTED: tuple(row.ratings)},
         )
         items.append(item)
         by_scorer: dict[str, tuple[Outcome, ...]] = {
@@ -235,6 +236,6 @@ def run_label_agreement(store: Store, run: RunRef) -> AgreementData | None:
         ),
         ids=tuple(item.id for item in items),
         clusters=tuple(item.cluster for item in items),
-        human_ratings=tuple(item.human_ratings for item in items),
+        human_labels=tuple(item.human_labels for item in items),
         outcomes=outcomes,
     )

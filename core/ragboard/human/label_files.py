@@ -13,7 +13,7 @@ from typing import Any
 from ragboard.errors import RunFileError
 from ragboard.human.labels import GRADES, LabelledAnswer, NewLabel, Preferred, add_labels, swap_preference
 from ragboard.readers.cells import BadCellError
-from ragboard.readers.labels import HumanRating, LabelledText, LabelRow, SamplingDesign, read_label_rows
+from ragboard.readers.labels import HumanLabel, LabelledText, LabelRow, SamplingDesign, read_label_rows
 from ragboard.records import Passage, Sample, Span
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.labels import (
@@ -29,7 +29,7 @@ __all__ = ["LabelImportCounts", "LabelledOutcome", "export_labels", "import_labe
 
 @dataclass(frozen=True, kw_only=True)
 class LabelImportCounts:
-    """How many labels were imported from a file, and how many were not."""
+    """Counts of the labels of an imported file."""
 
     rows: int
     """Number of rows of the file."""
@@ -40,7 +40,7 @@ class LabelImportCounts:
     undecided: int
     """Number of statements with the label null; they are not stored."""
     without_a_run: int
-    """Number of labels on answers that no run in the store has yet; they are stored."""
+    """Number of labels of answers that no run in the store has; they are stored, too."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,17 +49,17 @@ class LabelledOutcome:
 
     answer: LabelledAnswer
     run: str
-    """The run of the answer according to the file; empty if the file does not say."""
+    """The run that the file names; empty if it names none."""
     design: SamplingDesign
     """How the answer was selected."""
     outcomes: Mapping[str, float]
-    """Scores in [0, 1], higher is better. `verdicts`: the share of supported statements; name of a quality: its grade,
-    rescaled from 1-5 to 0-1. Labels of several annotators are averaged."""
+    """Scores in [0, 1], higher is better, averaged over annotators. The key is `verdicts` for the share of supported
+    statements, or the name of a quality for its grade, rescaled from 1-5 to 0-1."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Labels:
-    """The labels of one row of a file."""
+class _LabelledRow:
+    """One row of a file, with its labels in the format of the store."""
 
     row: LabelRow
     answers: tuple[LabelledAnswer, ...]
@@ -77,7 +77,7 @@ def export_labels(store: Store, run: RunRef | None = None) -> Iterator[str]:
             for key, question, history, answer, contexts in labelled_answers(connection)
         }
         rows = current_labels(connection, run)
-    for (kind, *_), group in groupby(rows, key=_object_key):
+    for (kind, *_), group in groupby(rows, key=_export_key):
         yield json.dumps(_exported_label(kind, list(group), answers), ensure_ascii=False)
 
 
@@ -86,9 +86,9 @@ def import_labels(
 ) -> LabelImportCounts:
     """Import the labels of a file in ragboard's format or with ARES's columns; importing it again changes nothing.
 
-    `annotator`: the annotator of rows that do not name one. `design`: how the answers were selected (`random`: drawn at
-    random from their run); None: what each row says, else unknown. Estimates need randomly drawn answers. Raises
-    RunFileError at the first row that cannot be read; in this case, nothing is imported.
+    `annotator` is the annotator of rows that do not name one. `design` is how the answers were selected: `random` if
+    they were drawn at random from their run, as estimates require; by default, what each row says. Raises RunFileError
+    at the first row that cannot be read; nothing is imported then.
     """
     read = list(_read(path, annotator, design))
     labels = [label for labelled_row in read for label in labelled_row.labels]
@@ -108,19 +108,19 @@ def import_labels(
 def labelled_outcomes(path: Path, *, design: SamplingDesign | None = None) -> tuple[LabelledOutcome, ...]:
     """Read the labelled answers of a file, and convert their labels to scores from 0 to 1.
 
-    `design`: how the answers were selected; None: what each row says, else unknown. Labels of statements count only if
-    every statement of the answer has a label. Preferences are left out, because they do not rate a single answer.
-    Raises RunFileError at the first row that cannot be read.
+    `design` is how the answers were selected; by default, what each row says. Labels of statements count if every
+    statement of the answer has one. Preferences are left out, because they do not rate a single answer. Raises
+    RunFileError at the first row that cannot be read.
     """
-    by_answer: dict[tuple[str, str, SamplingDesign], list[_Labels]] = {}
+    by_answer: dict[tuple[str, str, SamplingDesign], list[_LabelledRow]] = {}
     for labelled_row in _read(path, "unknown", design):
         if labelled_row.labels:
             key = (labelled_row.row.run, labelled_row.answers[0].key, design or labelled_row.row.design or "unknown")
             by_answer.setdefault(key, []).append(labelled_row)
     answers: list[LabelledOutcome] = []
-    for (run, _, chosen), several in by_answer.items():
+    for (run, _, row_design), rows in by_answer.items():
         outcomes: dict[str, list[float]] = {}
-        for labelled_row in several:
+        for labelled_row in rows:
             verdicts = [label.value == "supported" for label in labelled_row.labels if label.kind == "verdict"]
             if verdicts and not labelled_row.undecided:
                 outcomes.setdefault("verdicts", []).append(fmean(verdicts))
@@ -130,32 +130,32 @@ def labelled_outcomes(path: Path, *, design: SamplingDesign | None = None) -> tu
                     outcomes.setdefault(label.dimension, []).append((int(label.value or low) - low) / (high - low))
         if outcomes:
             means = {name: fmean(values) for name, values in outcomes.items()}
-            answers.append(LabelledOutcome(answer=several[0].answers[0], run=run, design=chosen, outcomes=means))
+            answers.append(LabelledOutcome(answer=rows[0].answers[0], run=run, design=row_design, outcomes=means))
     return tuple(answers)
 
 
-def _read(path: Path, annotator: str, design: SamplingDesign | None) -> Iterator[_Labels]:
+def _read(path: Path, annotator: str, design: SamplingDesign | None) -> Iterator[_LabelledRow]:
     for row in read_label_rows(str(path)):
         try:
-            yield _labels(row, annotator, design)
+            yield _convert_row(row, annotator, design)
         except BadCellError as error:
             raise RunFileError(path, str(error), line=row.line, field=error.field or None) from error
 
 
-def _labels(row: LabelRow, annotator: str, design: SamplingDesign | None) -> _Labels:
+def _convert_row(row: LabelRow, annotator: str, design: SamplingDesign | None) -> _LabelledRow:
     """Convert a row to labels. Raises BadCellError for labels that cannot be stored."""
     if row.kind == "passages":
         raise BadCellError("passage_grades", "grades of passages cannot be imported; use ragboard agree")
     if row.kind == "sentences":
         raise BadCellError("sentences", "labels of sentences cannot be imported; use ragboard agree")
-    if any(side.answer is None for side in row.sides):
+    if any(side.answer is None for side in row.samples):
         problem = (
             "only preferences between answers can be imported; for preferences between passages use ragboard agree"
         )
         raise BadCellError(
             "" if row.form == "pairs" else "answer", problem if row.form == "pairs" else "has no `answer`"
         )
-    answers = tuple(LabelledAnswer(key=answer_key(side), sample=_subject(side)) for side in row.sides)
+    answers = tuple(LabelledAnswer(key=answer_key(side), sample=_labelled_parts(side)) for side in row.samples)
     base = NewLabel(
         annotator=row.annotator or annotator,
         kind="verdict",
@@ -166,24 +166,24 @@ def _labels(row: LabelRow, annotator: str, design: SamplingDesign | None) -> _La
         sample_id=row.sample,
     )
     labels: list[NewLabel] = [
-        replace(base, value=text.verdict, statement=text.text, note=text.note, span=_span(number, text, row.sides[0]))
+        replace(base, value=text.verdict, statement=text.text, note=text.note, span=_span(number, text, row.samples[0]))
         for number, text in enumerate(row.texts, 1)
         if text.verdict
     ]
-    for dimension, ratings in row.ratings.items():
+    for dimension, ratings in row.human_labels.items():
         for number, rating in enumerate(ratings, 1):
             if rating is None:
                 continue
-            who = f"{base.annotator} {number}" if dimension in row.listed else base.annotator
-            label = replace(base, annotator=who, dimension=dimension, note=row.note)
+            name = f"{base.annotator} {number}" if dimension in row.list_dimensions else base.annotator
+            label = replace(base, annotator=name, dimension=dimension, note=row.note)
             labels.append(_preference(label, answers, rating) if row.form == "pairs" else _grade(label, rating))
-    return _Labels(
+    return _LabelledRow(
         row=row, answers=answers, labels=tuple(labels), undecided=sum(text.verdict is None for text in row.texts)
     )
 
 
-def _subject(side: Sample) -> Sample:
-    """Return a copy of a sample with only the parts that labels refer to."""
+def _labelled_parts(side: Sample) -> Sample:
+    """Return a copy of a sample with only its question, history, answer and passages."""
     contexts = tuple(
         Passage(id="", text=passage.text, rank=rank) for rank, passage in enumerate(side.contexts or (), 1)
     )
@@ -206,8 +206,8 @@ def _grade(label: NewLabel, grade: float) -> NewLabel:
     return replace(label, kind="grade", value=str(int(grade)))
 
 
-def _preference(label: NewLabel, answers: Sequence[LabelledAnswer], rating: HumanRating) -> NewLabel:
-    sides: dict[HumanRating, Preferred] = {-1.0: "a", 1.0: "b", 0.0: "tie"}
+def _preference(label: NewLabel, answers: Sequence[LabelledAnswer], rating: HumanLabel) -> NewLabel:
+    sides: dict[HumanLabel, Preferred] = {-1.0: "a", 1.0: "b", 0.0: "tie"}
     if rating not in sides:
         raise BadCellError("votes", f"got {rating:g}, expected one of a, b, tie")
     preferred, (a, b) = sides[rating], (answer.key for answer in answers)
@@ -223,8 +223,8 @@ def _identity(label: NewLabel) -> tuple[Any, ...]:
     return (*subject, label.statement, *offsets, label.value, label.note.strip(), label.design)
 
 
-def _object_key(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return a key; labels with the same key (an annotator's verdicts on one answer) are exported as one object."""
+def _export_key(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return a key that labels share if they are exported as one object, such as the verdicts on one answer."""
     kind, annotator, queue, key, *rest = row
     design = row[11]
     return (kind, annotator, queue, key, design) if kind == "verdict" else (kind, annotator, queue, key, design, *rest)
@@ -233,7 +233,7 @@ def _object_key(row: tuple[Any, ...]) -> tuple[Any, ...]:
 def _exported_label(kind: str, rows: list[tuple[Any, ...]], answers: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
     _, annotator, queue, key, other, dimension, *_, value, note, design, labelled, run, sample = rows[-1]
     answer = answers[key]
-    by = {
+    common = {
         "annotator": annotator,
         "queue": queue,
         "design": design or ("random" if queue == "random" else "not random"),
@@ -241,11 +241,11 @@ def _exported_label(kind: str, rows: list[tuple[Any, ...]], answers: Mapping[str
     }
     origin = _unless_empty("run", run) | _unless_empty("sample", sample)
     if kind == "verdict":
-        return origin | answer | {"statements": [_statement(row) for row in rows]} | by
+        return origin | answer | {"statements": [_statement(row) for row in rows]} | common
     if kind == "grade":
-        return origin | answer | {"grades": {dimension: int(value)}} | _unless_empty("note", note) | by
+        return origin | answer | {"grades": {dimension: int(value)}} | _unless_empty("note", note) | common
     preferred = {"dimension": dimension, "preferred": value}
-    return origin | _sides(answer, answers[other]) | preferred | _unless_empty("note", note) | by
+    return origin | _sides(answer, answers[other]) | preferred | _unless_empty("note", note) | common
 
 
 def _statement(row: tuple[Any, ...]) -> dict[str, Any]:

@@ -47,7 +47,7 @@ GRADES = (1, 5)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LabelledAnswer:
-    """A labelled answer, with the data to find it in any run, and to export it if no run has it."""
+    """A labelled answer. It is stored with its labels, so it can be exported even if no run has it."""
 
     key: str
     """The answer's key (`answer_key`)."""
@@ -57,7 +57,7 @@ class LabelledAnswer:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NewLabel:
-    """A label to append. Stored labels never change: a new verdict or a removal is stored as another label."""
+    """A label to append. Stored labels never change: a changed or removed label is stored as another label."""
 
     annotator: str
     kind: LabelKind
@@ -101,14 +101,14 @@ def label_statement(
 ) -> None:
     """Store an annotator's verdict on statement `number` (from 1) of an answer. The judge's verdict does not change.
 
-    Raises NotFoundError if the sample or statement does not exist, SettingError for a blank annotator and for text that
-    cannot be stored.
+    Raises NotFoundError if the sample or statement does not exist, SettingError if the annotator is blank or if the
+    name or note cannot be stored.
     """
-    by = _by(annotator, note, queue, run, sample_id)
+    common = _common_columns(annotator, note, queue, run, sample_id)
     with store.database.write() as connection:
         subject = _statement(connection, run, sample_id, number)
         keep_answer_of(connection, run, sample_id)
-        append_label(connection, subject | {"kind": "verdict", "value": verdict} | by)
+        append_label(connection, subject | {"kind": "verdict", "value": verdict} | common)
 
 
 def remove_label(
@@ -141,12 +141,14 @@ def grade_answer(
 
     Raises NotFoundError if the sample does not exist, SettingError for a blank annotator and a grade out of range.
     """
-    by = _by(annotator, note, queue, run, sample_id)
+    common = _common_columns(annotator, note, queue, run, sample_id)
     if not GRADES[0] <= grade <= GRADES[1]:
         raise SettingError(f"the grade is {grade}; expected a number from {GRADES[0]} to {GRADES[1]}")
     with store.database.write() as connection:
         key, _ = _store_answer(connection, run, sample_id)
-        append_label(connection, {"answer_key": key, "kind": "grade", "dimension": dimension, "value": str(grade)} | by)
+        append_label(
+            connection, {"answer_key": key, "kind": "grade", "dimension": dimension, "value": str(grade)} | common
+        )
 
 
 def prefer_answer(
@@ -166,7 +168,7 @@ def prefer_answer(
 
     Raises the same errors as `label_statement`, and SettingError if a sample has no answer.
     """
-    by = _by(annotator, note, queue, run, sample_id)
+    common = _common_columns(annotator, note, queue, run, sample_id)
     with store.database.write() as connection:
         (key, answer), (other_key, other) = (
             _store_answer(connection, run, sample_id),
@@ -178,7 +180,7 @@ def prefer_answer(
         if other_key < key:
             key, other_key, preferred = other_key, key, swap_preference(preferred)
         subject = {"answer_key": key, "other_key": other_key, "kind": "preference", "dimension": dimension}
-        append_label(connection, subject | {"value": preferred} | by)
+        append_label(connection, subject | {"value": preferred} | common)
 
 
 def swap_preference(preferred: Preferred) -> Preferred:
@@ -222,8 +224,8 @@ def _check_annotator(annotator: str, note: str = "") -> None:
         raise SettingError(f"the annotator's name or note cannot be stored: {error}") from error
 
 
-def _by(annotator: str, note: str, queue: LabelSource, run: RunRef, sample_id: str) -> dict[str, Any]:
-    """Return the columns of a label that say who gave it, where and with which note."""
+def _common_columns(annotator: str, note: str, queue: LabelSource, run: RunRef, sample_id: str) -> dict[str, Any]:
+    """Return the columns of a label that do not depend on its kind."""
     _check_annotator(annotator, note)
     return {
         "annotator": annotator.strip(),

@@ -1,7 +1,7 @@
 """GPT Ranking, the second baseline of the RAGAS paper: a judge chooses the better of two candidates.
 
-Every pair is judged in both orders. A candidate wins if it is chosen in both orders. Otherwise the choice depends on
-the order, and neither wins. Es et al. 2023, arXiv 2309.15217, section 4.
+The judge sees every pair in both orders. A candidate wins if the judge chooses it both times. Es et al. 2023, arXiv
+2309.15217, section 4.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ class PairChoice:
     b_first: Choice | None
     """The choice when B is shown first; None without a usable reply."""
     problem: str = ""
-    """Why a choice is missing; empty if both choices exist."""
+    """Why a choice is missing; empty if none is."""
 
     @property
     def winner(self) -> Choice | None:
-        """The side chosen in both orders, or None."""
+        """The side chosen in both orders; None if the choices differ or one is missing."""
         return self.a_first if self.a_first == self.b_first else None
 
 
@@ -61,13 +61,12 @@ class PairShare:
 
     share: float
     interval: Interval | NoInterval
-    """The 95% CI. It accounts for clusters if pairs share a conversation or question; otherwise, it is Wilson's if all
-    values are 0 or 1."""
+    """The 95% CI: clustered if pairs share a conversation or question, else Wilson's if all values are 0 or 1."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Preferences:
-    """How often each run is preferred on the questions that both runs answer."""
+    """How often a judge prefers each run on the questions that both runs answer."""
 
     quality: Quality
     judge: str
@@ -77,6 +76,7 @@ class Preferences:
     a: int
     """Number of pairs in which A was chosen in both orders."""
     b: int
+    """Number of pairs in which B was chosen in both orders."""
     decided_by_order: int
     """Number of pairs in which the choice depended on the order."""
     failed: int
@@ -84,24 +84,25 @@ class Preferences:
     only_a: int
     """Number of samples of A without a counterpart in B."""
     only_b: int
+    """Number of samples of B without a counterpart in A."""
     ambiguous: int
-    """Number of samples whose question occurs several times, so the counterpart is ambiguous."""
+    """Number of samples without a clear counterpart, because their question occurs several times in a run."""
     without_text: int
-    """Number of pairs that were not judged because an answer or passages that the quality needs are missing."""
+    """Number of pairs that were not judged because the quality needs an answer or passages that are missing."""
     identical: int
     """Number of pairs that were not judged because both sides have the same text."""
     share_a: PairShare | None
     """A's share of the pairs with a winner; None if no pair has a winner."""
     first_chosen: PairShare | None
-    """How often the candidate shown first was chosen; 0.5 means no order bias. The two orders of a pair are not
-    independent. Therefore each pair counts once, with the mean of both orders."""
+    """How often the candidate shown first was chosen; 0.5 means no order bias. Each pair counts once, with the mean of
+    both orders, because they are not independent. None without a usable reply."""
 
 
 def prefer_runs(store: Store, a: RunRef, b: RunRef, quality: Quality, panel: Panel) -> Preferences:
-    """Let a judge choose, in both orders, the better of two runs on each question that both runs answer.
+    """Let a judge choose the better of two runs, in both orders, on each question that both runs answer.
 
-    For faithfulness, each answer is compared with the passages of both runs. Replies from an earlier comparison are
-    reused from its journal. Raises JudgeError before any reply if the judge does not support such tasks.
+    For faithfulness, the judge sees the passages of both runs. Replies to an earlier comparison are reused from its
+    journal. Raises JudgeError if the judge does not support this task.
     """
     judge = panel.for_task(Prefer)
     samples_a, samples_b = (dict(store.samples(run.run_id)) for run in (a, b))
@@ -201,7 +202,7 @@ def _first_chosen(choice: PairChoice) -> list[bool]:
 
 
 def _pair_share(values: Mapping[str, float], clusters: Mapping[str, str]) -> PairShare | None:
-    """Return the mean of values in [0, 1], given by id of A's sample; None without values."""
+    """Return the mean of {id of A's sample: value in [0, 1]}; None without values."""
     if not values:
         return None
     summary = moments(list(values.values()), [clusters.get(sample, sample) for sample in values])

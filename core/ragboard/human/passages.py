@@ -24,7 +24,7 @@ GRADES = tuple(range(BEST_GRADE + 1))
 class PassageAgreement:
     """How well a judge's grades of passages, 0 to 3, agree with annotators' grades.
 
-    If several annotators graded a passage, the judge is compared with each of them. Bootstrap intervals draw whole
+    If several annotators graded a passage, the judge is compared with each of them. Intervals are from a bootstrap over
     clusters.
     """
 
@@ -33,8 +33,8 @@ class PassageAgreement:
     """Number of passages that the judge and at least one annotator graded."""
     clusters: int
     """Number of questions or conversations that these passages belong to."""
-    grades: int
-    """Number of comparisons: annotators' grades that the judge is compared with."""
+    comparisons: int
+    """Number of annotators' grades that the judge is compared with."""
     unscored: int
     """Number of passages that annotators graded but the judge did not."""
     exact: Measure
@@ -46,15 +46,14 @@ class PassageAgreement:
 
     @property
     def sentence(self) -> str:
-        """`embedded gives 70 of 100 passages the same grade as the annotators: ...`."""
+        """A summary: `embedded gives 70 of 100 passages the same grade as the annotators: ...`."""
         if self.exact.value is None:
             return f"{self.judge} graded no passage that annotators graded."
-        equal = round(self.exact.value * self.grades)
-        of = f"{equal:,} of {self.grades:,}"
+        equal = f"{round(self.exact.value * self.comparisons):,} of {self.comparisons:,}"
         agrees = (
-            f"gives {of} passages the same grade as the annotators"
-            if self.grades == self.passages
-            else f"gives the same grade as an annotator in {of} comparisons"
+            f"gives {equal} passages the same grade as the annotators"
+            if self.comparisons == self.passages
+            else f"gives the same grade as an annotator in {equal} comparisons"
         )
         bounds = self.kappa.interval
         if self.kappa.value is None or not isinstance(bounds, Interval):
@@ -69,7 +68,7 @@ class PassageAgreement:
     def details(self) -> str:
         """The figures: `Exact agreement 0.70, 95% CI 0.60 to 0.80; Cohen's kappa ...`."""
         missing = f"; the judge did not grade {self.unscored:,} more" if self.unscored else ""
-        several = f" ({self.grades:,} grades by annotators)" if self.grades != self.passages else ""
+        several = f" ({self.comparisons:,} grades by annotators)" if self.comparisons != self.passages else ""
         return (
             f"Exact agreement {_figure(self.exact)}; Cohen's kappa: four grades {_figure(self.kappa)}; relevant (grade"
             f" {RELEVANT_GRADE} or higher) vs. not {_figure(self.relevant_kappa)}. {self.passages:,} passages{several}"
@@ -118,7 +117,7 @@ def passage_agreement(data: AgreementData) -> PassageAgreement | None:
         judge=judge,
         passages=len(passages),
         clusters=len(set(groups)),
-        grades=len(both),
+        comparisons=len(both),
         unscored=len(grades_by_passage.keys() - passages),
         exact=measure(
             lambda: share(np.arange(len(both))), lambda: clustered_interval(share, groups, **bootstrap_options)

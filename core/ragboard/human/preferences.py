@@ -29,8 +29,8 @@ from ragboard.store.queries.agreements import Scorer, StoredAgreement, kind_orde
 
 __all__ = [
     "PAPER",
+    "PairAgreement",
     "PairAnnotators",
-    "PairCell",
     "PairLine",
     "PairVerdict",
     "PreferenceReport",
@@ -43,7 +43,7 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True)
 class Published:
-    """Accuracy by dimension, in [0, 1], that a paper reports for another model and other pairs."""
+    """The accuracies of a scorer that a paper reports, in [0, 1]. Its model and pairs are not ours."""
 
     name: str
     accuracy: Mapping[str, float]
@@ -58,22 +58,22 @@ PAPER = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class PairCell:
-    """The agreement of one scorer in one dimension."""
+class PairAgreement:
+    """How often one scorer prefers the side that annotators prefer, in one dimension."""
 
     metric: str
     """The metric that the scorer computes in this dimension; empty if the scorer is not a metric."""
     accuracy: PairwiseAccuracy
     """Accuracy over the pairs in which annotators prefer one side."""
     interval: Interval | NoInterval
-    """The 95% CI of the accuracy: a bootstrap over clusters if pairs share one, else Wilson's."""
+    """The 95% CI of the accuracy: from a bootstrap over clusters if pairs share one, else Wilson's."""
     mcnemar: SignTest | None
-    """McNemar's test against the reference scorer; a win is a pair that only this scorer gets right. If pairs share a
-    question, p is computed over questions. None for the reference scorer."""
+    """McNemar's test against the reference scorer; None for the reference scorer. A win is a pair that only this scorer
+    gets right. If pairs share a question, p is computed over questions."""
     p: float | None
-    """The p value of the test, adjusted for the number of tests in this dimension (Holm)."""
+    """The p value of the test, Holm-adjusted over the scorers of this dimension."""
     votes: Correlations | None
-    """Correlations of the score difference (B - A) with single votes; None if votes only name a side."""
+    """Correlations of the score difference (B - A) with each vote; None if votes have no strength."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,20 +81,20 @@ class PairLine:
     """The agreement of one scorer in all dimensions."""
 
     scorer: Scorer
-    cells: Mapping[str, PairCell]
+    by_dimension: Mapping[str, PairAgreement]
 
 
 @dataclass(frozen=True, kw_only=True)
 class PairAnnotators:
-    """The annotators' votes in one dimension, and their agreement with each other."""
+    """How well annotators agree with each other in one dimension."""
 
     pairs: int
     undecided: int
-    """Number of pairs in which annotators prefer neither side; they count in no accuracy."""
+    """Number of pairs in which annotators prefer neither side; accuracies leave them out."""
     annotators: int
     """Maximum number of annotators per pair."""
     accuracy: PairwiseAccuracy | None
-    """Accuracy of each annotator against the mean of the others. None if no pair has two votes."""
+    """Accuracy of annotators, each against the mean of the others; None if no pair has two votes."""
     votes: Correlations | None
     """Correlations of each vote with the other annotators' votes on the same pair."""
     alpha: Measure | None
@@ -103,13 +103,13 @@ class PairAnnotators:
 
 @dataclass(frozen=True, kw_only=True)
 class PreferenceReport:
-    """The agreement of all scorers by dimension, in the layout of the RAGAS paper's Table 1."""
+    """The pairwise accuracy of all scorers by dimension, in the layout of the RAGAS paper's Table 1."""
 
     stored: StoredAgreement
-    policy: Ties
+    ties: Ties
     """How equal scores count."""
-    against: str
-    """The reference scorer, with which tests compare all other scorers."""
+    reference: str
+    """The scorer that tests compare all other scorers with."""
     lines: tuple[PairLine, ...]
     annotators: Mapping[str, PairAnnotators]
     published: tuple[Published, ...]
@@ -127,31 +127,31 @@ class PairVerdict:
     difference: float | None
     """Score of B minus score of A; None if one is missing."""
     right: float | None
-    """1 if the scorer prefers the same side, 0 if it prefers the other; for equal scores, set by `ties`. None if the
+    """1 if the scorer prefers the same side, 0 if it prefers the other; `ties` decides about equal scores. None if the
     pair does not count."""
 
 
-def preference_report(data: AgreementData, *, ties: Ties = "random", against: str = "") -> PreferenceReport:
-    """Compute the accuracy of every scorer by dimension, and compare it with the scorer `against` (default: the first).
+def preference_report(data: AgreementData, *, ties: Ties = "random", reference: str = "") -> PreferenceReport:
+    """Compute the accuracy of all scorers by dimension, and compare them with `reference` (default: the first scorer).
 
     Raises SettingError for an unknown scorer.
     """
     names = [scorer.name for scorer in data.stored.agreement.scorers]
-    if against and against not in names:
-        raise SettingError(f"no scorer is called {against!r}; available: {', '.join(names)}")
-    reference = against or names[0]
-    columns = {dimension: _column(data, dimension, ties, reference) for dimension in data.stored.dimensions}
+    if reference and reference not in names:
+        raise SettingError(f"no scorer is called {reference!r}; available: {', '.join(names)}")
+    reference_scorer = reference or names[0]
+    columns = {dimension: _column(data, dimension, ties, reference_scorer) for dimension in data.stored.dimensions}
     lines = (
         PairLine(
             scorer=scorer,
-            cells={name: column[scorer.name] for name, column in columns.items() if scorer.name in column},
+            by_dimension={name: column[scorer.name] for name, column in columns.items() if scorer.name in column},
         )
         for scorer in sorted(data.stored.agreement.scorers, key=kind_order)
     )
     return PreferenceReport(
         stored=data.stored,
-        policy=ties,
-        against=reference,
+        ties=ties,
+        reference=reference_scorer,
         lines=tuple(lines),
         annotators={dimension: _annotators(data, dimension, ties) for dimension in data.stored.dimensions},
         published=tuple(
@@ -165,7 +165,7 @@ def preference_report(data: AgreementData, *, ties: Ties = "random", against: st
 def pair_verdicts(
     data: AgreementData, dimension: str, scorer: str, *, ties: Ties = "random"
 ) -> tuple[PairVerdict, ...]:
-    """List the pairs in which annotators prefer a side: wrong first, then ties, unscored, and right."""
+    """List the pairs in which annotators prefer a side: wrong ones first, then ties, unscored and right ones."""
     means, pairs = data.means(dimension), decided_pairs(data, dimension, scorer)
     outcome_by_id = outcomes(list(pairs.values()), ties=ties, seed=data.seed)
     verdicts = (
@@ -197,7 +197,7 @@ def _difference(pair: Pair, mean: float) -> float | None:
 
 
 def decided_pairs(data: AgreementData, dimension: str, scorer: str) -> dict[int, Pair]:
-    """Return the pairs in which annotators prefer one side, by position; a missing score is None."""
+    """Return {position: pair} for pairs in which annotators prefer one side."""
     scores = data.scores(dimension, scorer)
     decided: dict[int, Pair] = {}
     for position, mean in data.means(dimension).items():
@@ -208,8 +208,8 @@ def decided_pairs(data: AgreementData, dimension: str, scorer: str) -> dict[int,
     return decided
 
 
-def _column(data: AgreementData, dimension: str, ties: Ties, reference: str) -> dict[str, PairCell]:
-    """Return the results of all scorers in a dimension, by name."""
+def _column(data: AgreementData, dimension: str, ties: Ties, reference: str) -> dict[str, PairAgreement]:
+    """Return {scorer: its agreement} in a dimension."""
     pairs = {scorer.name: decided_pairs(data, dimension, scorer.name) for scorer in data.scorers(dimension)}
     outcomes_by_scorer = {
         name: outcomes(list(pairs_of_scorer.values()), ties=ties, seed=data.seed)
@@ -222,12 +222,12 @@ def _column(data: AgreementData, dimension: str, ties: Ties, reference: str) -> 
         if reference in outcomes_by_scorer and name != reference
     }
     corrected = dict(zip(tests, holm([test.p for test in tests.values()]), strict=True))
-    cells: dict[str, PairCell] = {}
+    agreements: dict[str, PairAgreement] = {}
     for scorer in data.scorers(dimension):
         name, scorer_pairs = scorer.name, pairs[scorer.name]
         accuracy = _accuracy(data, list(scorer_pairs.items()), ties)
         grouped = len({data.clusters[position] for position in scorer_pairs}) < len(scorer_pairs)
-        cells[name] = PairCell(
+        agreements[name] = PairAgreement(
             metric=scorer.metrics.get(dimension, ""),
             accuracy=accuracy,
             interval=accuracy.bootstrap if grouped else accuracy.wilson,
@@ -235,7 +235,7 @@ def _column(data: AgreementData, dimension: str, ties: Ties, reference: str) -> 
             p=corrected.get(name),
             votes=_votes(data, dimension, name),
         )
-    return cells
+    return agreements
 
 
 def _accuracy(data: AgreementData, pairs: Sequence[tuple[int, Pair]], ties: Ties) -> PairwiseAccuracy:
@@ -244,9 +244,9 @@ def _accuracy(data: AgreementData, pairs: Sequence[tuple[int, Pair]], ties: Ties
 
 
 def _votes(data: AgreementData, dimension: str, scorer: str) -> Correlations | None:
-    """Correlate score differences with all votes; None if every pair has one vote and votes have no strength."""
+    """Correlate score differences with all votes; None if pairs have one vote each and votes have no strength."""
     votes_by_pair = data.ratings(dimension)
-    several = any(len(item.get(dimension, ())) > 1 for item in data.human_ratings)
+    several = any(len(item.get(dimension, ())) > 1 for item in data.human_labels)
     if not several and len({abs(vote) for votes in votes_by_pair.values() for vote in votes if vote}) <= 1:
         return None
     return _correlations(
@@ -261,7 +261,7 @@ def _votes(data: AgreementData, dimension: str, scorer: str) -> Correlations | N
 
 
 def _correlations(data: AgreementData, rows: Sequence[tuple[float, float, int]]) -> Correlations:
-    """Correlate the first two numbers of the rows; the third is the position of the row's item."""
+    """Correlate x and y of (x, y, position of the item) rows."""
     x, y = [row[0] for row in rows], [row[1] for row in rows]
     return correlations(x, y, [data.clusters[position] for *_, position in rows], data.seed)
 

@@ -25,20 +25,20 @@ from ragboard.store.queries.question_labels import (
 __all__ = [
     "QuestionLabelCounts",
     "export_question_labels",
+    "find_question_label",
     "has_question_labels",
     "import_question_labels",
-    "label_of_question",
     "label_question",
-    "label_question_of",
+    "label_question_of_sample",
 ]
 
 OTHER_LABELS = ("answer", "a", "b", "statements", "sentences", "grades", "human", "passage_grades", "context_v1")
-"""Columns of other kinds of label files; a file with one of them is not read as labels of questions."""
+"""A file with one of these columns is another kind of label file."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionLabelCounts:
-    """How many labels of questions were imported from a file, and how many were not."""
+    """Counts of the question labels in an imported file."""
 
     rows: int
     """Number of rows of the file."""
@@ -47,7 +47,7 @@ class QuestionLabelCounts:
     unchanged: int
     """Number of labels that were already stored."""
     without_a_run: int
-    """Number of labels on questions that no run in the store has yet; they are stored."""
+    """Number of labels of questions that no run in the store asks; they are stored, too."""
 
 
 def label_question(
@@ -55,21 +55,21 @@ def label_question(
 ) -> None:
     """Store whether a question can be answered (None removes the label). Raises SettingError for a blank annotator."""
     if not annotator.strip():
-        raise SettingError("give your name, so that others know whose label this is")
+        raise SettingError("the annotator's name is missing; enter a name")
     with store.database.write() as connection:
         append_question_labels(connection, [(question, history_json(history), answerability, annotator.strip())])
 
 
-def label_question_of(
+def label_question_of_sample(
     store: Store, run: RunRef, sample_id: str, answerability: Answerability | None, *, annotator: str
 ) -> str:
-    """Label the question of a sample, and return the question. Raises NotFoundError if the run has no such sample."""
+    """Label a sample's question, and return the question. Raises NotFoundError if the run has no such sample."""
     _, sample = store.sample(run, sample_id)
     label_question(store, sample.question, sample.history, answerability, annotator=annotator)
     return sample.question
 
 
-def label_of_question(store: Store, question: str, history: Sequence[Turn]) -> QuestionLabel | None:
+def find_question_label(store: Store, question: str, history: Sequence[Turn]) -> QuestionLabel | None:
     """Return the newest label of a question, or None."""
     with store.database.read() as connection:
         return question_label(connection, question, history_json(history))
@@ -94,7 +94,7 @@ def export_question_labels(store: Store, run: RunRef | None = None) -> Iterator[
 
 
 def has_question_labels(table: Table) -> bool:
-    """Return whether a file has the columns of labels of questions."""
+    """Return whether a file has the columns of question labels."""
     columns = set(table.columns)
     return "question" in columns and not columns.isdisjoint(READ_COLUMNS) and columns.isdisjoint(OTHER_LABELS)
 
@@ -104,8 +104,8 @@ def import_question_labels(
 ) -> QuestionLabelCounts:
     """Import labels of questions; importing them again changes nothing.
 
-    `annotator`: the annotator of rows that do not name one. Raises RunFileError at the first row that cannot be read;
-    in this case, nothing is imported.
+    `annotator` is the annotator of rows that do not name one. Raises RunFileError at the first row that cannot be read;
+    nothing is imported then.
     """
     labels = [label for row in table.rows if (label := _label(path, row, annotator))]
     with store.database.write() as connection:
@@ -128,11 +128,11 @@ def _label(path: Path, row: RawRow | BadRow, annotator: str) -> tuple[str, str, 
         question = _question(cells)
         history = read_history("history", cells.get("history"), _ignore)
         answerability = answerability_of(cells)
-        by = read_text("annotator", cells.get("annotator"), _ignore)
+        name = read_text("annotator", cells.get("annotator"), _ignore)
     except (BadCellError, ValueError) as error:
         field = error.field if isinstance(error, BadCellError) else None
         raise RunFileError(path, str(error), line=row.line, field=field or None) from error
-    return (question, history_json(history), answerability, (by or annotator).strip()) if answerability else None
+    return (question, history_json(history), answerability, (name or annotator).strip()) if answerability else None
 
 
 def _question(cells: Mapping[str, Any]) -> str:
@@ -143,4 +143,4 @@ def _question(cells: Mapping[str, Any]) -> str:
 
 
 def _ignore(_note: str) -> None:
-    """Ignore notes on conversions: they do not change the label."""
+    """Ignore a note that a cell was converted."""

@@ -9,9 +9,15 @@ from statistics import fmean
 from ragboard.analysis.gates import resolve_spec
 from ragboard.analysis.runs import run_summary
 from ragboard.errors import SettingError
-from ragboard.human.estimates import estimated_metrics, judged_by, judged_scores, metric_of, not_random
+from ragboard.human.estimates import (
+    estimated_metrics,
+    find_estimate_metric,
+    load_judge_scores,
+    main_judge_setup,
+    why_not_random,
+)
 from ragboard.human.label_files import LabelledOutcome
-from ragboard.human.systems import KnownOrder, System, SystemsReport, against_order, pooled_report, systems_report
+from ragboard.human.systems import KnownOrder, System, SystemsReport, compare_with_order, pooled_report, systems_report
 from ragboard.readers.labels import SamplingDesign
 from ragboard.records import Sample
 from ragboard.store import RunRef, Store
@@ -19,13 +25,13 @@ from ragboard.store.queries.annotation import answers_of_run
 
 __all__ = ["RankedRuns", "Ranking", "rank_runs"]
 
-JUDGED_BY: Mapping[str, tuple[str, ...]] = {
+DEFAULT_METRICS: Mapping[str, tuple[str, ...]] = {
     "verdicts": ("ragas.faithfulness", "ares.answer_faithfulness"),
     "faithfulness": ("ares.answer_faithfulness", "ragas.faithfulness"),
     "answer_relevance": ("ares.answer_relevance",),
     "context_relevance": ("ares.context_relevance", "ragas.context_relevance"),
 }
-"""The default metrics for each kind of label, in order of preference; the first that all runs have is used."""
+"""For each kind of label, the metrics to use by default: the first one that all runs have."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,13 +39,13 @@ class RankedRuns:
     """The runs ranked by one metric."""
 
     metric: str
-    label: str
-    """Its name on pages."""
+    metric_label: str
+    """The metric's name on pages."""
     measured: str
     """The kind of labels: `verdicts`, or the name of a quality."""
     report: SystemsReport
     order: KnownOrder | None
-    """The known order of the runs, compared with the estimates; None if no order was given."""
+    """The known order of the runs, compared with the estimates; None if the user gave no order."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,19 +54,19 @@ class Ranking:
 
     tables: tuple[RankedRuns, ...]
     notes: tuple[str, ...]
-    """Which labels in the file do not count, and why."""
+    """Which labels in the file are not used, and why."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Matched:
-    """The labelled answers in a file by run and position, and how many answers were left out."""
+    """The labelled answers in a file, matched with the runs."""
 
     by_run: Mapping[RunRef, Mapping[int, Sequence[LabelledOutcome]]]
-    """In the order of the file; a position can have several rows, because files of ARES have one row per passage."""
+    """{run: {position: labelled answers}}. A position has several if a file of ARES has one row per passage."""
     other_runs: int
-    """Number of answers that belong to other runs, according to the file."""
+    """Number of answers whose row names another run."""
     unmatched: int
-    """Number of answers that are in no run with these passages, or several times in one run."""
+    """Number of answers that no run has with these passages, or that one run has several times."""
 
 
 def rank_runs(
@@ -75,13 +81,13 @@ def rank_runs(
 ) -> Ranking:
     """Estimate the mean label of each run from the labels in a file and the judge's scores, and rank the runs by it.
 
-    `metrics`: names of metrics, or `NAME=QUALITY` if the name does not say which labels correct it; by default, for
-    each quality with labels, a metric that all runs have. Labels correct the judge's scores of their run; with `pool`,
-    the labels of all runs correct every run. `order`: a known order of the runs, best first. If a sample has several
-    rows, their mean counts; if some rows were drawn at random, only these.
+    `metrics` are names of metrics, or `NAME=QUALITY` to choose the labels that correct a metric. By default, each
+    quality with labels is estimated with a metric that all runs have. The labels of a run correct the judge's scores of
+    this run; with `pool`, the labels of all runs correct every run. `order` is a known order of the runs, best first.
+    If a sample has several rows, the mean of the randomly drawn ones counts, or of all rows if none was drawn.
 
-    Raises SettingError for a repeated run, rows that match several runs, a file without labels of these runs, and
-    metrics that are not in [0, 1] or for which higher is not better.
+    Raises SettingError for a repeated run, for rows that match several runs, for a file without labels of these runs,
+    and for metrics that are not in [0, 1] or are better when lower.
     """
     names = [run.name for run in runs]
     if len(set(names)) < len(names):
@@ -95,24 +101,26 @@ def rank_runs(
         raise SettingError(f"no labelled answer is in {', '.join(names)}; choose the runs with these answers")
     summaries = [run_summary(store, run) for run in runs]
     for summary in summaries:
-        judged_by(summary)
+        main_judge_setup(summary)
     labelled = tuple(dict.fromkeys(name for answer in answers for name in answer.outcomes))
     tables: list[RankedRuns] = []
     for metric, measured in _metrics(store, runs, metrics, labelled):
-        described = metric_of(store, summaries, metric)
-        systems = _with_refusals([_system(store, run, described.spec, measured, matched.by_run[run]) for run in runs])
+        described = find_estimate_metric(store, summaries, metric)
+        systems = _explain_missing_labels(
+            [_system(store, run, described.spec, measured, matched.by_run[run]) for run in runs]
+        )
         report = pooled_report(systems, level=level) if pool else systems_report(systems, level=level)
         ranked = RankedRuns(
             metric=described.spec,
-            label=described.label,
+            metric_label=described.label,
             measured=measured,
             report=report,
-            order=against_order(report, order) if order else None,
+            order=compare_with_order(report, order) if order else None,
         )
         tables.append(ranked)
     left_out = {
         "labelled answers belong to other runs": matched.other_runs,
-        "labelled answers are in no run with these passages, or several times in one run": matched.unmatched,
+        "labelled answers match no sample with these passages, or several samples": matched.unmatched,
     }
     unused = sorted(set(labelled) - {table.measured for table in tables})
     return Ranking(
@@ -127,14 +135,14 @@ def rank_runs(
 def _metrics(
     store: Store, runs: Sequence[RunRef], metrics: Sequence[str], labelled: Sequence[str]
 ) -> list[tuple[str, str]]:
-    """Return the metrics, each with the kind of labels that correct it."""
+    """Return (metric, kind of labels that correct it) pairs."""
     if metrics:
         return [_parse_pair(text, labelled) for text in metrics]
     first, *others = ({metric.spec for metric in estimated_metrics(store, run)} for run in runs)
     shared = tuple(first.intersection(*others))
     chosen: list[tuple[str, str]] = []
     for measured in labelled:
-        for name in JUDGED_BY.get(measured, ()):
+        for name in DEFAULT_METRICS.get(measured, ()):
             if any(name in (spec, spec.partition("(")[0]) for spec in shared):
                 chosen.append((resolve_spec(name, shared), measured))
                 break
@@ -168,7 +176,7 @@ def _parse_pair(text: str, labelled: Sequence[str]) -> tuple[str, str]:
 def _system(
     store: Store, run: RunRef, spec: str, measured: str, answers: Mapping[int, Sequence[LabelledOutcome]]
 ) -> System:
-    scores, notes = judged_scores(store, run, spec, measured, from_file=True)
+    scores, notes = load_judge_scores(store, run, spec, measured, from_file=True)
     outcomes: dict[int, tuple[float, SamplingDesign]] = {}
     for position, rows in answers.items():
         rated = [row for row in rows if measured in row.outcomes]
@@ -179,11 +187,11 @@ def _system(
     drawn = {position: labelled for position, labelled in outcomes.items() if labelled[1] == "random"}
     counted = drawn or outcomes
     unscored, not_drawn = sum(position not in scores for position in counted), len(outcomes) - len(counted)
-    refusal = ""
+    unusable_reason = ""
     if outcomes and not drawn:
-        refusal = not_random(len(outcomes), _design([design for _, design in outcomes.values()]))
+        unusable_reason = why_not_random(len(outcomes), _design([design for _, design in outcomes.values()]))
     elif drawn and unscored == len(drawn):
-        refusal = f"none of its {unscored:,} labelled samples has a score"
+        unusable_reason = f"none of its {unscored:,} labelled samples has a score"
     conditional_notes = {
         f"{unscored:,} labelled samples have no score and do not count": unscored,
         f"{not_drawn:,} labels that are not declared random do not count": not_drawn,
@@ -193,7 +201,7 @@ def _system(
         name=run.name,
         scores=dict(scores.values()),
         labels={scores[position][0]: outcome for position, (outcome, _) in counted.items() if position in scores},
-        refusal=refusal,
+        unusable_reason=unusable_reason,
         notes=(*notes, *(note for note, applies in conditional_notes.items() if applies)),
     )
 
@@ -203,24 +211,24 @@ def _design(designs: Sequence[SamplingDesign]) -> SamplingDesign:
     return designs[0] if len(set(designs)) == 1 else "unknown"
 
 
-def _with_refusals(systems: Sequence[System]) -> list[System]:
-    """Return the systems; systems without labels get the reason why they have no estimate (`refusal`)."""
+def _explain_missing_labels(systems: Sequence[System]) -> list[System]:
+    """Return the systems, with `unusable_reason` set for systems without labels."""
     checked: list[System] = []
     for system in systems:
         others = " and ".join(other.name for other in systems if other.labels)
         hint = f"; labels of {others} do not show the judge's errors on this run" if others else ""
-        refusal = f"no answer of this run has a label in this quality{hint}"
-        checked.append(system if system.labels or system.refusal else replace(system, refusal=refusal))
+        unusable_reason = f"no answer of this run has a label in this quality{hint}"
+        checked.append(
+            system if system.labels or system.unusable_reason else replace(system, unusable_reason=unusable_reason)
+        )
     return checked
 
 
 def _match(store: Store, runs: Sequence[RunRef], answers: Collection[LabelledOutcome]) -> _Matched:
-    """Find each labelled answer in the run that its row names or, if the row names no run, in the only run that has it.
+    """Find each labelled answer in the run that its row names. If the row names no run, search all runs.
 
-    An answer of a run matches if its question, history, passages and answer are the same as in the row. Without such an
-    answer, it matches if it is the run's only answer with the same question and answer whose passages contain the row's
-    passages. Raises SettingError if a row without a run matches several runs: it is then unknown from which run the
-    sample was drawn.
+    See `_positions` for what matches. Raises SettingError if a row without a run matches several runs, because the
+    sample was drawn from only one of them.
     """
     wanted = {_question_and_answer(answer.answer.sample) for answer in answers}
     answers_by_key = {run: _answers_by_key(store, run, wanted) for run in runs}
@@ -247,7 +255,7 @@ def _match(store: Store, runs: Sequence[RunRef], answers: Collection[LabelledOut
 def _answers_by_key(
     store: Store, run: RunRef, wanted: Collection[tuple[str, str]]
 ) -> dict[str | tuple[str, str], list[tuple[int, str]]]:
-    """Return position and passages of a run's answers, by answer key and also by (question, answer)."""
+    """Return (position, passages) of a run's answers, once by answer key and once by (question, answer)."""
     with store.database.read() as connection:
         rows = answers_of_run(connection, run)
     by_key: dict[str | tuple[str, str], list[tuple[int, str]]] = {}
@@ -263,7 +271,11 @@ def _answers_by_key(
 def _positions(
     answers_by_key: Mapping[str | tuple[str, str], list[tuple[int, str]]], answer: LabelledOutcome
 ) -> list[int]:
-    """Return the positions of a labelled answer in a run, as `_match` describes."""
+    """Return the positions at which a run has this labelled answer.
+
+    The question, history, passages and answer must be the same. If no sample has them all, the only sample with the
+    same question and answer matches if its passages contain the labelled passages.
+    """
     exact = answers_by_key.get(answer.answer.key)
     if exact:
         return [position for position, _ in exact]

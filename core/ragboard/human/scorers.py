@@ -15,7 +15,7 @@ from ragboard.human.agreement import Measure
 from ragboard.human.pairwise import compared_text
 from ragboard.judges.panel import Panel
 from ragboard.metrics import Metric, gpt_score, ragchecker
-from ragboard.readers.labels import PASSAGE_RELEVANCE, Item, LabelFile
+from ragboard.readers.labels import PASSAGE_RELEVANCE, LabelFile, LabelledItem
 from ragboard.records import Outcome, Sample, Score, Unscored
 from ragboard.stats import auroc, clustered_interval
 from ragboard.stats.auroc_intervals import auroc_difference, clustered_auroc
@@ -46,9 +46,9 @@ METRIC_OF_DIMENSION: Mapping[str, Metric] = {
     "completeness": ragchecker.Recall(),
     "overall": ragchecker.F1(),
 }
-"""The default metric for dimensions that are not names of metrics."""
+"""The default metric for dimensions whose names are not names of metrics."""
 SAME_AS: Mapping[str, str] = {"appropriateness": "answer_relevance", "relevance": "answer_relevance"}
-"""Dimensions of label files that have another name than the metric that measures them, with this metric."""
+"""The metric that measures each of these dimensions, which label files name differently."""
 
 DIRECT_RATINGS: Mapping[str, Metric] = {
     metric.name: metric
@@ -67,14 +67,14 @@ class ScorerSelection:
     metrics: Mapping[str, tuple[tuple[str, Metric], ...]]
     """{dimension: (name of the scorer, metric) pairs}, for the metrics to compute."""
     ranked: frozenset[Quality] = field(default_factory=frozenset[Quality])
-    """Dimensions in which GPT Ranking compares pairs."""
+    """The dimensions in which GPT Ranking compares pairs."""
     notes: tuple[str, ...] = ()
-    """Which scorers were left out, and why."""
+    """Which scorers are left out, and why."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScorerFigures:
-    """Figures of the judge or a trivial baseline on one set of labels."""
+    """How well the judge or a trivial baseline agrees with one set of labels."""
 
     name: str
     auroc: Measure
@@ -87,11 +87,11 @@ class ScorerFigures:
 def select_scorers(labelled: LabelFile, panel: Panel, metrics: Sequence[Metric]) -> ScorerSelection:
     """Choose the scorers: metrics (default: one per dimension), GPT Score and GPT Ranking, and trivial baselines.
 
-    A metric with the name of a dimension is compared only in this dimension, any other metric in all dimensions.
-    Metrics of one source that have names of dimensions form one scorer with the name of the source. If the labels are
-    verdicts or grades of passages, the judge's verdicts or grades are compared instead of metrics.
+    A metric with the name of a dimension is compared in this dimension, other metrics are compared in all dimensions.
+    Metrics of one source that are named like dimensions form one scorer, named like the source. If the labels are
+    verdicts or grades of passages, the scorers are the judge's verdicts or grades instead of metrics.
     """
-    chosen = {} if labelled.is_verdicts else _metrics_by_dimension(labelled.dimensions, metrics, panel)
+    chosen = {} if labelled.compares_verdicts else _metrics_by_dimension(labelled.dimensions, metrics, panel)
     qualities: list[Quality] = [name for name in QUALITIES if name in chosen]
     rated = qualities if panel.find_judge(Rate) else []
     ranked: list[Quality] = qualities if labelled.form == "pairs" and panel.find_judge(Prefer) else []
@@ -103,9 +103,9 @@ def select_scorers(labelled: LabelFile, panel: Panel, metrics: Sequence[Metric])
     return ScorerSelection(
         scorers=(
             *_judge_scorers(labelled, panel.name),
-            *_scorers(by_dimension),
+            *_metric_scorers(by_dimension),
             *([Scorer(name=GPT_RANKING, kind="baseline")] if ranked else []),
-            *_published(labelled),
+            *_published_scorers(labelled),
             *(
                 Scorer(name=name, kind="trivial")
                 for name in (TRIVIAL_FOR_PAIRS if labelled.form == "pairs" else TRIVIAL_FOR_ANSWERS)
@@ -123,16 +123,16 @@ def _judge_scorers(labelled: LabelFile, judge: str) -> tuple[Scorer, ...]:
     """Return the scorers for a judge's own verdicts or grades; empty if metrics are compared."""
     if labelled.form == "passages":
         return (grade_scorer(judge),)
-    return judge_scorers(judge) if labelled.is_verdicts else ()
+    return judge_scorers(judge) if labelled.compares_verdicts else ()
 
 
 def grade_scorer(judge: str) -> Scorer:
-    """Return the scorer for a judge's grades of passages."""
+    """Return the scorer that stands for a judge's grades of passages."""
     return Scorer(name=f"{judge}, its grade", kind="metric")
 
 
 def judge_scorers(judge: str) -> tuple[Scorer, Scorer]:
-    """Return the two scorers for a judge: its verdict (yes or no), and its score (if it gives scores)."""
+    """Return the scorers that stand for a judge's verdicts and for its scores. Not all judges give scores."""
     return Scorer(name=f"{judge}, its verdict", kind="metric"), Scorer(name=f"{judge}, its score", kind="metric")
 
 
@@ -141,8 +141,8 @@ def _metrics_by_dimension(
 ) -> dict[str, tuple[tuple[str, Metric], ...]]:
     if not metrics:  # use the default metrics of an evaluation by these judges
         defaults = {**{metric.name: metric for metric in default_metrics(panel)}, **METRIC_OF_DIMENSION}
-        metric_of = {name: defaults.get(SAME_AS.get(name, name)) for name in dimensions}
-        return {name: ((metric.source, metric),) if metric else () for name, metric in metric_of.items()}
+        find_metric = {name: defaults.get(SAME_AS.get(name, name)) for name in dimensions}
+        return {name: ((metric.source, metric),) if metric else () for name, metric in find_metric.items()}
     names = [(metric.source, metric.name) for metric in metrics if metric.name in dimensions]
     return {
         name: tuple(
@@ -154,7 +154,7 @@ def _metrics_by_dimension(
     }
 
 
-def _scorers(by_dimension: Mapping[str, Sequence[tuple[str, Metric]]]) -> Iterator[Scorer]:
+def _metric_scorers(by_dimension: Mapping[str, Sequence[tuple[str, Metric]]]) -> Iterator[Scorer]:
     for wanted in dict.fromkeys(name for pairs in by_dimension.values() for name, _ in pairs):
         scorer_metrics = {
             dimension: metric for dimension, pairs in by_dimension.items() for name, metric in pairs if name == wanted
@@ -167,16 +167,16 @@ def _scorers(by_dimension: Mapping[str, Sequence[tuple[str, Metric]]]) -> Iterat
         )
 
 
-def _published(labelled: LabelFile) -> Iterator[Scorer]:
+def _published_scorers(labelled: LabelFile) -> Iterator[Scorer]:
     for name in dict.fromkeys(name for item in labelled.items for name in item.published):
         yield Scorer(name=name, kind="published")
 
 
-def trivial_outcomes(item: Item, dimension: str, seed: int) -> Iterator[tuple[str, tuple[Outcome, ...]]]:
-    """Score an item with the trivial baselines; yield (name of the baseline, outcomes, one per side)."""
-    texts = [compared_text(dimension, sample) for sample in item.sides]
+def trivial_outcomes(item: LabelledItem, dimension: str, seed: int) -> Iterator[tuple[str, tuple[Outcome, ...]]]:
+    """Score an item with the trivial baselines; yield (baseline, outcomes), with one outcome per side."""
+    texts = [compared_text(dimension, sample) for sample in item.samples]
     yield "shorter", tuple(Score(value=-len(text), counted=f"{len(text):,} characters") for text in texts)
-    yield "word overlap", tuple(_overlap(sample, dimension) for sample in item.sides)
+    yield "word overlap", tuple(_overlap(sample, dimension) for sample in item.samples)
     if len(texts) == 2:
         yield "longer", tuple(Score(value=len(text), counted=f"{len(text):,} characters") for text in texts)
         heads = blake2b(f"{seed} {dimension} {item.id}".encode(), digest_size=1).digest()[0] % 2
@@ -184,7 +184,7 @@ def trivial_outcomes(item: Item, dimension: str, seed: int) -> Iterator[tuple[st
 
 
 def _overlap(sample: Sample, dimension: str) -> Outcome:
-    """Return the word overlap of the two texts that the dimension is about."""
+    """Return the word overlap of the two texts that the dimension compares."""
     answer, reference = sample.answer or "", sample.reference
     passages = compared_text("context_relevance", sample)
     if dimension == "context_relevance":
@@ -213,10 +213,10 @@ def word_overlap(text: str, others: Sequence[str]) -> float:
 
 
 def trivial_scores(question: str, text: str, passages: Sequence[str] | None) -> dict[str, float]:
-    """Return word overlap and length of a text as scores; higher is better.
+    """Score a text by word overlap and length; higher is better.
 
-    With passages, the overlap is the share of the text's words that are in the passages, and shorter texts score
-    higher. If passages is None, it is the share of the question's words that are in the text, and longer texts score
+    With passages, the overlap is the share of the text's words that are in the passages, and a shorter text scores
+    higher. Without passages, it is the share of the question's words that are in the text, and a longer text scores
     higher.
     """
     if passages is None:
@@ -234,7 +234,7 @@ def compare_scorers(
 ) -> tuple[ScorerFigures, ...]:
     """Compare a judge (the first scorer) with baselines on the same labels, with bootstrap intervals over groups.
 
-    For scorers in `thresholds`, the balanced accuracy is computed, too. Both classes must occur in `truth`.
+    Scorers in `thresholds` also get a balanced accuracy. `truth` must contain both classes.
     """
     judge = next(iter(scores.values()))
     return tuple(
@@ -256,19 +256,19 @@ def compare_scorers(
 
 
 def _balanced_accuracy(positive: Sequence[bool], truth: Sequence[bool], groups: Sequence[str]) -> Measure:
-    of_rows = balanced_accuracy_of_rows(positive, truth)
-    return Measure(value=of_rows(np.arange(len(truth))), interval=clustered_interval(of_rows, groups))
+    statistic = balanced_accuracy_of_rows(positive, truth)
+    return Measure(value=statistic(np.arange(len(truth))), interval=clustered_interval(statistic, groups))
 
 
 def balanced_accuracy_of_rows(positive: Sequence[bool], truth: Sequence[bool]) -> Callable[[Rows], float]:
-    """Return a function from resampled rows to their balanced accuracy; it raises ValueError if they lack a class."""
+    """Return a function that computes the balanced accuracy of rows, or raises ValueError if a class is missing."""
     decisions, labels = np.array(positive, dtype=bool), np.array(truth, dtype=bool)
 
     def balanced_accuracy(rows: Rows) -> float:
-        drawn, positives = decisions[rows], labels[rows]
-        correct = drawn[positives], ~drawn[~positives]
+        called, positives = decisions[rows], labels[rows]
+        correct = called[positives], ~called[~positives]
         if not all(map(len, correct)):
             raise ValueError("balanced accuracy needs both classes")
-        return float(sum(side.mean() for side in correct)) / 2
+        return float(sum(rate.mean() for rate in correct)) / 2
 
     return balanced_accuracy

@@ -14,18 +14,18 @@ import numpy as np
 
 from ragboard.stats import (
     Interval,
+    MeanEstimate,
+    MeanEstimates,
     NoInterval,
-    PoweredMean,
-    PoweredMeans,
     Ranked,
     correlation_interval,
+    difference_of_estimates,
+    estimate_means,
     estimate_text,
     group_difference,
     kendall,
     mean_interval,
     moments,
-    powered_difference,
-    powered_means,
     rank_systems,
     wilson_interval,
 )
@@ -38,22 +38,22 @@ __all__ = [
     "SystemDifference",
     "SystemEstimate",
     "SystemsReport",
-    "against_order",
+    "compare_with_order",
     "estimate_system",
     "pooled_report",
     "systems_report",
 ]
 
 THRESHOLD = 0.5
-"""Minimum score or label that counts as yes in the judge's accuracy."""
+"""A score or label from this value counts as yes in the judge's accuracy."""
 MIN_SHARED = 0.5
-"""A difference is paired if at least this share of the labels (of the system with fewer) is on questions that are
-labelled in both systems."""
+"""A difference is paired if both systems have labels on the same questions for at least this share of the labels of the
+system with fewer labels."""
 
 CAUTION = (
-    "the labels of all runs correct each run. This assumes that the judge's mean error is the same in all runs. These"
-    " labels cannot show whether it is, and it rarely is if the runs differ in quality. Differences and ranks are those"
-    " of the judge"
+    "the labels of all runs correct each run. This assumes that the judge's mean error is the same in all runs, which"
+    " these labels cannot check and which is unlikely if the runs differ in quality. Differences and ranks are the"
+    " judge's"
 )
 _NO_LABELS_ONLY = "the labels are from several runs; without the judge, they say nothing about a single run"
 _UNSCORED = "no sample of this run has a score"
@@ -74,7 +74,7 @@ class System:
     """Labels of a random sample of the items, on the same scale."""
     bounds: tuple[float, float] = (0.0, 1.0)
     """Minimum and maximum of scores and labels."""
-    refusal: str = ""
+    unusable_reason: str = ""
     """Why the labels cannot be used for an estimate; empty if they can."""
     notes: tuple[str, ...] = ()
 
@@ -85,11 +85,11 @@ class System:
         labels, judged = [self.labels[key] for key in both], [self.scores[key] for key in both]
         return np.array(labels, dtype=float), np.array(judged, dtype=float), np.array(rest, dtype=float)
 
-    def means(self, level: float) -> PoweredMeans | None:
-        """Return the four estimates of the mean; None without labels, or if they cannot be used."""
-        if not self.labels or self.refusal:
+    def means(self, level: float) -> MeanEstimates | None:
+        """Return the four estimates of the mean; None if there are no usable labels."""
+        if not self.labels or self.unusable_reason:
             return None
-        return powered_means(*self.arrays(), bounds=self.bounds, level=level)
+        return estimate_means(*self.arrays(), bounds=self.bounds, level=level)
 
     def __sub__(self, other: System) -> System:
         """Return the differences from another system item by item, over the items that both have."""
@@ -110,27 +110,27 @@ class SystemEstimate:
     """Number of scored items."""
     labels: int
     """Number of labelled items with a score."""
-    means: PoweredMeans | None
-    """None without labels, or if they cannot be used."""
-    refusal: str
+    means: MeanEstimates | None
+    """None if there are no usable labels."""
+    unusable_reason: str
     """Why the labels cannot be used; empty if they can."""
     agreement: Interval | NoInterval
     """Pearson's correlation of the judge's scores with the labels, over the items that have both."""
     accuracy: Interval | NoInterval
-    """Share of labelled items on which judge and label agree (0.5 and above counts as yes), with Wilson's interval."""
+    """Share of labelled items on which judge and label are both at least 0.5 or both below, with Wilson's interval."""
     notes: tuple[str, ...]
 
     @property
-    def best(self) -> PoweredMean | NoInterval | None:
-        """The first available estimate of PPI++, PPI and labels alone; else the reason why there is no PPI estimate."""
-        return _best(self.means)
+    def best(self) -> MeanEstimate | NoInterval | None:
+        """The first available estimate of PPI++, PPI and labels alone. Without any, why there is no PPI estimate."""
+        return _best_estimate(self.means)
 
 
-def _best(means: PoweredMeans | None) -> PoweredMean | NoInterval | None:
+def _best_estimate(means: MeanEstimates | None) -> MeanEstimate | NoInterval | None:
     if means is None:
         return None
     candidates = (means.tuned, means.ppi, means.classical)
-    return next((candidate for candidate in candidates if isinstance(candidate, PoweredMean)), means.ppi)
+    return next((candidate for candidate in candidates if isinstance(candidate, MeanEstimate)), means.ppi)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,9 +140,9 @@ class SystemDifference:
     a: str
     b: str
     paired: bool
-    """Whether the difference is computed question by question; if not, the systems are treated as independent."""
+    """Whether the difference is computed question by question. If not, the systems count as independent."""
     labels: int
-    """Number of labels behind the difference."""
+    """Number of labels that the difference is computed from."""
     interval: Interval | NoInterval
 
 
@@ -155,7 +155,7 @@ class SystemsReport:
     ranking: tuple[Ranked, ...]
     """The systems that have an estimate, best first, each with its possible ranks."""
     tau: float | None
-    """Kendall's tau-b of this order with the judge's order; None with fewer than 2 systems, or if all are tied."""
+    """Kendall's tau-b of `ranking` with the order by the judge's mean scores; None if fewer than 2 systems differ."""
     level: float
     """Confidence level of the intervals."""
     caution: str = ""
@@ -169,9 +169,10 @@ class KnownOrder:
     names: tuple[str, ...]
     """The systems with an estimate, best first."""
     tau: float | None
-    """Kendall's tau-b of the estimates with the known order; None with fewer than 2 systems, or if all are tied."""
+    """Kendall's tau-b of the estimates with the known order; None if fewer than 2 systems differ."""
     judge: float | None
-    """Kendall's tau-b of the judge's means with the known order; also None if a system has too few scores."""
+    """Kendall's tau-b of the judge's mean scores with the known order; None if fewer than 2 systems differ, or if a
+    system has too few scores."""
 
 
 def estimate_system(system: System, *, level: float = 0.95) -> SystemEstimate:
@@ -198,7 +199,7 @@ def estimate_system(system: System, *, level: float = 0.95) -> SystemEstimate:
         items=len(system.scores),
         labels=labels.size,
         means=system.means(level),
-        refusal=system.refusal,
+        unusable_reason=system.unusable_reason,
         agreement=agreement,
         accuracy=accuracy,
         notes=(*system.notes, *filter(None, [warning])),
@@ -238,25 +239,24 @@ def _ranked_report(
 
 
 def _difference(a: System, b: System, level: float) -> SystemDifference:
-    """Compute b minus a: paired if enough labels (`MIN_SHARED`) are on questions labelled in both, else unpaired.
+    """Compute b minus a: paired if enough labels are on shared questions (`MIN_SHARED`), else unpaired.
 
-    With few shared questions, the unpaired difference is more precise. The choice depends only on the number of shared
-    questions, not on the labels.
+    With few shared questions, the unpaired difference is more precise. The choice does not look at the label values.
     """
     difference = b - a
-    paired = _best(difference.means(level))
+    paired = _best_estimate(difference.means(level))
     shared = len(difference.labels) >= MIN_SHARED * min(len(a.labels), len(b.labels))
-    if isinstance(paired, PoweredMean) and shared:
+    if isinstance(paired, MeanEstimate) and shared:
         return SystemDifference(a=a.name, b=b.name, paired=True, labels=paired.labels, interval=paired.clipped)
-    mean_a, mean_b = (_best(system.means(level)) for system in (a, b))
-    if not isinstance(mean_a, PoweredMean) or not isinstance(mean_b, PoweredMean):
+    mean_a, mean_b = (_best_estimate(system.means(level)) for system in (a, b))
+    if not isinstance(mean_a, MeanEstimate) or not isinstance(mean_b, MeanEstimate):
         missing = NoInterval(reason="one of the two has no estimate", n=0)
         return SystemDifference(a=a.name, b=b.name, paired=False, labels=0, interval=missing)
-    interval = powered_difference(mean_a, mean_b, bounds=difference.bounds)
+    interval = difference_of_estimates(mean_a, mean_b, bounds=difference.bounds)
     return SystemDifference(a=a.name, b=b.name, paired=False, labels=mean_a.labels + mean_b.labels, interval=interval)
 
 
-def against_order(report: SystemsReport, order: Sequence[str]) -> KnownOrder:
+def compare_with_order(report: SystemsReport, order: Sequence[str]) -> KnownOrder:
     """Compare the estimates with a known order, best first. Raises ValueError if it names a system twice."""
     if len(set(order)) < len(order):
         raise ValueError(f"an order names each system once, got {', '.join(order)}")
@@ -271,9 +271,9 @@ def against_order(report: SystemsReport, order: Sequence[str]) -> KnownOrder:
     )
 
 
-def _estimates(named: Iterable[tuple[str, PoweredMean | NoInterval | None]]) -> dict[str, float]:
+def _estimates(named: Iterable[tuple[str, MeanEstimate | NoInterval | None]]) -> dict[str, float]:
     """Return the estimates by name; systems without an estimate are left out."""
-    return {name: estimate.interval.estimate for name, estimate in named if isinstance(estimate, PoweredMean)}
+    return {name: estimate.interval.estimate for name, estimate in named if isinstance(estimate, MeanEstimate)}
 
 
 def _kendall(x: Sequence[float], y: Sequence[float]) -> float | None:
@@ -281,14 +281,13 @@ def _kendall(x: Sequence[float], y: Sequence[float]) -> float | None:
 
 
 def pooled_report(systems: Sequence[System], *, level: float = 0.95) -> SystemsReport:
-    """Correct each system with the judge's mean error on the labels of all systems, as ARES does with one labelled set.
+    """Correct each system by the judge's mean error on the labels of all systems, as ARES does.
 
-    Only the full correction (weight 1, PPI) makes sense here: a smaller weight would pull every system towards the mean
-    of the labels of all systems. The correction is the same for all systems and does not change their order. The
-    judge's mean and the correction are treated as independent although they share items. For a judge that says yes or
-    no, this makes the interval wider, not narrower.
+    All systems get the same correction, so their order is the judge's. The correction is PPI, not PPI++, whose weight
+    would pull every system towards the mean label of all systems. The interval treats the judge's mean and the
+    correction as independent although they share items. For a judge that says yes or no, this makes it wider.
     """
-    pool = [system.arrays()[:2] for system in systems if system.labels and not system.refusal]
+    pool = [system.arrays()[:2] for system in systems if system.labels and not system.unusable_reason]
     if not pool:
         uncorrected = tuple(estimate_system(system, level=level) for system in systems)
         return SystemsReport(systems=uncorrected, differences=(), ranking=(), tau=None, level=level)
@@ -299,21 +298,23 @@ def pooled_report(systems: Sequence[System], *, level: float = 0.95) -> SystemsR
 
 def _pooled_estimate(system: System, labels: FloatArray, judged: FloatArray, level: float) -> SystemEstimate:
     if not system.scores:
-        return estimate_system(replace(system, refusal=_UNSCORED), level=level)
-    unusable = (f"its own labels do not count: {system.refusal}",) if system.labels and system.refusal else ()
+        return estimate_system(replace(system, unusable_reason=_UNSCORED), level=level)
+    unusable = (
+        (f"its own labels do not count: {system.unusable_reason}",) if system.labels and system.unusable_reason else ()
+    )
     scores = list(system.scores.values())
-    estimated = powered_means(labels, judged, scores, bounds=system.bounds, design="separate", level=level)
+    estimated = estimate_means(labels, judged, scores, bounds=system.bounds, design="separate", level=level)
     means = replace(
         estimated,
         classical=NoInterval(reason=_NO_LABELS_ONLY, n=labels.size),
         tuned=NoInterval(reason=_NO_PPI_PLUS_PLUS, n=labels.size),
     )
     own_estimate = estimate_system(system, level=level)
-    return replace(own_estimate, means=means, refusal="", notes=(*own_estimate.notes, *unusable))
+    return replace(own_estimate, means=means, unusable_reason="", notes=(*own_estimate.notes, *unusable))
 
 
 def _pooled_difference(a: System, b: System, level: float) -> SystemDifference:
-    """Compute the difference of the judge's scores; the correction cancels out, because it is the same for both."""
+    """Return the difference of the judge's mean scores. Both systems have the same correction, so it cancels out."""
     difference = b - a
     values = list(difference.scores.values())
     if values:

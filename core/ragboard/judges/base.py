@@ -1,4 +1,4 @@
-"""The protocols that judges implement, and the metering of their requests to models."""
+"""The protocols of judges, and of meters that count and limit a judge's requests to models."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ __all__ = [
     "RequestEstimate",
     "RequestMeter",
     "RequestSize",
-    "meter_of",
+    "as_meter",
 ]
 
 
 class Judge(Protocol):
-    """Answers tasks. A judge may answer only some types of task; an evaluation combines judges by role."""
+    """Answers tasks of some types. An evaluation combines several judges in a `Panel`."""
 
     @property
     def name(self) -> str:
@@ -34,7 +34,7 @@ class Judge(Protocol):
 
     @property
     def heuristic(self) -> bool:
-        """Whether it judges by rules instead of a trained model."""
+        """Whether it is rule-based."""
         ...
 
     @property
@@ -43,32 +43,32 @@ class Judge(Protocol):
         ...
 
     def identity(self, task: type[Task]) -> str:
-        """Return everything besides the task that can change the reply: code version, model, digest of the prompts.
+        """Return what determines a reply besides the task: the code's version, the model, a digest of the prompts.
 
-        The parts are separated by `/`; the first names the kind of judge (`llm`, `own`, `embedded`).
+        The parts are separated by `/`. The first is the kind of judge, such as `llm` or `embedded`.
         """
         ...
 
     async def answer(self, tasks: Sequence[Task], on_call: OnCall = ignore_call, /) -> Sequence[Reply | Failure]:
-        """Answer tasks: return one reply or failure per task, in order, and report calls to models to `on_call`."""
+        """Return one reply or failure per task, in order. `on_call` is called after every call to a model."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RequestEstimate:
-    """What a judge would send to its model for one task. Used to estimate the cost."""
+    """What a judge would send to its model for one task, for cost estimates."""
 
     text: str
-    """The text of the first call, or of all calls if there are several."""
+    """The text of the call, or of all calls if there are several."""
     calls: int = 1
     """Number of calls if all replies are valid."""
     repair: str = ""
-    """What the judge would send after an invalid reply; empty if it would not ask again."""
+    """The text of the request after an invalid reply; empty if the judge does not repeat a request."""
 
 
 @runtime_checkable
 class ModelJudge(Protocol):
-    """A judge that sends texts to a model and can say beforehand what it would send."""
+    """A judge that calls a model, and can return in advance what it would send."""
 
     @property
     def model(self) -> str:
@@ -76,13 +76,13 @@ class ModelJudge(Protocol):
         ...
 
     def request(self, task: Task, /) -> RequestEstimate | None:
-        """Return what the judge would send for the task, or None if it needs no model for the reply."""
+        """Return what the judge would send for the task; None if the reply needs no call."""
         ...
 
 
 @runtime_checkable
 class BatchJudge(Protocol):
-    """A judge that is faster with batches. The evaluation passes it one batch of waiting tasks at a time."""
+    """A judge that is faster with many tasks per call of `answer`. An evaluation calls it with one batch at a time."""
 
     @property
     def batch_size(self) -> int:
@@ -92,11 +92,11 @@ class BatchJudge(Protocol):
 
 @runtime_checkable
 class ComputingJudge(Protocol):
-    """A judge that computes in Python, calls no model and can be pickled, so worker processes can run it."""
+    """A judge that calls no model and can be pickled. An evaluation may run it in worker processes."""
 
     @property
     def computes(self) -> bool:
-        """Always True. A judge with this attribute counts as a `ComputingJudge`."""
+        """Always True. The attribute marks the class as a `ComputingJudge`."""
         ...
 
 
@@ -115,7 +115,7 @@ class RequestSize:
 
 @runtime_checkable
 class Meter(Protocol):
-    """An `OnCall` that also counts requests without a reply and can refuse further requests."""
+    """An `OnCall` that also counts requests without a reply, and can stop further requests."""
 
     def __call__(self, task: Task, exchange: Exchange, /) -> None:
         """Count an answered request."""
@@ -130,21 +130,21 @@ class Meter(Protocol):
         ...
 
 
-def meter_of(on_call: OnCall) -> Meter | None:
-    """Return the callback if it is a meter, else None."""
+def as_meter(on_call: OnCall) -> Meter | None:
+    """Return the callback as a meter; None if it is not a meter."""
     kind: type = type(on_call)
     return cast("Meter", on_call) if _is_meter(kind) else None
 
 
 @cache
 def _is_meter(kind: type) -> bool:
-    """Return whether a class implements `Meter`. Cached: the check is slow, and every request needs it."""
+    """Return whether a class implements `Meter`. Cached, because the check is slow and runs for every request."""
     return issubclass(kind, Meter)
 
 
 @dataclass(frozen=True, slots=True)
 class RequestMeter:
-    """Reports every attempt to send one request to `on_call` if that is a `Meter`; otherwise does nothing."""
+    """The meter of one request, which may be sent several times. It does nothing if `on_call` is not a `Meter`."""
 
     task: Task
     on_call: OnCall
@@ -152,20 +152,20 @@ class RequestMeter:
 
     async def admit(self) -> None:
         """Wait until the request may be sent, and count it. Raises LimitReachedError if no more may be sent."""
-        if meter := meter_of(self.on_call):
+        if meter := as_meter(self.on_call):
             await meter.admit(self.task, self.size)
 
     def unanswered(self, *, may_be_billed: bool) -> None:
         """Count a request that got no reply. `may_be_billed`: the server may still charge for it."""
-        if meter := meter_of(self.on_call):
+        if meter := as_meter(self.on_call):
             meter.unanswered(self.task, may_be_billed=may_be_billed)
 
 
 @runtime_checkable
 class MeteredJudge(Protocol):
-    """A model judge that asks its `Meter` before every request, not only before the first one of each task."""
+    """A model judge that calls `Meter.admit` before every request, including repeated requests for the same task."""
 
     @property
     def is_metered(self) -> bool:
-        """Whether it asks its meter before every request."""
+        """Whether it calls `Meter.admit` before every request."""
         ...

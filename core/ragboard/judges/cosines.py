@@ -9,20 +9,23 @@ from typing import TypeAlias
 
 from ragboard.tasks import Failure, Similarities, Similarity, Task
 
-__all__ = ["Vector", "similarities", "texts_of"]
+__all__ = ["Vector", "similarities", "texts_to_embed"]
 
 Vector: TypeAlias = tuple[float, ...]
 
 
-def texts_of(tasks: Sequence[Task]) -> list[str]:
-    """Return the texts that the tasks compare, without repetition and without empty texts."""
+def texts_to_embed(tasks: Sequence[Task]) -> list[str]:
+    """Return the texts of all `Similarity` tasks, without repetition and without empty texts."""
     similarity_tasks = [task for task in tasks if isinstance(task, Similarity) and task.others]
     texts = dict.fromkeys(text for task in similarity_tasks for text in (task.text, *task.others))
     return [text for text in texts if text.strip()]
 
 
 def similarities(task: Task, vectors: Mapping[str, Vector | Failure]) -> Similarities | Failure:
-    """Return the cosine of the task's text with each of its `others`, in order; a Failure without an embedding."""
+    """Return the cosine of the task's `text` with each of its `others`, in order.
+
+    `vectors` has the embedding of each text, or a Failure. Returns a Failure if an embedding is missing or not usable.
+    """
     if not isinstance(task, Similarity):
         return Failure(detail=f"an embedder does not answer {type(task).__name__}")
     if not task.others:

@@ -1,4 +1,4 @@
-"""The user's choice of judges: their names by role, and the settings of their models."""
+"""The judges that the user chose, by role, and the settings of their models."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = ["JudgeOptions", "command_options", "options_from_json", "options_to_j
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeOptions:
-    """Names of judges by role, and settings of models. API keys are not included; they are in the environment."""
+    """Names of judges by role, and settings of models. API keys are in the environment instead."""
 
     judge: str = "embedded"
-    """The judge of all roles, except those with a judge below."""
+    """The judge for every role that has no judge of its own below."""
     extract: str | None = None
     """Splits texts into statements."""
     verify: str | None = None
@@ -36,19 +36,19 @@ class JudgeOptions:
     base_url: str | None = None
     """URL of the model server; None: `OPENAI_BASE_URL`, or OpenAI if that is not set."""
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
-    """HTTP headers of every request; those with a secret (`Authorization`, `x-api-key`) are never stored."""
+    """HTTP headers of every request. Secret headers (`Authorization`, `x-api-key`) are never stored."""
     redact: tuple[str, ...] = ()
-    """Regular expressions. Whatever they match is masked before a text is sent to a model server."""
+    """Regular expressions. Text that they match is masked before it is sent to a model server."""
     concurrency: int = 32
     """Maximum number of concurrent requests, over all models."""
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
-    deadline: float = 120.0
-    """Seconds per request (`--timeout`). A request that takes longer is cancelled and sent again."""
+    timeout: float = 120.0
+    """Seconds per request. A request that takes longer is cancelled and sent again."""
     batch: bool = False
-    """Send the requests of an evaluation in batches: at a lower price, with replies within a day."""
+    """Send the requests of an evaluation in batches, which cost less and are answered within a day."""
     batch_interval: float = 60.0
-    """Maximum seconds between two checks of a batch's state."""
+    """Maximum seconds between two checks whether a batch has finished."""
     device: str | None = None
     """The device of local models: `cuda`, `cuda:1`, `mps` or `cpu`; None: a GPU if there is one."""
     threads: int | None = None
@@ -57,18 +57,19 @@ class JudgeOptions:
     """Runtime of local models that verify statements: `torch`, or `onnx` for their ONNX export."""
 
 
-_OPTION_NAMES = {"deadline": "--timeout"}
-"""Command-line options whose name is not that of the field."""
+_JSON_NAMES = {"timeout": "deadline"}
+"""The names in JSON of fields that were renamed."""
 _FILES = ("prompts", "examples")
+"""The fields with a path."""
 _JSON_TYPES: Mapping[str, Any] = (
     dict.fromkeys(("judge", "extract", "verify", "embed", "base_url", "device", "backend", *_FILES), str | None)
     | dict.fromkeys(
-        ("concurrency", "requests_per_minute", "tokens_per_minute", "deadline", "batch_interval", "threads"),
+        ("concurrency", "requests_per_minute", "tokens_per_minute", "timeout", "batch_interval", "threads"),
         int | float | None,
     )
     | {"parameters": dict, "headers": dict, "redact": list, "batch": bool}
 )
-"""The type of each option in JSON."""
+"""The type of each field in JSON."""
 
 
 def options_to_json(options: JudgeOptions) -> dict[str, Any]:
@@ -78,24 +79,30 @@ def options_to_json(options: JudgeOptions) -> dict[str, Any]:
     headers = {name: value for name, value in options.headers.items() if not is_credential(name)}
     data: dict[str, Any] = asdict(options) | files | {"base_url": base_url}
     data |= {"headers": headers, "redact": list(options.redact)}
-    return {name: value for name, value in data.items() if value or name not in ("headers", "redact", "batch")}
+    return {
+        _JSON_NAMES.get(name, name): value
+        for name, value in data.items()
+        if value or name not in ("headers", "redact", "batch")
+    }
 
 
 def options_from_json(data: Mapping[str, Any]) -> JudgeOptions:
     """Read options from the data of `options_to_json`. Raises TypeError for an unknown option or a wrong type."""
-    for name, value in data.items():
+    field_names = {json_name: name for name, json_name in _JSON_NAMES.items()}
+    values = {field_names.get(name, name): value for name, value in data.items()}
+    for name, value in values.items():
         if not isinstance(value, _JSON_TYPES.get(name, object)) or (name == "judge" and value is None):
             raise TypeError(f"{name} is {value!r}")
-    files = {name: Path(path) if (path := data.get(name)) else None for name in _FILES}
-    options: dict[str, Any] = {**data, **files, "redact": tuple(data.get("redact", ()))}
+    files = {name: Path(path) if (path := values.get(name)) else None for name in _FILES}
+    options: dict[str, Any] = {**values, **files, "redact": tuple(values.get("redact", ()))}
     return JudgeOptions(**options)
 
 
 def command_options(options: JudgeOptions) -> Iterator[tuple[str, ...]]:
     """Yield the command-line options that select these judges, each with its value if it takes one.
 
-    Options with their default value are left out, except the judge. Other users of the machine can read a command
-    line, so it leaves out headers with a key, and `base_url`, whose query can contain a key.
+    Options with their default value are left out, except `--judge`. Secret headers and `base_url`, whose query can
+    contain a key, are left out too, because other users of the machine can read the command line.
     """
     default = JudgeOptions()
     yield "--judge", options.judge
@@ -104,12 +111,12 @@ def command_options(options: JudgeOptions) -> Iterator[tuple[str, ...]]:
     for header, content in options.headers.items():
         if not is_credential(header):
             yield "--header", f"{header}={content}"
-    for pattern in options.redact:  # the command reads `@FILE` as a file, and `@@` as a pattern that starts with `@`
+    for pattern in options.redact:  # `--redact @FILE` names a file, `--redact @@X` is the pattern `@X`
         yield "--redact", f"@{pattern}" if pattern.startswith("@") else pattern
     for name in (option.name for option in fields(JudgeOptions)):
         value = getattr(options, name)
         if name not in ("judge", "parameters", "headers", "redact", "base_url") and value != getattr(default, name):
-            option = (_OPTION_NAMES.get(name, f"--{name.replace('_', '-')}"), str(value))
+            option = (f"--{name.replace('_', '-')}", str(value))
             yield option[:1] if value is True else option
 
 

@@ -1,9 +1,8 @@
-"""A judge that returns recorded human verdicts, looked up by the texts that they are about.
+"""A judge that returns recorded human verdicts.
 
-A recording is a folder of label files (docs/reference/label-files.md) with additional fields in each row: verdicts with
-quotes on the statements of the answer and the reference, helpful sentences, ratings and preferences. Verdicts are
-looked up by question, statement and passages. They stay valid if prompts or task keys change, and apply to every run
-with these texts.
+A recording is a folder of label files (docs/reference/label-files.md) with additional fields: verdicts with quotes on
+the statements of the answer and the reference, helpful sentences, ratings and preferences. The judge looks up a verdict
+by question, statement and passages, so a recording works for every run with the same texts, and with changed prompts.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ class _Quote(BaseModel):
 
 
 class _LocatedStatement(BaseModel):
-    """A statement, and its span in the answer or reference that it comes from."""
+    """A statement with its span in the answer or reference."""
 
     start: int
     end: int
@@ -79,7 +78,7 @@ class _Statement(_LocatedStatement):
     reference: Label
 
     def evidence(self, ranks: Mapping[int, int]) -> tuple[Evidence, ...]:
-        """Return the quotes as evidence. `ranks` maps old ranks to new ones; quotes with other ranks are left out."""
+        """Return the quotes as evidence. `ranks` maps ranks in the file to new ones; other quotes are left out."""
         stance: Literal["for", "against"] = "against" if self.verdict == "contradicted" else "for"
         return tuple(
             Evidence(rank=ranks[quote.rank], start=quote.start, end=quote.end, stance=stance, how="quoted")
@@ -120,7 +119,7 @@ class _PairRow(BaseModel):
 
 @dataclass
 class RecordedJudge:
-    """Returns recorded verdicts. A task about texts that are not in the recording fails."""
+    """Returns recorded verdicts. Other texts get a Failure."""
 
     name: str
     """The annotators: `the authors of this sample, recorded`."""
@@ -128,7 +127,7 @@ class RecordedJudge:
     """A digest of the recording."""
     heuristic: bool = False
     replies: dict[object, Any] = field(default_factory=dict[object, Any])
-    """Replies, or parts of replies, by the texts they are about."""
+    """Replies, or parts of replies, by tuples such as `("relevance", question, answer)`."""
 
     answers: frozenset[type[Task]] = ANSWERED_TASKS
 
@@ -154,7 +153,7 @@ class RecordedJudge:
         for row in rows:
             replies.update(_answer_replies(row))
             replies.setdefault(("helpful", row.question), set()).update(row.helpful)
-        for row in rows:  # if an answer has the same statement, its verdict stays, because it has quotes
+        for row in rows:  # the verdicts on answers have priority, because only they have quotes
             replies |= {key: reply for key, reply in _reference_replies(row) if key not in replies}
         return cls(f"{', '.join(annotators)}, recorded", digest.hexdigest(), replies=replies)
 
@@ -201,7 +200,7 @@ class RecordedJudge:
         return reply
 
     def _nugget_labels(self, task: AssignNuggets) -> NuggetLabels | None:
-        """Label nuggets by the recorded verdicts on the same statements of the reference; never `partial_support`."""
+        """Label nuggets by the recorded verdicts on statements with the same text. No label is `partial_support`."""
         stated: dict[bool, NuggetLabel] = {True: "support", False: "not_support"}
         try:
             verdicts = [self.replies["joint", task.question, text, (task.answer,)] for text in task.nuggets]
@@ -219,14 +218,14 @@ class RecordedJudge:
                     joint.append(self.replies["joint", task.question, statement, task.passages])
                 if task.single:
                     verdicts = (self.replies["single", task.question, statement, passage] for passage in task.passages)
-                    single.append(tuple(_at_rank(verdict, rank) for rank, verdict in enumerate(verdicts, 1)))
+                    single.append(tuple(_with_rank(verdict, rank) for rank, verdict in enumerate(verdicts, 1)))
         except KeyError:
             return None
         return Verification(joint=tuple(joint), single=tuple(single))
 
 
-def _at_rank(verdict: Verdict, rank: int) -> Verdict:
-    """Return a verdict on a single passage with this rank in its evidence."""
+def _with_rank(verdict: Verdict, rank: int) -> Verdict:
+    """Return a verdict on one passage, with `rank` as the rank of its evidence."""
     return replace(verdict, evidence=tuple(replace(evidence, rank=rank) for evidence in verdict.evidence))
 
 
@@ -244,7 +243,7 @@ def _rows(path: Path, content: bytes) -> Iterator[_AnswerRow | _PairRow]:
 
 
 def _answer_replies(row: _AnswerRow) -> Iterator[tuple[object, Any]]:
-    """Yield the replies that a row records about its answer, by the texts they are about."""
+    """Yield (key, reply) for all judgements of the row's answer."""
     question, passages = row.question, tuple(row.contexts)
     extraction = Extraction(statements=tuple(judged.extracted for judged in row.statements), refuses=row.refuses)
     yield ("extraction", question, row.answer), extraction
@@ -268,7 +267,7 @@ def _answer_replies(row: _AnswerRow) -> Iterator[tuple[object, Any]]:
 
 
 def _reference_replies(row: _AnswerRow) -> Iterator[tuple[object, Any]]:
-    """Yield the replies that a row records about the statements of its reference, by the texts they are about."""
+    """Yield (key, reply) for all judgements of the statements of the row's reference."""
     question, passages = row.question, tuple(row.contexts)
     statements = tuple(judged.extracted for judged in row.reference_statements)
     yield ("extraction", question, row.reference), Extraction(statements=statements, refuses=not statements)
@@ -282,12 +281,12 @@ def _reference_replies(row: _AnswerRow) -> Iterator[tuple[object, Any]]:
 
 
 def _verdict_on_text(question: str, statement: str, text: str, label: Label) -> Iterator[tuple[object, Any]]:
-    """Yield the verdict on a statement with one text as the only passage."""
+    """Yield (key, reply) for the verdict on a statement against one text."""
     yield ("joint", question, statement, (text,)), Verdict(label=label)
 
 
 def _pair_replies(row: _PairRow) -> Iterator[tuple[object, Any]]:
-    """Yield the preference for both orders of the pair. In a tie, each order prefers the answer that it shows first."""
+    """Yield (key, reply) for both orders of the pair. After a tie, the first answer is preferred in both orders."""
     for first, second, name in ((row.a, row.b, "a"), (row.b, row.a, "b")):
         better: Literal["a", "b"] = "a" if row.preferred in (name, "tie") else "b"
         yield ("preference", row.dimension, row.question, first, second), Preference(better=better, reason=row.note)

@@ -1,4 +1,4 @@
-"""Hide parts of texts before they are sent to a model on another machine."""
+"""Mask parts of texts before they are sent to a model server."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from ragboard.errors import SettingError
 from ragboard.records import Turn
 from ragboard.tasks import Task
 
-__all__ = ["NOTHING_REDACTED", "Redaction", "redaction_of"]
+__all__ = ["NOTHING_REDACTED", "Redaction", "compile_redaction"]
 
 BLOCK = "█"
 METRIC_FIELDS = frozenset({"quality", "definition"})
-"""Fields of tasks whose text comes from the metric and not from the sample; they are not redacted."""
+"""Task fields with texts of the metric instead of the sample. They are not redacted."""
 
 AnyTask = TypeVar("AnyTask", bound=Task[Any])
 
 
 @dataclass(frozen=True)
 class Redaction:
-    """Regular expressions. Each character that they match is replaced by a block, so character offsets stay valid."""
+    """Regular expressions. Each matching character is replaced by `█`, so character offsets stay valid."""
 
     patterns: tuple[re.Pattern[str], ...] = ()
 
     @property
     def suffix(self) -> str:
-        """Added to the judge's identity, because redacted texts may be judged differently; empty without patterns."""
+        """A suffix for the judge's identity, because redaction can change replies; empty without patterns."""
         if not self.patterns:
             return ""
         digest = blake2b("\n".join(pattern.pattern for pattern in self.patterns).encode(), digest_size=6)
@@ -66,8 +66,8 @@ class Redaction:
 NOTHING_REDACTED = Redaction()
 
 
-def redaction_of(patterns: Iterable[str]) -> Redaction:
-    """Compile regular expressions to a redaction. Raises SettingError for an invalid expression."""
+def compile_redaction(patterns: Iterable[str]) -> Redaction:
+    """Compile the regular expressions of a redaction. Raises SettingError for an invalid expression."""
     compiled: list[re.Pattern[str]] = []
     for pattern in patterns:
         try:

@@ -17,7 +17,7 @@ from ragboard.judges.local.presets import DEFAULT
 from ragboard.judges.options import JudgeOptions
 from ragboard.judges.panel import Panel
 from ragboard.judges.recorded import RecordedJudge
-from ragboard.judges.redact import redaction_of
+from ragboard.judges.redact import compile_redaction
 from ragboard.judges.replay import ReplayJudge
 from ragboard.judges.trained import TrainedJudge
 from ragboard.records import JsonValue
@@ -28,12 +28,12 @@ __all__ = [
     "EMBEDDERS",
     "JUDGES",
     "Backend",
-    "asks_models",
-    "asks_server",
     "embedder_named",
+    "is_remote",
     "judge_named",
+    "no_prompt_text",
     "panel_named",
-    "why_no_prompt",
+    "uses_server",
 ]
 
 
@@ -69,21 +69,21 @@ class Backend:
     default: str = ""
     """The argument if a name has only the prefix; empty if an argument is required."""
     build: Callable[[str, BackendSettings], Judge]
-    """Creates the judge from the argument and the settings."""
+    """Builds the judge from the argument and the settings."""
     identity: str
     """The first part of the judge's identity."""
     no_prompt: str = ""
-    """The text that pages show instead of a prompt; empty if the judge uses prompts."""
+    """The text to show instead of a prompt; empty if the judge uses prompts."""
     is_openai_server: bool = False
     """Whether it calls an OpenAI-compatible HTTP server, which can need an API key."""
 
     @property
     def usage(self) -> str:
-        """The form of the judge's name: `openai:MODEL`."""
+        """The form of the names of these judges: `openai:MODEL`."""
         return f"{self.prefix}:{self.argument}" if self.argument else self.prefix
 
     def argument_of(self, name: str) -> str | None:
-        """Return the argument in the name of a judge, or None if the name belongs to another backend."""
+        """Return the argument in a judge's name; None if the name is not of this backend."""
         prefix, colon, argument = name.partition(":")
         if prefix != self.prefix or bool(colon) != bool(argument) or (colon and not self.argument):
             return None
@@ -221,7 +221,7 @@ def judge_named(
     examples: Path | None = None,
     hardware: Hardware = ANY_HARDWARE,
 ) -> Judge:
-    """Return the judge with this name. Chat models are called at `endpoint`; None: as the environment variables say.
+    """Return the judge with this name. If `endpoint` is None, the environment variables name the server of chat models.
 
     Raises SettingError for an unknown name, and JudgeError if credentials or a model are missing.
     """
@@ -236,42 +236,42 @@ def embedder_named(name: str, *, endpoint: Endpoint | None = None, hardware: Har
     return _build(name, EMBEDDERS, "embedder", BackendSettings(endpoint=endpoint, hardware=hardware))
 
 
-def asks_server(identity: str) -> bool:
-    """Return whether the judge with this identity is a model on a server or a function of the user."""
+def is_remote(identity: str) -> bool:
+    """Return whether the judge with this identity calls a server or a function of the user (`own`)."""
     return identity.partition("/")[0] in {
         "own",
         *(backend.identity for backend in (*JUDGES, *EMBEDDERS) if backend.is_openai_server),
     }
 
 
-def why_no_prompt(identity: str) -> str:
+def no_prompt_text(identity: str) -> str:
     """Return the text to show for the judge with this identity instead of a prompt; empty if it uses prompts."""
     kind = identity.partition("/")[0]
     if kind in ("llm", "own"):
         return ""
     reasons = {backend.identity: backend.no_prompt for backend in (*JUDGES, *EMBEDDERS)}
-    return reasons.get(kind) or "This judge is asked without a prompt."
+    return reasons.get(kind) or "This judge uses no prompt."
 
 
-def asks_models(options: JudgeOptions) -> bool:
-    """Return whether any judge or embedder calls an OpenAI-compatible server, which can need an API key."""
+def uses_server(options: JudgeOptions) -> bool:
+    """Return whether any of the judges calls an OpenAI-compatible server, which can need an API key."""
     servers = {backend.prefix for backend in (*JUDGES, *EMBEDDERS) if backend.is_openai_server}
     names = (options.judge, options.extract, options.verify, options.embed)
     return any(name and ":" in name and name.partition(":")[0] in servers for name in names)
 
 
 def panel_named(options: JudgeOptions, environment: Mapping[str, str] | None = None) -> Panel:
-    """Return the judges that the options name. All models share one endpoint; roles with the same name share a judge.
+    """Return the judges that the options name. Roles with the same judge name share one judge.
 
-    If `options.judge` only verifies statements, the embedded judge answers all other tasks whose role has no judge.
-    The API key is read from `environment`; None: the environment of this process.
-    Raises SettingError for an invalid name, parameter or prompt, JudgeError without credentials.
+    If `options.judge` only verifies statements, the embedded judge answers the tasks that it cannot answer. The API key
+    is read from `environment`, by default the environment of this process. Raises SettingError for an invalid name,
+    parameter or prompt, JudgeError without credentials.
     """
     chosen: tuple[tuple[Role, str | None], ...] = (("extract", options.extract), ("verify", options.verify))
     by_role: dict[Role, str] = {role: name for role, name in chosen if name}
     hardware = Hardware(device=options.device, threads=options.threads, backend=options.backend)
     endpoint = None
-    if asks_models(options):
+    if uses_server(options):
         limits = Limits(
             concurrency=options.concurrency,
             requests_per_minute=options.requests_per_minute,
@@ -281,10 +281,10 @@ def panel_named(options: JudgeOptions, environment: Mapping[str, str] | None = N
             openai_endpoint(options.base_url, environment),
             headers=options.headers,
             limits=limits,
-            timeout=options.deadline,
+            timeout=options.timeout,
             batch=options.batch,
             batch_interval=options.batch_interval,
-            redaction=redaction_of(options.redact),
+            redaction=compile_redaction(options.redact),
         )
     judges = {
         name: judge_named(

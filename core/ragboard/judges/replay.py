@@ -1,7 +1,7 @@
 """A judge that replays recorded replies, and a judge that records them.
 
-A recording is JSON Lines: `{"task": "Verify", "asked": {...}, "reply": {...}}`, or `"failure": "why"`
-in place of the reply.
+A recording is a JSON Lines file. A line is `{"task": "Verify", "asked": {...}, "reply": {...}}`; for a failure, it has
+`"failure": "why"` instead of `reply`.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing import Any, Self
 
 from ragboard.errors import RunFileError
 from ragboard.judges.base import Judge, MeteredJudge, ModelJudge, RequestEstimate
-from ragboard.tasks import TASKS, Failure, NotAsked, OnCall, Reply, Task, decode_reply, encode, ignore_call, task_key
+from ragboard.tasks import TASKS, Failure, NotSent, OnCall, Reply, Task, decode_reply, encode, ignore_call, task_key
 
 __all__ = ["RecordingJudge", "ReplayJudge"]
 
 
 @dataclass(frozen=True)
 class ReplayJudge:
-    """Answers each task with its recorded reply; a task that is not in the recording fails."""
+    """Answers each task with its recorded reply; returns a Failure for a task that is not in the recording."""
 
     recorded: Mapping[str, Reply | Failure]
     """Replies by the key of their task, `task_key(task, "")`."""
@@ -66,9 +66,10 @@ class RecordingJudge:
 
     inner: Judge
     path: Path
+    """The file to which replies are appended."""
 
     def __new__(cls, inner: Judge, path: Path) -> Self:  # noqa: ARG004 - __init__ takes both
-        """Create a `ModelJudge` if the inner judge is one."""
+        """Create a judge that is a `ModelJudge` if the inner judge is one."""
         kind: type[Any] = _RecordingModelJudge if isinstance(inner, ModelJudge) else cls
         recorder: Self = super().__new__(kind)
         return recorder
@@ -93,11 +94,11 @@ class RecordingJudge:
         return self.inner.identity(task)
 
     async def answer(self, tasks: Sequence[Task], on_call: OnCall = ignore_call) -> Sequence[Reply | Failure]:
-        """Ask the inner judge and append its replies to the recording, except `NotAsked`."""
+        """Return the inner judge's replies, and append them to the recording, except `NotSent`."""
         replies = await self.inner.answer(tasks, on_call)
         with self.path.open("ab") as file:
             for task, reply in zip(tasks, replies, strict=True):
-                if not isinstance(reply, NotAsked):
+                if not isinstance(reply, NotSent):
                     file.write(_entry_line(task, reply))
         return replies
 

@@ -24,27 +24,27 @@ def is_credential(name: str) -> bool:
 
 
 def public_query(query: str) -> str:
-    """Return the query of a URL with its parameters sorted by name and secret values as `***`."""
+    """Return the query of a URL with its parameters sorted and secret values replaced by `***`."""
     parameters = sorted(parse_qsl(query, keep_blank_values=True))
     return urlencode([(name, MASK if is_credential(name) else value) for name, value in parameters], safe="*:/")
 
 
 def secret_pattern(secrets: Iterable[str]) -> re.Pattern[str]:
-    """Return a pattern that matches the secrets, also in their usual encodings; short secrets are ignored."""
+    """Return a pattern that matches long secrets, also percent-encoded, as hex, in base64 and escaped in JSON."""
     long = [secret for secret in secrets if _is_long(secret)]
     encoded = sorted({form for secret in long for form in _encoded(secret)}, key=len, reverse=True)
     return re.compile("|".join((*map(re.escape, encoded), *map(_in_json, long))) or "(?!)")
 
 
 def short_secret_pattern(secrets: Iterable[str]) -> re.Pattern[str]:
-    """Return a pattern for short secrets, which must be whole words; plain words such as `ollama` are ignored."""
+    """Return a pattern that matches short secrets as whole words. Ordinary words such as `ollama` are no secrets."""
     short = [secret for secret in secrets if re.search(r"\d" if len(secret) < 12 else r"[\W\d]", secret)]
     words = (rf"(?<![\w-]){re.escape(secret)}(?![\w-])" for secret in short if len(secret) >= 6)
     return re.compile("|".join(words) or "(?!)")
 
 
 def _is_long(secret: str) -> bool:
-    """Return whether the secret is too long to be an ordinary word such as `ollama` or `not-needed`."""
+    """Return whether the secret is too long to be a placeholder such as `ollama` or `not-needed`."""
     return len(secret) >= 16 or (len(secret) >= 10 and any(map(str.isdigit, secret)))
 
 
@@ -58,5 +58,5 @@ def _encoded(secret: str) -> Iterator[str]:
 
 
 def _in_json(secret: str) -> str:
-    """Return a pattern that matches the secret, also where its characters are escaped as in JSON."""
+    """Return a pattern that matches the secret in JSON text, where any character may be escaped."""
     return "".join(rf"(?:\\{{0,8}}{re.escape(character)}|(?i:\\{{1,8}}u{ord(character):04x}))" for character in secret)

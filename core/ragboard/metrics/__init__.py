@@ -43,7 +43,7 @@ __all__ = [
     "Metric",
     "compute_outcome",
     "describe",
-    "metric_of",
+    "find_metric",
     "metrics_named",
     "split_names",
 ]
@@ -151,7 +151,7 @@ def metrics_named(names: Iterable[str], known: Mapping[str, Metric] = METRICS) -
     return tuple(metrics.values())
 
 
-def metric_of(spec: str, known: Mapping[str, Metric] = METRICS) -> Metric | None:
+def find_metric(spec: str, known: Mapping[str, Metric] = METRICS) -> Metric | None:
     """Return the metric whose `spec` is exactly this full name, or None if no metric has it."""
     if spec in known:
         return known[spec]

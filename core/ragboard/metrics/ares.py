@@ -82,7 +82,7 @@ class AresMetric(Metric):
         return (self._need(),)
 
     def score(self, sample: Sample, results: NeedResults) -> Outcome:
-        verdict = results.of(self._need())
+        verdict = results.value(self._need())
         probability = "" if verdict.probability is None else f", probability {verdict.probability:.2f}"
         return Score(value=float(verdict.holds), counted=f"judged {'yes' if verdict.holds else 'no'}{probability}")
 

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar, cast
 from ragboard.errors import SettingError
 from ragboard.readers.formats.ragchecker import FileVerdicts, UnusableError, read_file_verdicts
 from ragboard.records import Direction, MorePassages, Outcome, Sample, Score, Unscored
-from ragboard.tasks import DRAW_STEP, Failure, NotAsked, Reply, Task
+from ragboard.tasks import DRAW_STEP, Failure, NotSent, Reply, Task
 
 __all__ = [
     "CATEGORIES",
@@ -73,18 +73,18 @@ Row: TypeAlias = tuple[str, tuple[Any, ...]]
 
 @dataclass
 class Ask:
-    """Sends the tasks of one sample to judges: each task once, even if several needs use it."""
+    """Sends the tasks of one sample to judges. A task that several needs use is sent once."""
 
     sample: Sample
     answer: AnswerTask
     known: Callable[[Task], bool] = lambda _: False
-    """Returns whether the judge has answered a task before."""
+    """Returns whether there is a stored reply to a task."""
     needs: Collection[Need[Any]] = ()
-    """All needs that are being resolved. Needs check here whether another need can share a task with them."""
+    """All needs that are resolved for the sample. A need can look here for needs that can share its task."""
     draw: int = 0
-    """Number of the draw of independent replies, from 0."""
+    """The number of the draw, from 0. Each draw gets independent replies."""
     redraws: Callable[[Task], bool] = lambda _: True
-    """Returns whether later draws send a task again; if not, they use the reply of the first draw."""
+    """Returns whether later draws send a task again. If not, they use the reply of the first draw."""
     _asked: dict[Task, asyncio.Future[Reply | Failure]] = field(
         default_factory=dict[Task, "asyncio.Future[Reply | Failure]"]
     )
@@ -96,13 +96,13 @@ class Ask:
             self._asked[task] = asyncio.ensure_future(self.answer(task))
         reply = await self._asked[task]
         if isinstance(reply, Failure):
-            return Unscored(reason="skipped" if isinstance(reply, NotAsked) else "failed", detail=reply.detail)
+            return Unscored(reason="skipped" if isinstance(reply, NotSent) else "failed", detail=reply.detail)
         if not isinstance(reply, task.reply):
             raise TypeError(f"the judge answered {type(task).__name__} with {type(reply).__name__}")
         return cast("R", reply)
 
     def knows(self, task: Task) -> bool:
-        """Return whether the judge has answered the task before. Needs then send it unchanged, to reuse the reply."""
+        """Return whether there is a stored reply to the task. Needs then send this task, to reuse the reply."""
         return self.known(self._for_this_draw(task))
 
     def _for_this_draw(self, task: Task[R]) -> Task[R]:
@@ -149,7 +149,7 @@ class NeedResults:
 
     by_need: Mapping[Need[Any], object]
 
-    def of(self, need: Need[T]) -> T:
+    def value(self, need: Need[T]) -> T:
         """Return the result of a need. Call this only if `missing` returns None."""
         return cast("T", self.by_need[need])
 
@@ -172,7 +172,7 @@ async def resolve(
 ) -> NeedResults:
     """Resolve every need for one sample. The result of a need that cannot be resolved is an Unscored with the reason.
 
-    `known` returns whether a task was answered before. Such a task is sent unchanged, to reuse the reply.
+    `known` returns whether there is a stored reply to a task. Needs then send this task, to reuse the reply.
     """
     (results,) = await resolve_draws(sample, [needs], answer, known)
     return results
@@ -187,8 +187,8 @@ async def resolve_draws(
 ) -> tuple[NeedResults, ...]:
     """Resolve the needs of several independent draws for one sample, concurrently. Return the results of each draw.
 
-    `draws` has the needs of each draw. The results of the first draw are those of `resolve`. Later draws send a task
-    again if `redraws` returns True for it; otherwise they use the reply of the first draw.
+    `draws` has the needs of each draw. The results of the first draw equal those of `resolve`. Later draws send a task
+    again if `redraws` returns True for it. Otherwise, they use the reply of the first draw.
     """
     asked: dict[Task, asyncio.Future[Reply | Failure]] = {}
 
@@ -203,7 +203,10 @@ async def resolve_draws(
 
 
 def judgement_row(about: str, number: int, reply: str, value: float | None = None, reason: str = "") -> Row:
-    """Return the row of one judgement: what is judged, its number, the reply as text and as a number, the reason."""
+    """Return the row of one judgement.
+
+    `about` says what is judged, `number` is the number of the judged text, `value` is the reply as a number.
+    """
     return "judgements", (about, number, reply, value, reason)
 
 

@@ -1,8 +1,8 @@
-"""Citation metrics: whether the passages that a sentence cites support it. From ALCE, TREC RAG and ragboard.
+"""Citation metrics, of ALCE, of TREC RAG and our own: whether the passages that a sentence cites support it.
 
 By default, they use the verdicts on the answer's statements against each passage, which other metrics use too. A
-sentence without statements needs no citation and is left out. With `compat=True`, the questions to the judge and the
-counts are as in ALCE or TREC RAG.
+sentence without statements needs no citation and is left out. With `compat=True`, the judge's tasks and the counts are
+those of ALCE or TREC RAG.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from ragboard.metrics.base import (
 )
 from ragboard.metrics.ragas import no_statements
 from ragboard.metrics.ragchecker import f_score, share_score
-from ragboard.metrics.statements import CellVerdicts, Statements, VerdictTable
+from ragboard.metrics.statements import SeparateVerdicts, Statements, VerdictTable
 from ragboard.records import Outcome, Sample, Score, Statement, Unscored
 from ragboard.tasks import ExtractStatements, GradeSupport, Support, Task, Verify
 from ragboard.text.citations import By, Citation, CitationError, CitedSentence, cited_sentences
 from ragboard.text.sentences import normal, sentence_spans, words_in
 
 __all__ = [
-    "ASKED_ALONE",
+    "GRADED_CITATION",
     "AlceF1",
     "AlcePrecision",
     "AlceRecall",
@@ -53,7 +53,7 @@ __all__ = [
     "UnsupportedCitations",
 ]
 
-ANSWER_SOURCES = CellVerdicts("response", "passages")
+ANSWER_AGAINST_PASSAGES = SeparateVerdicts("response", "passages")
 
 WEIGHTS: dict[Support, float] = {"full": 1.0, "partial": 0.5, "none": 0.0}
 """The weights of TREC RAG."""
@@ -77,7 +77,7 @@ class SupportedCitation:
     passage that supports most statements."""
     support: Support
     needed: bool
-    """Whether the citation is needed: False if it alone does not support the sentence, but the other citations do."""
+    """False if this citation does not support the sentence, but the other citations do."""
 
     @property
     def target(self) -> object:
@@ -120,9 +120,9 @@ class CitationSupport:
     left_out: tuple[tuple[int, CitedSentence], ...] = ()
     """(index, sentence) of the sentences without statements; their citations are not judged."""
     unplaced: int
-    """Number of statements that belong to no sentence; they are not counted."""
+    """Number of statements that belong to no sentence. They are not counted."""
     refuses: bool | None
-    """Whether the answer refuses; None if the run file has the claims, which do not say so."""
+    """Whether the answer refuses; None if the statements are from the run file, which does not say so."""
 
 
 @dataclass(frozen=True)
@@ -135,11 +135,11 @@ class CitedSentences(Need[CitationSupport]):
         return (ExtractStatements, Verify)
 
     async def resolve(self, sample: Sample, ask: Ask) -> CitationSupport | Unscored:
-        """Use the verdicts against each passage. Ask again if a statement may need several cited passages together."""
+        """Use the verdicts against each passage, and verify again the statements that may need several passages."""
         sentences = _cited_sentences(sample, self.by)
         if isinstance(sentences, Unscored):
             return sentences
-        table = await ANSWER_SOURCES.resolve(sample, ask)
+        table = await ANSWER_AGAINST_PASSAGES.resolve(sample, ask)
         if isinstance(table, Unscored):
             return table
         assigned = assign_sentences(table.statements, sentences)
@@ -197,10 +197,10 @@ def _cited_sentences(sample: Sample, by: By) -> tuple[CitedSentence, ...] | Unsc
 
 
 def assign_sentences(statements: Sequence[Statement], sentences: Sequence[CitedSentence]) -> list[int | None]:
-    """Return, for each statement, the index of the sentence that it belongs to; None if there is no such sentence.
+    """Return the index of each statement's sentence; None if it belongs to no sentence.
 
-    It belongs to the sentence that overlaps most with its span. A statement without a span belongs to the sentence that
-    has most of its words, but at least half of them.
+    A statement belongs to the sentence that overlaps most with its span. Without a span, it belongs to the sentence
+    with most of its words, which must be at least half of them.
     """
     sentence_words: list[frozenset[str]] = []
     if any(statement.span is None for statement in statements):
@@ -227,7 +227,10 @@ def _words(text: str) -> frozenset[str]:
 async def _sentence_support(
     number: int, sentence: CitedSentence, statements: Sequence[int], table: VerdictTable, sample: Sample, ask: Ask
 ) -> SentenceSupport | Unscored:
-    """Return the support of one sentence. The cited passages are judged together only if none of them is enough."""
+    """Return the support of one sentence.
+
+    If no cited passage supports a statement, it is verified again against all cited passages together.
+    """
     by_rank = {
         target.rank: frozenset(number for number in statements if table.rows[number][column].label == "supported")
         for column, target in enumerate(table.targets)
@@ -272,10 +275,9 @@ async def _sentence_support(
 async def _supported_together(
     statements: Sequence[int], table: VerdictTable, ranks: Sequence[int], sample: Sample, ask: Ask
 ) -> dict[int, frozenset[int]] | Unscored:
-    """Ask which statements these passages support together.
+    """Verify statements against several passages together.
 
-    Return the supported statements, each with the ranks of the passages that the judge quotes for it. If it quotes
-    none, with all ranks.
+    Return the ranks of the passages that the judge quotes for each supported statement; all ranks if it quotes none.
     """
     texts = {passage.rank: passage.text for passage in sample.contexts or ()}
     task = Verify(
@@ -306,7 +308,7 @@ class EntailedSentence:
     citations: int
     """Number of citations that count."""
     precise: int
-    """Number of precise citations: the citation alone entails the sentence, or the others without it do not."""
+    """Number of precise citations. A citation is precise if it entails the sentence, or if the others do not."""
 
 
 ALCE_MARK = re.compile(r" ?\[(\d+)")
@@ -371,21 +373,23 @@ class EntailedSentences(Need[tuple[EntailedSentence, ...]]):
         return EntailedSentence(recalled=True, citations=len(cited), precise=precise)
 
 
-ASKED_ALONE = "support by {}, asked alone"
+GRADED_CITATION = "support by {}, asked alone"
 """The `about` of a stored judgement with the grade of one citation. Its number is the sentence's number, from 1."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GradedSentence:
-    """The citations of a sentence that count, each with its grade; None if the judge gave no usable reply."""
+    """The citations of a sentence that count, with their grades."""
 
     names: tuple[str, ...]
+    """The cited names."""
     grades: tuple[Support | None, ...]
+    """The grade of each citation; None if the judge gave no usable reply."""
 
 
 @dataclass(frozen=True)
 class SupportGrades(Need[tuple[GradedSentence, ...]]):
-    """How far each cited passage supports its sentence. Each citation is graded in a separate call, as in TREC RAG."""
+    """How much of its sentence each cited passage supports. Each citation is graded in its own call, as in TREC RAG."""
 
     citations: Literal["first", "all"] = "first"
     by: By = "auto"
@@ -421,7 +425,7 @@ class SupportGrades(Need[tuple[GradedSentence, ...]]):
         for number, sentence in enumerate(result, 1):
             for name, grade in zip(sentence.names, sentence.grades, strict=True):
                 if grade is not None:
-                    yield judgement_row(ASKED_ALONE.format(f"[{name}]"), number, grade, WEIGHTS[grade])
+                    yield judgement_row(GRADED_CITATION.format(f"[{name}]"), number, grade, WEIGHTS[grade])
 
 
 @dataclass(frozen=True)
@@ -436,10 +440,10 @@ class CitationMetric(Metric):
     by: By = "auto"
 
     def needs(self) -> tuple[Need[Any], ...]:
-        return (ANSWER_SOURCES, CitedSentences(self.by))
+        return (ANSWER_AGAINST_PASSAGES, CitedSentences(self.by))
 
     def score(self, sample: Sample, results: NeedResults) -> Outcome:
-        support = results.of(CitedSentences(self.by))
+        support = results.value(CitedSentences(self.by))
         return _nothing_to_count(sample, support) or self.count(support.sentences)
 
     @abstractmethod
@@ -491,7 +495,7 @@ class AlceMetric(CitationMetric):
     def score(self, sample: Sample, results: NeedResults) -> Outcome:
         if not self.compat:
             return super().score(sample, results)
-        sentences = results.of(EntailedSentences(self.at_most))
+        sentences = results.value(EntailedSentences(self.at_most))
         return self.count_entailed(sentences) if sentences else NO_SENTENCE
 
     @abstractmethod
@@ -596,7 +600,7 @@ class SupportMetric(CitationMetric):
     def score(self, sample: Sample, results: NeedResults) -> Outcome:
         if not self.compat:
             return super().score(sample, results)
-        graded = results.of(SupportGrades(self.citations, self.by))
+        graded = results.value(SupportGrades(self.citations, self.by))
         outcome = self.mean([sentence.grades for sentence in graded])
         if isinstance(outcome, Unscored):
             return Score(value=0.0, counted=f"0 by convention: {outcome.detail}")
@@ -685,7 +689,7 @@ class UncitedStatements(Metric):
         return (Statements(),)
 
     def score(self, sample: Sample, results: NeedResults) -> Outcome:
-        extracted = results.of(Statements())
+        extracted = results.value(Statements())
         sentences = _cited_sentences(sample, self.by)
         if isinstance(sentences, Unscored):
             return sentences

@@ -125,7 +125,7 @@ class Truthfulness(Metric):
         return (AnswerCheck(self.compat),)
 
     def score(self, sample: Sample, results: NeedResults) -> Outcome:
-        result = results.of(AnswerCheck(self.compat))
+        result = results.value(AnswerCheck(self.compat))
         return Score(
             value=VALUES[result.truth], counted=f"{result.truth}: {result.reason}" if result.reason else result.truth
         )

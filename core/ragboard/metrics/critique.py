@@ -100,7 +100,7 @@ class AspectCritique(Metric):
         return (self._need(),)
 
     def score(self, sample: Sample, results: NeedResults) -> Outcome:
-        draws = results.of(self._need())
+        draws = results.value(self._need())
         yes = sum(draw.yes for draw in draws)
         return Score(value=float(2 * yes > len(draws)), counted=f"yes in {yes} of {len(draws)} draws")
 

@@ -70,7 +70,7 @@ class GptScore(Metric):
         return (QualityRating(self.quality),)
 
     def score(self, sample: Sample, results: NeedResults) -> Outcome:
-        return Score(value=float(results.of(QualityRating(self.quality)).value), counted="one rating, 0 to 10")
+        return Score(value=float(results.value(QualityRating(self.quality)).value), counted="one rating, 0 to 10")
 
 
 @dataclass(frozen=True)

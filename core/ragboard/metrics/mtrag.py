@@ -230,7 +230,7 @@ class AnswerabilityMetric(Metric):
         return (TurnBehaviour(self.compat), NeedUnlessDecided(self.answer_need, self.compat))
 
     def score(self, sample: Sample, results: NeedResults) -> Outcome:
-        behaviour, judged = map(results.of, self.needs())
+        behaviour, judged = map(results.value, self.needs())
         if behaviour.decided_score:
             value, reason = behaviour.decided_score
             return Score(value=value, counted=reason)

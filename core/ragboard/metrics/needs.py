@@ -1,22 +1,23 @@
-"""The needs that metrics are computed from, and the types of their results. Import them in your own metrics.
+"""The built-in needs, and the types of their results. Import them in your own metrics.
 
-A metric returns its needs from `needs()`. In `score()`, `results.of(need)` is the result of a need.
+A metric returns its needs from `needs()`. In `score()`, `results.value(need)` returns the result of a need.
 
-| need | result | |---|---| | `Statements(side)` | `ExtractedStatements`: the statements of the answer or reference, and
-whether the text refuses | | `JointVerdicts(side)` | `JudgedStatements`: a verdict on each statement, against all
-passages together | | `CellVerdicts(side, target)` | `VerdictTable`: a verdict on each statement, against each passage
-or the other text | | `GeneratedQuestions(n)` | `QuestionSimilarities`: questions generated from the answer, with
-cosines to the question | | `DirectRating()` | `AnswerRating`: how well the answer answers the question, in [0, 1] | |
-`ReferenceSimilarity()` | `float`: the cosine of answer and reference, in [-1, 1] | | `CitedSentences(by)` |
-`CitationSupport`: the sentences of the answer, and how far the cited passages support each | | `SelectedSentences()` |
-`SentenceSelection`: the sentences of the passages, and which of them help to answer | | `DrawnSentences(n, agreement)`
-| `SentenceDraws`: the sentences of the passages, and which were selected in each draw | | `UsefulPassages(target)` |
-`Usefulness`: whether each passage is useful for the reference or the answer | | `UsedSentences()` | `SentenceUse`: the
-sentences of the passages, and which of them the answer uses | | `GradedPassages(alone)` | `PassageGrades`: how relevant
-each passage is to the question, from 0 to 3 | | `NamedEntities()` | `EntityLists`: the people, places, things, dates
-and amounts that reference and passages name | | `DescriptionVerdicts(...)` | `tuple[CritiqueVerdict, ...]`: n answers
-to a yes-or-no question about the answer | | `QualityRating(quality)` | `Rating`: a rating of one quality from 0 to 10 |
-| `QualityVerdict(quality)` | `Classification`: whether an ARES quality holds |
+- `Statements(side)`: `ExtractedStatements`, the statements of the answer or reference, and whether the text refuses.
+- `JointVerdicts(side)`: `JudgedStatements`, a verdict on each statement, against all passages together.
+- `SeparateVerdicts(side, target)`: `VerdictTable`, a verdict on each statement, against each passage or the other text.
+- `GeneratedQuestions(n)`: `QuestionSimilarities`, questions generated from the answer, with cosines to the question.
+- `DirectRating()`: `AnswerRating`, how well the answer answers the question, in [0, 1].
+- `ReferenceSimilarity()`: `float`, the cosine of answer and reference, in [-1, 1].
+- `CitedSentences(by)`: `CitationSupport`, the answer's sentences, and how far the cited passages support each.
+- `SelectedSentences()`: `SentenceSelection`, the passages' sentences, and which of them help to answer.
+- `DrawnSentences(n, agreement)`: `SentenceDraws`, the passages' sentences, and which were selected in each draw.
+- `UsefulPassages(target)`: `Usefulness`, whether each passage is useful for the reference or the answer.
+- `UsedSentences()`: `SentenceUse`, the passages' sentences, and which of them the answer uses.
+- `GradedPassages(separately)`: `PassageGrades`, how relevant each passage is to the question, from 0 to 3.
+- `NamedEntities()`: `EntityLists`, the people, places, things, dates and amounts that reference and passages name.
+- `DescriptionVerdicts(...)`: `tuple[CritiqueVerdict, ...]`, n answers to a yes-or-no question about the answer.
+- `QualityRating(quality)`: `Rating`, a rating of one quality from 0 to 10.
+- `QualityVerdict(quality)`: `Classification`, whether an ARES quality holds.
 """
 
 from __future__ import annotations
@@ -38,10 +39,10 @@ from ragboard.metrics.sentences import (
     SentenceSelection,
 )
 from ragboard.metrics.statements import (
-    CellVerdicts,
     ExtractedStatements,
     JointVerdicts,
     JudgedStatements,
+    SeparateVerdicts,
     Statements,
     VerdictTable,
 )
@@ -53,7 +54,6 @@ __all__ = [
     "Agreement",
     "AnswerRating",
     "Ask",
-    "CellVerdicts",
     "CitationSupport",
     "CitedSentences",
     "Classification",
@@ -82,6 +82,7 @@ __all__ = [
     "SentenceSelection",
     "SentenceSupport",
     "SentenceUse",
+    "SeparateVerdicts",
     "Statements",
     "SupportedCitation",
     "UsedSentences",

@@ -109,7 +109,7 @@ class NuggetMetric(Metric):
         return (NuggetAssignments(self.compat),)
 
     def score(self, sample: Sample, results: NeedResults) -> Outcome:
-        assigned: tuple[AssignedNugget, ...] = results.of(NuggetAssignments(self.compat))
+        assigned: tuple[AssignedNugget, ...] = results.value(NuggetAssignments(self.compat))
         counted = self.counted(assigned)
         total = self.total([weight for _, weight in counted])
         if not counted:

@@ -114,7 +114,7 @@ class Faithfulness(Metric):
         return (JointVerdicts(),)
 
     def score(self, sample: Sample, results: NeedResults) -> Outcome:
-        judged = results.of(JointVerdicts())
+        judged = results.value(JointVerdicts())
         if not judged.verdicts:
             return no_statements(sample, refuses=judged.refuses)
         supported = sum(verdict.label == "supported" for verdict in judged.verdicts)
@@ -184,15 +184,15 @@ class AnswerRelevance(Metric):
 
     def score(self, sample: Sample, results: NeedResults) -> Outcome:
         if self.method == "direct":
-            return Score(value=results.of(DirectRating()).score, counted="rated directly by the judge")
+            return Score(value=results.value(DirectRating()).score, counted="rated directly by the judge")
         if self.compat:
-            extracted = results.of(Statements())
+            extracted = results.value(Statements())
             if extracted.refuses and not extracted.statements:
                 return Score(value=0.0, counted="0 by convention: the answer only refuses")
         return self._mean(sample, results)
 
     def _mean(self, sample: Sample, results: NeedResults) -> Outcome:
-        similarities = results.of(GeneratedQuestions(self.n)).similarities
+        similarities = results.value(GeneratedQuestions(self.n)).similarities
         if not similarities:
             detail = _no_questions(sample)
             convention = Score(value=0.0, counted=f"0 by convention: {detail}")
@@ -226,7 +226,7 @@ class ContextRelevance(Metric):
         return (SelectedSentences(),)
 
     def score(self, sample: Sample, results: NeedResults) -> Outcome:
-        selection = results.of(SelectedSentences())
+        selection = results.value(SelectedSentences())
         total = len(selection.sentences)
         if not total:
             return no_sentences(sample)

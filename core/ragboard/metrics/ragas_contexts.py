@@ -147,7 +147,7 @@ class _Precision(Metric):
 
     def score(self, sample: Sample, results: NeedResults) -> Outcome:
         """Compute average precision: 0 if no passage is useful, undefined if nothing was retrieved."""
-        judged = results.of(self.need)
+        judged = results.value(self.need)
         if not judged.useful and not self.compat:
             return Unscored(reason="undefined", detail="no passage was retrieved")
         value = average_precision(judged.useful, TINY_PRECISION if self.compat else 0.0)
@@ -224,7 +224,7 @@ class ContextRelevancy(Metric):
 
     def score(self, sample: Sample, results: NeedResults) -> Outcome:
         """Compute agreement x share of selected sentences; the agreement of a single draw is 1."""
-        draws = results.of(self._need())
+        draws = results.value(self._need())
         if draws.sentences:
             return self._score(draws)
         if self.compat:
@@ -270,7 +270,7 @@ class ContextEntityRecall(Metric):
         return (NamedEntities(),)
 
     def score(self, sample: Sample, results: NeedResults) -> Outcome:
-        entities = results.of(NamedEntities())
+        entities = results.value(NamedEntities())
         in_reference, in_passages = self._distinct(entities.reference), self._distinct(entities.passages)
         shared = len(in_reference & in_passages)
         counted = f"{shared} of {len(in_reference)} entities"

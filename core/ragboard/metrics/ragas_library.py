@@ -10,15 +10,15 @@ from typing import Any, ClassVar, Literal
 
 from ragboard.metrics.base import Ask, Category, Column, Direction, Metric, Need, NeedResults, no_column
 from ragboard.metrics.ragchecker import (
-    ANSWER_RIGHT,
-    ANSWER_SOURCES,
-    REFERENCE_COVERED,
-    REFERENCE_SOURCES,
+    ANSWER_AGAINST_PASSAGES,
+    ANSWER_AGAINST_REFERENCE,
+    REFERENCE_AGAINST_ANSWER,
+    REFERENCE_AGAINST_PASSAGES,
+    no_claims,
     noise_score,
-    nothing_to_count,
     share_score,
 )
-from ragboard.metrics.statements import CellVerdicts, JointVerdicts, VerdictTable
+from ragboard.metrics.statements import JointVerdicts, SeparateVerdicts, VerdictTable
 from ragboard.records import MorePassages, Outcome, Sample, Score, Unscored
 from ragboard.tasks import Similarity, Task
 
@@ -75,7 +75,7 @@ class ContextRecall(Metric):
         return (JointVerdicts("reference"),)
 
     def score(self, sample: Sample, results: NeedResults) -> Outcome:
-        judged = results.of(JointVerdicts("reference"))
+        judged = results.value(JointVerdicts("reference"))
         if not judged.verdicts:
             empty = not (sample.reference or "").strip()
             return Unscored(reason="undefined", detail="the reference is empty" if empty else NO_STATEMENT)
@@ -111,17 +111,21 @@ class FactualCorrectness(Metric):
         return self._tables()
 
     def score(self, sample: Sample, results: NeedResults) -> Outcome:
-        nothing = nothing_to_count(sample, [results.of(table) for table in self._tables()])
+        nothing = no_claims(sample, [results.value(table) for table in self._tables()])
         if nothing and not self.compat:
             return nothing
         return self._score(results)
 
-    def _tables(self) -> tuple[CellVerdicts, ...]:
-        return (ANSWER_RIGHT,) if self.mode == "precision" else (ANSWER_RIGHT, REFERENCE_COVERED)
+    def _tables(self) -> tuple[SeparateVerdicts, ...]:
+        return (
+            (ANSWER_AGAINST_REFERENCE,)
+            if self.mode == "precision"
+            else (ANSWER_AGAINST_REFERENCE, REFERENCE_AGAINST_ANSWER)
+        )
 
     def _score(self, results: NeedResults) -> Outcome:
-        right, wrong = _count_supported(results.of(ANSWER_RIGHT))
-        missing = 0 if self.mode == "precision" else _count_supported(results.of(REFERENCE_COVERED))[1]
+        right, wrong = _count_supported(results.value(ANSWER_AGAINST_REFERENCE))
+        missing = 0 if self.mode == "precision" else _count_supported(results.value(REFERENCE_AGAINST_ANSWER))[1]
         numerator, denominator = {
             "precision": (right, right + wrong),
             "recall": (right, right + missing),
@@ -166,13 +170,13 @@ class AnswerCorrectness(Metric):
 
     def needs(self) -> tuple[Need[Any], ...]:
         """Return the verdict tables of each text's claims against the other text, and the cosine."""
-        return (ANSWER_RIGHT, REFERENCE_COVERED, ReferenceSimilarity())
+        return (ANSWER_AGAINST_REFERENCE, REFERENCE_AGAINST_ANSWER, ReferenceSimilarity())
 
     def score(self, sample: Sample, results: NeedResults) -> Outcome:
         facts = self._factual_correctness(sample, results)
         if isinstance(facts, Unscored):
             return facts
-        cosine = results.of(ReferenceSimilarity())
+        cosine = results.value(ReferenceSimilarity())
         counted = f"F1 {facts.value:.2f} ({facts.counted}), similarity {cosine:.2f}"
         return Score(value=self.weight * facts.value + (1 - self.weight) * cosine, counted=counted)
 
@@ -180,7 +184,7 @@ class AnswerCorrectness(Metric):
         outcome = FactualCorrectness().score(sample, results)
         if isinstance(outcome, Score) or not self.compat:
             return outcome
-        empty = not (results.of(ANSWER_RIGHT).rows or results.of(REFERENCE_COVERED).rows)
+        empty = not (results.value(ANSWER_AGAINST_REFERENCE).rows or results.value(REFERENCE_AGAINST_ANSWER).rows)
         return Score(value=float(empty), counted=f"{float(empty):g} by convention: {outcome.detail}")
 
 
@@ -208,11 +212,14 @@ class NoiseSensitivity(Metric):
 
     def needs(self) -> tuple[Need[Any], ...]:
         """Return three verdict tables: the answer's claims against both, the reference's against the passages."""
-        return (ANSWER_RIGHT, ANSWER_SOURCES, REFERENCE_SOURCES)
+        return (ANSWER_AGAINST_REFERENCE, ANSWER_AGAINST_PASSAGES, REFERENCE_AGAINST_PASSAGES)
 
     def score(self, sample: Sample, results: NeedResults) -> Outcome:
-        tables = [results.of(table) for table in (ANSWER_RIGHT, ANSWER_SOURCES, REFERENCE_SOURCES)]
-        nothing = nothing_to_count(sample, tables)
+        tables = [
+            results.value(table)
+            for table in (ANSWER_AGAINST_REFERENCE, ANSWER_AGAINST_PASSAGES, REFERENCE_AGAINST_PASSAGES)
+        ]
+        nothing = no_claims(sample, tables)
         return nothing or noise_score(results, "wrong_relevant" if self.mode == "relevant" else "wrong_irrelevant")
 
 
@@ -240,7 +247,7 @@ class AnswerSimilarity(Metric):
 
     def score(self, sample: Sample, results: NeedResults) -> Outcome:
         words = len((sample.answer or "").split())
-        return Score(value=results.of(ReferenceSimilarity()), counted=f"answer of {words} words")
+        return Score(value=results.value(ReferenceSimilarity()), counted=f"answer of {words} words")
 
 
 def _count_supported(cells: VerdictTable) -> tuple[int, int]:

@@ -3,9 +3,8 @@
 All are computed from four tables of verdicts: the claims of the answer and of the reference, each checked against the
 other text and against each passage separately. Only the verdict *supported* counts as entailed.
 
-With `compat=True`, a score is 0 if it is undefined, as in RAGChecker: the answer has no claims, nothing was retrieved,
-or no passage supports a claim of the reference. If nothing was retrieved, hallucination and self-knowledge are then 0
-too, although every claim is one or the other.
+With `compat=True`, undefined scores are 0, as in RAGChecker. If nothing was retrieved, hallucination and self-knowledge
+are then 0 too, although every claim is one or the other.
 """
 
 from __future__ import annotations
@@ -16,9 +15,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from ragboard.metrics.base import Category, Column, Direction, Metric, Need, NeedResults
-from ragboard.metrics.partition import ClaimClass, partition, relevant_passages
+from ragboard.metrics.claim_classes import ClaimClass, classify_claims, relevant_passages
 from ragboard.metrics.ragas import no_statements
-from ragboard.metrics.statements import CellVerdicts, VerdictTable
+from ragboard.metrics.statements import SeparateVerdicts, VerdictTable
 from ragboard.records import MorePassages, Outcome, Sample, Score, Unscored
 
 __all__ = [
@@ -35,16 +34,16 @@ __all__ = [
     "SelfKnowledge",
     "claim_classes",
     "f_score",
+    "no_claims",
     "noise_score",
-    "nothing_to_count",
     "share_score",
     "stored_claim_classes",
 ]
 
-ANSWER_RIGHT = CellVerdicts("response", "reference")
-REFERENCE_COVERED = CellVerdicts("reference", "response")
-ANSWER_SOURCES = CellVerdicts("response", "passages")
-REFERENCE_SOURCES = CellVerdicts("reference", "passages")
+ANSWER_AGAINST_REFERENCE = SeparateVerdicts("response", "reference")
+REFERENCE_AGAINST_ANSWER = SeparateVerdicts("reference", "response")
+ANSWER_AGAINST_PASSAGES = SeparateVerdicts("response", "passages")
+REFERENCE_AGAINST_PASSAGES = SeparateVerdicts("reference", "passages")
 
 NOTHING_RETRIEVED = Unscored(reason="undefined", detail="no passage was retrieved")
 REFERENCE_CLAIMS = "claims of the reference"
@@ -61,8 +60,8 @@ class RagcheckerMetric(Metric):
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     direction: ClassVar[Direction] = "higher"
     group: ClassVar[Literal["overall", "retriever", "generator"]]
-    reads: ClassVar[tuple[CellVerdicts, ...]]
-    """The verdict tables that the metric is computed from."""
+    reads: ClassVar[tuple[SeparateVerdicts, ...]]
+    """The needs with the verdict tables that the metric is computed from."""
 
     compat: bool = False
 
@@ -70,9 +69,9 @@ class RagcheckerMetric(Metric):
         return self.reads
 
     def score(self, sample: Sample, results: NeedResults) -> Outcome:
-        """Compute the share. With `compat`, it is 0 if it is undefined or nothing was retrieved."""
-        tables = [results.of(table) for table in self.reads]
-        outcome = nothing_to_count(sample, tables) or self.count(results)
+        """Return the share; with `compat`, 0 if it is undefined or nothing was retrieved."""
+        tables = [results.value(table) for table in self.reads]
+        outcome = no_claims(sample, tables) or self.count(results)
         if self.compat and not all(cells.targets for cells in tables):
             outcome = NOTHING_RETRIEVED
         if self.compat and isinstance(outcome, Unscored):
@@ -95,11 +94,11 @@ class Precision(RagcheckerMetric):
     requires: ClassVar[tuple[Column, ...]] = ("answer", "reference")
     calls: ClassVar[str] = "1 to extract the claims, 1 to verify them against the reference"
     group: ClassVar[Literal["overall", "retriever", "generator"]] = "overall"
-    reads: ClassVar[tuple[CellVerdicts, ...]] = (ANSWER_RIGHT,)
+    reads: ClassVar[tuple[SeparateVerdicts, ...]] = (ANSWER_AGAINST_REFERENCE,)
 
     def count(self, results: NeedResults) -> Outcome:
         """Claims that the reference supports / all claims."""
-        return share_score([supported for (supported,) in results.of(ANSWER_RIGHT).supported], "claims")
+        return share_score([supported for (supported,) in results.value(ANSWER_AGAINST_REFERENCE).supported], "claims")
 
 
 @dataclass(frozen=True)
@@ -113,11 +112,11 @@ class Recall(RagcheckerMetric):
     requires: ClassVar[tuple[Column, ...]] = ("answer", "reference")
     calls: ClassVar[str] = "1 to extract the reference's claims, 1 to verify them against the answer"
     group: ClassVar[Literal["overall", "retriever", "generator"]] = "overall"
-    reads: ClassVar[tuple[CellVerdicts, ...]] = (REFERENCE_COVERED,)
+    reads: ClassVar[tuple[SeparateVerdicts, ...]] = (REFERENCE_AGAINST_ANSWER,)
 
     def count(self, results: NeedResults) -> Outcome:
         """Claims of the reference that the answer supports / all claims of the reference."""
-        covered = [supported for (supported,) in results.of(REFERENCE_COVERED).supported]
+        covered = [supported for (supported,) in results.value(REFERENCE_AGAINST_ANSWER).supported]
         return share_score(covered, f"{REFERENCE_CLAIMS} in the answer")
 
 
@@ -132,11 +131,11 @@ class F1(RagcheckerMetric):
     requires: ClassVar[tuple[Column, ...]] = ("answer", "reference")
     calls: ClassVar[str] = f"{EXTRACT_BOTH}, 1 to verify each against the other text"
     group: ClassVar[Literal["overall", "retriever", "generator"]] = "overall"
-    reads: ClassVar[tuple[CellVerdicts, ...]] = (ANSWER_RIGHT, REFERENCE_COVERED)
+    reads: ClassVar[tuple[SeparateVerdicts, ...]] = (ANSWER_AGAINST_REFERENCE, REFERENCE_AGAINST_ANSWER)
 
     def count(self, results: NeedResults) -> Outcome:
         """Return the harmonic mean of precision and recall; undefined if either is undefined."""
-        return f_score(Precision().count(results), Recall().count(results), recalled="")
+        return f_score(Precision().count(results), Recall().count(results), recall_suffix="")
 
 
 @dataclass(frozen=True)
@@ -150,12 +149,12 @@ class ClaimRecall(RagcheckerMetric):
     requires: ClassVar[tuple[Column, ...]] = ("contexts", "reference")
     calls: ClassVar[str] = "1 to extract the reference's claims, 1 to verify them against each passage"
     group: ClassVar[Literal["overall", "retriever", "generator"]] = "retriever"
-    reads: ClassVar[tuple[CellVerdicts, ...]] = (REFERENCE_SOURCES,)
+    reads: ClassVar[tuple[SeparateVerdicts, ...]] = (REFERENCE_AGAINST_PASSAGES,)
     more_passages: ClassVar[MorePassages] = "rises"
 
     def count(self, results: NeedResults) -> Outcome:
         """Claims of the reference that some passage supports / all claims of the reference."""
-        found = [any(row) for row in results.of(REFERENCE_SOURCES).supported]
+        found = [any(row) for row in results.value(REFERENCE_AGAINST_PASSAGES).supported]
         return share_score(found, f"{REFERENCE_CLAIMS} in the passages")
 
 
@@ -170,12 +169,12 @@ class ContextPrecision(RagcheckerMetric):
     requires: ClassVar[tuple[Column, ...]] = ("contexts", "reference")
     calls: ClassVar[str] = "1 to extract the reference's claims, 1 to verify them against each passage"
     group: ClassVar[Literal["overall", "retriever", "generator"]] = "retriever"
-    reads: ClassVar[tuple[CellVerdicts, ...]] = (REFERENCE_SOURCES,)
+    reads: ClassVar[tuple[SeparateVerdicts, ...]] = (REFERENCE_AGAINST_PASSAGES,)
     more_passages: ClassVar[MorePassages] = "falls"
 
     def count(self, results: NeedResults) -> Outcome:
         """Relevant passages / all passages."""
-        cells = results.of(REFERENCE_SOURCES)
+        cells = results.value(REFERENCE_AGAINST_PASSAGES)
         if not cells.targets:
             return NOTHING_RETRIEVED
         return share_score(relevant_passages(cells.supported, len(cells.targets)), "passages")
@@ -183,7 +182,7 @@ class ContextPrecision(RagcheckerMetric):
 
 @dataclass(frozen=True)
 class ContextUtilization(RagcheckerMetric):
-    """The share of the reference's retrieved claims that the answer supports. A passage supports a retrieved claim."""
+    """The share of the reference's retrieved claims that the answer supports. Retrieved: in a passage."""
 
     name: ClassVar[str] = "context_utilization"
     title: ClassVar[str] = "Context utilization"
@@ -192,12 +191,12 @@ class ContextUtilization(RagcheckerMetric):
     requires: ClassVar[tuple[Column, ...]] = ("answer", "contexts", "reference")
     calls: ClassVar[str] = "1 to extract the reference's claims, 2 to verify them: each passage, the answer"
     group: ClassVar[Literal["overall", "retriever", "generator"]] = "generator"
-    reads: ClassVar[tuple[CellVerdicts, ...]] = (REFERENCE_SOURCES, REFERENCE_COVERED)
+    reads: ClassVar[tuple[SeparateVerdicts, ...]] = (REFERENCE_AGAINST_PASSAGES, REFERENCE_AGAINST_ANSWER)
 
     def count(self, results: NeedResults) -> Outcome:
         """Retrieved claims that the answer supports / all retrieved claims of the reference."""
-        retrieved = [any(row) for row in results.of(REFERENCE_SOURCES).supported]
-        covered = [supported for (supported,) in results.of(REFERENCE_COVERED).supported]
+        retrieved = [any(row) for row in results.value(REFERENCE_AGAINST_PASSAGES).supported]
+        covered = [supported for (supported,) in results.value(REFERENCE_AGAINST_ANSWER).supported]
         used = [is_covered for is_covered, is_retrieved in zip(covered, retrieved, strict=True) if is_retrieved]
         if not used:
             return Unscored(reason="undefined", detail="no passage supports a claim of the reference")
@@ -220,7 +219,11 @@ class NoiseSensitivityInRelevant(RagcheckerMetric):
     direction: ClassVar[Direction] = "lower"
     calls: ClassVar[str] = f"{EXTRACT_BOTH}, 3 to verify: each passage for each side, the reference for the answer"
     group: ClassVar[Literal["overall", "retriever", "generator"]] = "generator"
-    reads: ClassVar[tuple[CellVerdicts, ...]] = (ANSWER_RIGHT, ANSWER_SOURCES, REFERENCE_SOURCES)
+    reads: ClassVar[tuple[SeparateVerdicts, ...]] = (
+        ANSWER_AGAINST_REFERENCE,
+        ANSWER_AGAINST_PASSAGES,
+        REFERENCE_AGAINST_PASSAGES,
+    )
 
     def count(self, results: NeedResults) -> Outcome:
         """Wrong claims that a relevant passage supports / all claims."""
@@ -239,7 +242,11 @@ class NoiseSensitivityInIrrelevant(RagcheckerMetric):
     direction: ClassVar[Direction] = "lower"
     calls: ClassVar[str] = NoiseSensitivityInRelevant.calls
     group: ClassVar[Literal["overall", "retriever", "generator"]] = "generator"
-    reads: ClassVar[tuple[CellVerdicts, ...]] = (ANSWER_RIGHT, ANSWER_SOURCES, REFERENCE_SOURCES)
+    reads: ClassVar[tuple[SeparateVerdicts, ...]] = (
+        ANSWER_AGAINST_REFERENCE,
+        ANSWER_AGAINST_PASSAGES,
+        REFERENCE_AGAINST_PASSAGES,
+    )
 
     def count(self, results: NeedResults) -> Outcome:
         """Wrong claims that only irrelevant passages support / all claims."""
@@ -258,7 +265,7 @@ class Hallucination(RagcheckerMetric):
     direction: ClassVar[Direction] = "lower"
     calls: ClassVar[str] = "1 to extract the claims, 2 to verify them: each passage, the reference"
     group: ClassVar[Literal["overall", "retriever", "generator"]] = "generator"
-    reads: ClassVar[tuple[CellVerdicts, ...]] = (ANSWER_RIGHT, ANSWER_SOURCES)
+    reads: ClassVar[tuple[SeparateVerdicts, ...]] = (ANSWER_AGAINST_REFERENCE, ANSWER_AGAINST_PASSAGES)
 
     def count(self, results: NeedResults) -> Outcome:
         """Wrong claims that no passage supports / all claims."""
@@ -280,7 +287,7 @@ class SelfKnowledge(RagcheckerMetric):
     direction: ClassVar[Direction] = "neutral"
     calls: ClassVar[str] = Hallucination.calls
     group: ClassVar[Literal["overall", "retriever", "generator"]] = "generator"
-    reads: ClassVar[tuple[CellVerdicts, ...]] = (ANSWER_RIGHT, ANSWER_SOURCES)
+    reads: ClassVar[tuple[SeparateVerdicts, ...]] = (ANSWER_AGAINST_REFERENCE, ANSWER_AGAINST_PASSAGES)
 
     def count(self, results: NeedResults) -> Outcome:
         """Right claims that no passage supports / all claims."""
@@ -301,27 +308,27 @@ class Faithfulness(RagcheckerMetric):
     requires: ClassVar[tuple[Column, ...]] = ("answer", "contexts")
     calls: ClassVar[str] = "1 to extract the claims, 1 to verify them against each passage"
     group: ClassVar[Literal["overall", "retriever", "generator"]] = "generator"
-    reads: ClassVar[tuple[CellVerdicts, ...]] = (ANSWER_SOURCES,)
+    reads: ClassVar[tuple[SeparateVerdicts, ...]] = (ANSWER_AGAINST_PASSAGES,)
 
     def count(self, results: NeedResults) -> Outcome:
         """Claims that some passage supports / all claims."""
-        return share_score([any(row) for row in results.of(ANSWER_SOURCES).supported], "claims")
+        return share_score([any(row) for row in results.value(ANSWER_AGAINST_PASSAGES).supported], "claims")
 
 
 def claim_classes(results: NeedResults) -> tuple[ClaimClass, ...]:
     """Return the class of each claim of the answer, from the tables that noise sensitivity reads."""
-    sources, reference = results.of(ANSWER_SOURCES), results.of(REFERENCE_SOURCES)
-    right = [supported for (supported,) in results.of(ANSWER_RIGHT).supported]
-    return partition(right, sources.supported, relevant_passages(reference.supported, len(sources.targets)))
+    sources, reference = results.value(ANSWER_AGAINST_PASSAGES), results.value(REFERENCE_AGAINST_PASSAGES)
+    right = [supported for (supported,) in results.value(ANSWER_AGAINST_REFERENCE).supported]
+    return classify_claims(right, sources.supported, relevant_passages(reference.supported, len(sources.targets)))
 
 
 def stored_claim_classes(results: NeedResults) -> tuple[ClaimClass, ...]:
     """Return the class of each claim of the answer; empty if a table is missing or the reference has no claims."""
     resolved: set[object] = set(results.by_need)
-    tables = (ANSWER_RIGHT, ANSWER_SOURCES, REFERENCE_SOURCES)
+    tables = (ANSWER_AGAINST_REFERENCE, ANSWER_AGAINST_PASSAGES, REFERENCE_AGAINST_PASSAGES)
     if any(table not in resolved or results.missing(table) for table in tables):
         return ()
-    return claim_classes(results) if results.of(REFERENCE_SOURCES).rows else ()
+    return claim_classes(results) if results.value(REFERENCE_AGAINST_PASSAGES).rows else ()
 
 
 def noise_score(results: NeedResults, kind: Literal["wrong_relevant", "wrong_irrelevant"]) -> Outcome:
@@ -329,8 +336,8 @@ def noise_score(results: NeedResults, kind: Literal["wrong_relevant", "wrong_irr
     return share_score([claim_class == kind for claim_class in claim_classes(results)], "claims")
 
 
-def nothing_to_count(sample: Sample, tables: Sequence[VerdictTable]) -> Unscored | None:
-    """Return an Unscored if a table has no claims, so that a share is undefined; None if all tables have claims."""
+def no_claims(sample: Sample, tables: Sequence[VerdictTable]) -> Unscored | None:
+    """Return an Unscored if a table has no claims, else None."""
     for cells in tables:
         if cells.side == "response" and not cells.rows:
             return no_statements(sample, refuses=cells.refuses)
@@ -339,10 +346,10 @@ def nothing_to_count(sample: Sample, tables: Sequence[VerdictTable]) -> Unscored
     return None
 
 
-def f_score(precision: Outcome, recall: Outcome, *, recalled: str = " covered") -> Outcome:
+def f_score(precision: Outcome, recall: Outcome, *, recall_suffix: str = " covered") -> Outcome:
     """Return the harmonic mean of two shares; undefined if either is undefined, 0 if both are 0.
 
-    `recalled` is appended to the counts of the recall in the description.
+    In the text that shows the counts, `recall_suffix` follows the recall.
     """
     if isinstance(precision, Unscored):
         return precision
@@ -350,16 +357,16 @@ def f_score(precision: Outcome, recall: Outcome, *, recalled: str = " covered") 
         return recall
     total = precision.value + recall.value
     value = 2 * precision.value * recall.value / total if total else 0.0
-    return Score(value=value, counted=f"{precision.counted} right, {recall.counted}{recalled}")
+    return Score(value=value, counted=f"{precision.counted} right, {recall.counted}{recall_suffix}")
 
 
 def share_score(hits: Sequence[bool], noun: str) -> Score:
-    """Return the share of hits as a score. `noun` is what is counted, in the plural; `hits` must not be empty."""
+    """Return the share of True values as a score. `noun` names what is counted, in the plural."""
     return Score(value=sum(hits) / len(hits), counted=f"{sum(hits)} of {len(hits)} {noun}")
 
 
 def _unsupported_by_passages(results: NeedResults, *, right: bool) -> Outcome:
-    correct = [supported for (supported,) in results.of(ANSWER_RIGHT).supported]
-    unsupported = [not any(row) for row in results.of(ANSWER_SOURCES).supported]
+    correct = [supported for (supported,) in results.value(ANSWER_AGAINST_REFERENCE).supported]
+    unsupported = [not any(row) for row in results.value(ANSWER_AGAINST_PASSAGES).supported]
     hits = [no_source and is_correct == right for no_source, is_correct in zip(unsupported, correct, strict=True)]
     return share_score(hits, "claims in the reference alone" if right else "claims in neither reference nor passages")

@@ -45,7 +45,7 @@ class Refusal(Metric):
         return (Statements(),)
 
     def score(self, sample: Sample, results: NeedResults) -> Outcome:
-        extracted = results.of(Statements())
+        extracted = results.value(Statements())
         if not (sample.answer or "").strip():
             return Unscored(reason="undefined", detail="the answer is empty")
         if extracted.refuses is None:

@@ -1,7 +1,7 @@
-"""The statements of a sample and the verdicts on them: from the run file if it has them, else from the judge.
+"""The needs for statements and for verdicts on them. Both are from the run file if it has them, else from the judge.
 
-If joint verdicts and verdicts against each passage are both needed, one task asks for both. If the judge has given
-verdicts before, the task is sent in the same form, so the stored reply is reused.
+If joint verdicts and verdicts against each passage are needed, one task asks for both. If the judge has given verdicts
+before, the same task is sent, so that the stored reply is reused.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from ragboard.records import Sample, Side, Span, Statement, Target, Unscored, Ve
 from ragboard.tasks import ExtractStatements, Task, Verify
 from ragboard.text.citations import without_marks_of
 
-__all__ = ["CellVerdicts", "ExtractedStatements", "JointVerdicts", "JudgedStatements", "Statements", "VerdictTable"]
+__all__ = ["ExtractedStatements", "JointVerdicts", "JudgedStatements", "SeparateVerdicts", "Statements", "VerdictTable"]
 
 _Against: TypeAlias = VerdictTarget | Literal["joint"]
-"""The texts that statements are checked against; `joint`: all passages together."""
+"""What statements are verified against. `joint` is all passages together."""
 
 Rows: TypeAlias = tuple[tuple[Verdict, ...], ...]
+"""The verdicts on each statement, one per text that it is verified against."""
 
 NOTHING_RETRIEVED = Verdict(label="unsupported", reason="No passage was retrieved.")
 EMPTY_TEXT: dict[Side, Verdict] = {
@@ -118,7 +119,7 @@ class VerdictTable:
 
 
 @dataclass(frozen=True)
-class CellVerdicts(Need[VerdictTable]):
+class SeparateVerdicts(Need[VerdictTable]):
     """A verdict on each statement of the answer or the reference, against each passage or against the other text."""
 
     side: Side = "response"
@@ -197,7 +198,7 @@ def _file_rows(ask: Ask, side: Side, against: _Against) -> Rows | None:
 def _verify_task(
     sample: Sample, ask: Ask, extracted: ExtractedStatements, against: _Against, texts: tuple[str, ...]
 ) -> Verify:
-    """Return the task to send. It asks for both kinds of verdicts if both are needed and no reply is stored."""
+    """Return the task to send. It asks for joint and separate verdicts if both are needed and neither is stored."""
     task = Verify(
         question=sample.question,
         statements=tuple(statement.text for statement in extracted.statements),
@@ -213,7 +214,7 @@ def _verify_task(
     other_task = replace(task, joint=task.single, single=task.joint)
     wants_both = _file_rows(ask, side, "passages") is None and {
         JointVerdicts(side),
-        CellVerdicts(side, "passages"),
+        SeparateVerdicts(side, "passages"),
     } <= set(ask.needs)
     neither_known = not ask.knows(task) and not ask.knows(other_task)
     return joint_and_single if (wants_both and neither_known) or ask.knows(joint_and_single) else task

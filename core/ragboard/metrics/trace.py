@@ -113,7 +113,7 @@ class Relevance(_TraceMetric):
         return (SelectedSentences(),)
 
     def score(self, sample: Sample, results: NeedResults) -> Outcome:
-        selection = results.of(SelectedSentences())
+        selection = results.value(SelectedSentences())
         return _share(selection.chosen, selection.sentences) if selection.sentences else no_sentences(sample)
 
 
@@ -139,7 +139,7 @@ class Utilization(_TraceMetric):
         return (JointVerdicts(), UsedSentences())
 
     def score(self, sample: Sample, results: NeedResults) -> Outcome:
-        use = results.of(UsedSentences())
+        use = results.value(UsedSentences())
         if not use.sentences:
             return no_sentences(sample)
         if not use.statements and not self.compat:
@@ -169,7 +169,7 @@ class Completeness(_TraceMetric):
         return (SelectedSentences(), JointVerdicts(), UsedSentences())
 
     def score(self, sample: Sample, results: NeedResults) -> Outcome:
-        helpful, use = results.of(SelectedSentences()).chosen, results.of(UsedSentences())
+        helpful, use = results.value(SelectedSentences()).chosen, results.value(UsedSentences())
         if not use.sentences:
             return no_sentences(sample)
         if not use.statements and not self.compat:
@@ -200,7 +200,7 @@ class Adherence(_TraceMetric):
         return (JointVerdicts(),)
 
     def score(self, sample: Sample, results: NeedResults) -> Outcome:
-        judged = results.of(JointVerdicts())
+        judged = results.value(JointVerdicts())
         if not judged.verdicts and not self.compat:
             return no_statements(sample, refuses=judged.refuses)
         unsupported = sum(verdict.label != "supported" for verdict in judged.verdicts)

@@ -38,21 +38,21 @@ from ragboard.records import (
 )
 from ragboard.tasks import GradePassages, PassageGrades, Task
 
-__all__ = ["GRADED_ALONE", "NDCG", "AveragePrecision", "GradedPassages", "Precision"]
+__all__ = ["NDCG", "SEPARATE_PASSAGE_GRADE", "AveragePrecision", "GradedPassages", "Precision"]
 
 UMBRELA = "Upadhyay et al. 2024 (UMBRELA), arXiv 2406.06519"
 OPEN_RAG_EVAL = "Open RAG Eval 0.3, UMBRELA metric"
 
 
-GRADED_ALONE = f"{PASSAGE_GRADE}, each passage alone"
-"""The `about` of a stored judgement with the grade of a passage that was graded in a separate call."""
+SEPARATE_PASSAGE_GRADE = f"{PASSAGE_GRADE}, each passage alone"
+"""The `about` of the stored grade of a passage that was graded in a call of its own."""
 
 
 @dataclass(frozen=True)
 class GradedPassages(Need[PassageGrades]):
-    """How relevant each passage is to the question, from 0 to 3. One call grades all; with `alone`, one call each."""
+    """How relevant each passage is to the question, from 0 to 3. With `separately`, each is graded in its own call."""
 
-    alone: bool = False
+    separately: bool = False
 
     def tasks(self) -> tuple[type[Task], ...]:
         return (GradePassages,)
@@ -62,7 +62,7 @@ class GradedPassages(Need[PassageGrades]):
         if missing := no_passages(sample):
             return missing
         texts = tuple(passage.text for passage in sample.contexts or ())
-        groups = [(text,) for text in texts] if self.alone else [texts]
+        groups = [(text,) for text in texts] if self.separately else [texts]
         tasks = [GradePassages(question=sample.question, passages=group, history=sample.history) for group in groups]
         grades: list[int] = []
         reasons: list[str] = []
@@ -74,7 +74,7 @@ class GradedPassages(Need[PassageGrades]):
         return PassageGrades(grades=tuple(grades), reasons=tuple(reasons))
 
     def rows(self, result: PassageGrades, /) -> Iterable[Row]:
-        about = GRADED_ALONE if self.alone else PASSAGE_GRADE
+        about = SEPARATE_PASSAGE_GRADE if self.separately else PASSAGE_GRADE
         for rank, (grade, reason) in enumerate(zip(result.grades, result.reasons, strict=True), 1):
             yield judgement_row(about, rank, str(grade), float(grade), reason)
 
@@ -105,10 +105,10 @@ class _GradedMetric(Metric):
         return (self._need(),)
 
     def score(self, sample: Sample, results: NeedResults) -> Outcome:
-        return self.count(results.of(self._need()).grades)
+        return self.count(results.value(self._need()).grades)
 
     def _need(self) -> GradedPassages:
-        return GradedPassages(alone=self.compat)
+        return GradedPassages(separately=self.compat)
 
     @abstractmethod
     def count(self, grades: Sequence[int]) -> Outcome:

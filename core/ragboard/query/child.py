@@ -20,7 +20,7 @@ import duckdb
 from filelock import FileLock, Timeout
 
 REFUSED, TOO_LONG, WRITER_WAITS, NO_MEMORY = 3, 4, 5, 6
-"""Exit codes: the statement is forbidden or invalid; it took too long; another process waits to write; no memory."""
+"""Exit codes: the statement is forbidden or invalid, takes too long, blocks a writing process, or needs more memory."""
 
 ALLOWED = (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN)
 LOCKED_DOWN = {
@@ -35,9 +35,9 @@ TYPES_AS_TEXT = frozenset(("interval", "bit", "bignum", "union", "variant", "map
 """DuckDB types that Arrow or Python do not have; they are returned as text."""
 NESTED_TYPES = ("list", "array", "struct", "tuple")
 CHECK_SECONDS = 0.1
-"""Seconds between checks for a waiting writer."""
+"""Seconds between checks for a process that waits to write."""
 LOCKED_CHECKS = 8
-"""If the lock is held in this many consecutive checks, a writer is waiting; readers hold it only for milliseconds."""
+"""If the lock is held in this many consecutive checks, another process waits to write: readers release it at once."""
 BATCH_ROWS = 500
 """Number of rows fetched at a time."""
 
@@ -76,7 +76,7 @@ def _open(request: dict[str, Any]) -> duckdb.DuckDBPyConnection:
 
 
 def _lock(path: str, wait: float) -> AbstractContextManager[object]:
-    """Acquire the lock file. If it cannot be created, no lock is needed, because no other process can write either."""
+    """Acquire the lock file. If it cannot be created, no process can write to the store, so no lock is needed."""
     try:
         return FileLock(path, timeout=wait, is_singleton=False).acquire()
     except Timeout:
@@ -144,7 +144,9 @@ def _only_statement(connection: duckdb.DuckDBPyConnection, sql: str) -> duckdb.S
     statements = connection.extract_statements(sql)
     if len(statements) != 1:
         raise RefusedError(
-            f"{len(statements)} statements: write one SELECT" if statements else "there is no statement: write a SELECT"
+            f"{len(statements)} statements: write one SELECT"
+            if statements
+            else "the SQL has no statement: write a SELECT"
         )
     kind = statements[0].type
     if kind == duckdb.StatementType.MULTI:
@@ -171,7 +173,7 @@ def _distinct_names(names: list[str]) -> list[str]:
 
 
 def _start_watchdog(request: dict[str, Any]) -> None:
-    """Start a thread that ends this process at the time limit, or earlier if a writer is waiting."""
+    """Start a thread that ends this process at the time limit, or earlier if another process waits to write."""
     threading.Thread(target=_end_in_time, args=(request, time.monotonic()), daemon=True).start()
 
 

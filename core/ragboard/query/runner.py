@@ -74,7 +74,7 @@ class QueryResult:
         return tuple(zip(*values, strict=True))
 
     def frame(self) -> pd.DataFrame:
-        """Return the rows as a DataFrame with nullable types; types that pandas does not know become text."""
+        """Return the rows as a DataFrame with nullable types. Values of types that pandas does not have become text."""
         import pandas as pd
 
         kinds = {pa.int8(): pd.Int8Dtype(), pa.int16(): pd.Int16Dtype(), pa.int32(): pd.Int32Dtype()}
@@ -95,7 +95,7 @@ def _for_pandas(column: Any) -> Any:
 
 
 def _with_valid_dates(column: Any) -> Any:
-    """Return an Arrow column; with dates and times as text if Python or pandas cannot represent one of them."""
+    """Return the column, converted to text if it has a date or time that Python or pandas cannot represent."""
     type_with_text = _dates_as_text(column.type)
     if type_with_text == column.type:
         return column
@@ -108,7 +108,7 @@ def _with_valid_dates(column: Any) -> Any:
 
 
 def _dates_as_text(kind: Any) -> Any:
-    """Return the type with text in place of dates and times, at any depth."""
+    """Return the type with dates and times replaced by text, also in nested types."""
     if pa.types.is_temporal(kind):
         return pa.string()
     if pa.types.is_list(kind):

@@ -20,7 +20,7 @@ from ragboard.readers.packed import stem_of
 from ragboard.readers.paths import root_of, with_paths
 from ragboard.readers.report import Coerced, ColumnUse, ImportReport, Preview, ReadResult, Renamed, RowNote
 from ragboard.readers.runs import (
-    SHOWN,
+    MAIN_FIELDS,
     SUGGESTED_FIELDS,
     empty_file_error,
     format_of_table,
@@ -54,7 +54,8 @@ __all__ = [
     "stem_of",
 ]
 
-CELL = 200
+MAX_CELL = 200
+"""Maximum characters of a cell in a preview."""
 
 
 def read_runs(
@@ -70,7 +71,7 @@ def read_runs(
     sheet: str | None = None,
     limit: int | None = None,
 ) -> ReadResult:
-    """Read a run file: JSONL, JSON, CSV, TSV, Parquet, Arrow or Excel, also compressed, or a file of another tool.
+    """Read a run file: JSONL, JSON, CSV, TSV, Parquet, Arrow or Excel (also compressed), or a file of another tool.
 
     - `file`: a path, a URL (`https://...` or `s3://...`; needs the extra `ragboard[remote]`) or a stream of bytes. For
       a file in several parts: the path of their folder, or the paths of the parts.
@@ -78,9 +79,9 @@ def read_runs(
       (`outputs.documents[].page_content`). None leaves the field empty.
     - `run_column`: split the file into one run for each value of this column.
     - `skip_bad`: skip rows that cannot be read, and list them in the report.
-    - `table`: the file as `read_table` parsed it.
+    - `table`: the table that `read_table` returned for this file, to parse the file only once.
     - `sheet`: a sheet of an Excel file.
-    - `limit`: read only the first rows, at least one.
+    - `limit`: read only this many rows.
 
     Raises RunFileError (`file:line: field: got, expected`) if the file or a row cannot be read, or if it is unclear
     which column is the answer.
@@ -99,7 +100,7 @@ def read_runs(
             prefixed=name is not None or bool(table.split_by),
             skip_bad=skip_bad,
         )
-        return source.labelled(result)
+        return source.with_source_name(result)
 
 
 @contextmanager
@@ -115,10 +116,9 @@ def open_runs(
     sheet: str | None = None,
     min_bytes: int = MIN_BYTES,
 ) -> Generator[tuple[RunStream | None, Callable[[], ReadResult]]]:
-    """Yield the run of a large JSONL file, to be read in blocks, and a function that reads the whole file.
+    """Yield a stream of a large JSONL file (None for any other file), and a function that reads the whole file.
 
-    For other files, and for files smaller than `min_bytes`, the run is None. The other arguments and the errors are
-    those of `read_runs`.
+    Use the function if there is no stream. Arguments and errors are the same as for `read_runs`.
     """
     with opened(file) as source:
         read = partial(
@@ -142,13 +142,13 @@ def open_runs(
 
         streamed = run_stream(source.path, base, mapping=mapping or {}, skip_bad=skip_bad, min_bytes=min_bytes)
         with streamed as stream:
-            yield stream, lambda: source.labelled(read())
+            yield stream, lambda: source.with_source_name(read())
 
 
 def _base_run(
     path: Path, table: Table, name: str | None, config: Mapping[str, JsonValue] | None, dataset: str | None
 ) -> Run:
-    """Return the run that the file describes, without samples; the arguments override what the file says."""
+    """Return the run that the file describes, with no samples. The arguments override the file."""
     run = own_run(path, table)
     return replace(run, name=name or run.name, config={**run.config, **(config or {})}, dataset=dataset or run.dataset)
 
@@ -156,21 +156,21 @@ def _base_run(
 def preview(
     path: Path, *, mapping: Mapping[str, str | None] | None = None, limit: int = 10, table: Table | None = None
 ) -> Preview:
-    """Return a preview of a file: its columns, the fields they are read as, and the first rows. Raises RunFileError.
+    """Return a preview of a file: its columns, the fields they are read as, and the first rows.
 
-    `table` is the file as `read_table` parsed it.
+    `table` is the table that `read_table` returned for this file. Raises RunFileError if the file cannot be read.
     """
     table = _first_rows(path, _table(path, mapping, table=table), mapping or {}, limit)
     if not table.columns:
         raise empty_file_error(path, table)
-    ours = table.ours_by_name
+    ours = table.has_field_names
     matched = match_columns(path, table.columns, mapping or {}, ours=ours)
     rows = [row for row in table.rows if isinstance(row, RawRow)][:limit]
     return Preview(
         format=format_of_table(table),
         encoding=table.encoding,
         columns=column_uses(table.columns, matched),
-        missing=tuple(shown for shown in SHOWN if shown not in matched),
+        missing=tuple(field for field in MAIN_FIELDS if field not in matched),
         unclear=unclear_answer(table.columns, mapping or {}, ours=ours),
         suggested=suggested_fields(table, matched, [name for name in table.columns if name not in matched.values()]),
         rows=tuple(tuple(_cell(row.cells.get(column)) for column in table.columns) for row in rows),
@@ -184,7 +184,10 @@ def _table(
     table: Table | None = None,
     parts: Sequence[Path] = (),
 ) -> Table:
-    """Return the table of a file. A tool's file is read as a plain table if the mapping names its own columns."""
+    """Return the table of a file.
+
+    If the mapping has a column that only the raw file of another tool has, the file is read as a plain table.
+    """
     table = table or read_table(path, sheet=sheet, parts=parts)
     named = [column for column in (mapping or {}).values() if column is not None]
     other = [column for column in named if column not in table.columns and root_of(column, table.columns) is None]
@@ -192,10 +195,10 @@ def _table(
 
 
 def _first_rows(path: Path, table: Table, mapping: Mapping[str, str | None], limit: int) -> Table:
-    """Return the table up to the last of `limit` readable rows, with a column for each path in the mapping.
+    """Return the first `limit` readable rows of a table, with a column for each path in the mapping.
 
-    A table with a row for each passage is not shortened, because the rows of a sample may be anywhere in it. Raises
-    RunFileError for a path that has no value in any row, not only in the first ones.
+    A table with a row for each passage is returned whole, because the rows of a sample may be anywhere in it. Raises
+    RunFileError for a path that has no value in the whole file.
     """
     known = None if table.tool else format_of(table.columns)
     if known and known.passage_rows:
@@ -210,7 +213,7 @@ def _first_rows(path: Path, table: Table, mapping: Mapping[str, str | None], lim
 
 
 def own_run(path: Path, table: Table) -> Run:
-    """Return the run that the file describes, without samples. A run without a name is named after the file."""
+    """Return the run that the file describes, with no samples. A run without a name is named after the file."""
     described: dict[str, Any] = dict(table.run.cells) if table.run else {}
     tool = table.tool
     return Run(
@@ -227,4 +230,4 @@ def _cell(value: JsonValue) -> str:
     if value is None:
         return ""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return text[:CELL]
+    return text[:MAX_CELL]

@@ -30,13 +30,13 @@ _NONE = {"", "nan", "none", "null"}
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AresRow:
-    """A question with a document and an answer, and their labels; None if a label was not given."""
+    """A question with a document and an answer, and its labels; None for a missing label."""
 
     question: str
     document: str
     answer: str = ""
     contradictory: str = ""
-    """An answer that the document contradicts; few-shot files have one."""
+    """In few-shot files, an answer that the document contradicts."""
     context_relevance: bool | None = None
     """Whether the document helps to answer the question."""
     answer_faithfulness: bool | None = None
@@ -44,11 +44,11 @@ class AresRow:
     answer_relevance: bool | None = None
     """Whether the answer answers the question."""
     document_id: str = ""
-    """Rows with the same id come from the same document. Empty if the file has no ids."""
+    """The id of the whole document from which `document` is a part. Empty if the file has no ids."""
     split: str = ""
     """`train`, `validation` or `held out`; empty if unknown."""
     negative: str = ""
-    """`weak` or `strong` if the row was made to be a negative example; else empty."""
+    """`weak` or `strong` for a generated negative example; else empty."""
     run: str = ""
     """The run or system that gave the answer; empty if unknown."""
 

@@ -20,13 +20,13 @@ __all__ = ["arrow_rows", "parquet_rows", "sheet_rows"]
 BATCH_ROWS = 1024
 """Number of rows that are read at a time."""
 BYTES_PER_VALUE = 64
-"""Approximate bytes that a value takes in memory, besides its text."""
+"""Approximate memory of a value in bytes, without its text."""
 UNREADABLE = (OSError, ValueError, OverflowError, KeyError, NotImplementedError)
-"""Errors that pyarrow raises for a damaged file, besides its own."""
+"""Errors, in addition to `ArrowException`, that pyarrow raises for a damaged file."""
 
 
 def parquet_rows(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
-    """Return the columns and rows of a Parquet file. Raises RunFileError."""
+    """Return the columns and rows of a Parquet file. Raises RunFileError if it is damaged or needs too much memory."""
     import pyarrow as pa
 
     try:
@@ -37,17 +37,14 @@ def parquet_rows(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
 
 
 def _parquet_rows(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
-    """Return the names of the columns, and the rows.
-
-    Raises RunFileError if they are too large, and pyarrow's own errors.
-    """
+    """Do the work of `parquet_rows`, but let the errors of pyarrow through."""
     import pyarrow.parquet as pq
 
     size = path.stat().st_size
     limit = expansion_limit(size)
     with pq.ParquetFile(path) as file:
         columns = [file.metadata.schema.column(index) for index in range(file.metadata.num_columns)]
-        _check_memory(path, _declared(file), size, limit)
+        _check_memory(path, _declared_memory(file), size, limit)
     texts = [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
     rows: list[dict[str, Any]] = []
     taken = 0
@@ -62,7 +59,7 @@ def _parquet_rows(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
 def arrow_rows(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
     """Return the columns and rows of an Arrow stream or file, the format of Hugging Face datasets.
 
-    Raises RunFileError.
+    Raises RunFileError if it is damaged or compressed, or needs too much memory.
     """
     import pyarrow as pa
 
@@ -91,10 +88,10 @@ def arrow_rows(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
 
 
 def _is_compressed(metadata: bytes, kind: str) -> bool:
-    """Return whether an Arrow message is compressed. It may then be far larger than the file.
+    """Return whether an Arrow message is compressed, and may need much more memory than its size in the file.
 
-    Reads the message's flatbuffer: `compression` is the fourth field of the `RecordBatch` in `Message.header` (for a
-    dictionary, in the header's `data`).
+    Reads the flatbuffer of the message: `compression` is the fourth field of the `RecordBatch` in `Message.header` (for
+    a dictionary, in the header's `data`).
     """
 
     def number(at: int, size: int, *, signed: bool = False) -> int:
@@ -113,7 +110,7 @@ def _is_compressed(metadata: bytes, kind: str) -> bool:
 
 
 def sheet_rows(path: Path, sheet: str | None) -> tuple[str, list[str], list[tuple[int, Sequence[Any]]]]:
-    """Return the sheet's name, all sheet names, and its non-empty rows with their numbers."""
+    """Return the name of the chosen sheet, the names of all sheets, and the non-empty rows with their numbers."""
     import openpyxl
 
     size = path.stat().st_size
@@ -154,13 +151,13 @@ def _check_memory(path: Path, needed: int, size: int, limit: int) -> None:
     if needed > limit:
         raise RunFileError(
             path,
-            f"has {size:,} bytes but needs more than {limit // 2**20:,} MiB of memory; write it as JSONL,"
-            " or remove columns that are not needed",
+            f"has {size:,} bytes but needs more than {limit // 2**20:,} MiB of memory; save it as JSONL,"
+            " or remove columns that you do not need",
         )
 
 
-def _declared(file: ParquetFile) -> int:
-    """Return the minimum memory of the values, in bytes, according to the file's metadata."""
+def _declared_memory(file: ParquetFile) -> int:
+    """Return the minimum memory of the values in bytes, computed from the metadata of the file."""
     groups = [file.metadata.row_group(index) for index in range(file.metadata.num_row_groups)]
     chunks = [group.column(index) for group in groups for index in range(group.num_columns)]
     values = sum(int(chunk.num_values) for chunk in chunks) + int(file.metadata.num_rows)
@@ -168,7 +165,7 @@ def _declared(file: ParquetFile) -> int:
 
 
 def _size(array: Any) -> int:
-    """Return the memory of an array's values as Python objects, in bytes. Shared texts are counted each time."""
+    """Return the memory, in bytes, that the values of an array need as Python objects."""
     import pyarrow as pa
 
     size = BYTES_PER_VALUE * len(array)

@@ -1,4 +1,4 @@
-"""Read the cells of a row as fields of a sample, and note every conversion."""
+"""Read the cells of a row as fields of a sample, and report every conversion."""
 
 from __future__ import annotations
 
@@ -46,9 +46,10 @@ __all__ = [
 ]
 
 Note: TypeAlias = Callable[[str], None]
-"""A function that is called with a description of each conversion: `answer: number read as text`."""
+"""A function called with a description of each conversion, such as `answer: number read as text`."""
 
 MAX_DEPTH = 64
+"""Maximum nesting of lists and objects."""
 ROLES: dict[str, Literal["user", "assistant", "system", "tool"]] = {
     "human": "user",
     "user": "user",
@@ -67,30 +68,30 @@ MESSAGE_TEXTS = ("content", "text", "message", "parts", "blocks")
 """Keys of a message that may hold its text, in order of preference."""
 PASSAGE_IDS = ("id", "doc_id", "passage_id", "chunk_id", "document_id", "id_", "node_id")
 PLAIN_PASSAGE = frozenset(("id", "text", "score", "rank"))
-"""Keys of a plain passage; other keys mean an object that a framework serialised."""
+"""Keys of a passage in ragboard's format. An object with any other key was serialised by a framework."""
 QUESTION_KEYS = ("question", "user_input", "query", "prompt", "input")
 """Keys under which an object is likely to hold the question."""
-NAMES_ONLY = "a passage that is a file name or an address, not a text"
-"""The note about a passage that is a file name or a URL."""
+NAMES_ONLY = "passage is a file name or a URL, not text"
+"""The conversion reported for a passage that is only a file name or a URL."""
 EXTENSIONS = (
     "pdf|docx?|odt|rtf|epub|pptx?|xlsx?|txt|mdx?|rst|html?|csv|tsv|jsonl?|ya?ml|xml|tex|ipynb|eml|msg|png|jpe?g"
 )
 URL = r"(?:[a-z][a-z0-9+.-]*://|www\.)\S+"
 FILE = rf"(?!.*\w\w\. )(?:[a-z]:)?[\w .,~@#%=&+'()\[\]/\\-]{{0,200}}\.(?:{EXTENSIONS})(?:[#:?]\S*)?"
-"""Matches a file name. It may have spaces, but no full stop with a space after it, as at the end of a sentence."""
+"""Matches a file name. Spaces are allowed, but not `. `, which ends a sentence."""
 PATH = r"(?=.*[^\W\d_]{2})(?:[a-z]:)?[\w.~-]*(?:[/\\][\w.~-]+)+[/\\]?"
 TURNS = re.compile(r"history|messages|turns|dialog|conversation|chat")
-"""Matches the name of a column whose plain texts may be earlier turns."""
+"""Matches the name of a column whose texts may be earlier turns, even without roles."""
 ADDRESS = re.compile(rf"{URL}|{FILE}|{PATH}", re.IGNORECASE)
 MAX_ADDRESS_WITH_SPACES = 220
-"""An address with spaces has its last space before this many characters; longer texts need not be matched."""
+"""A text with a space after this many characters is not a file name; the slow `ADDRESS` is then not tried."""
 PYTHON_MESSAGE = re.compile(rf"\[?\s*\{{\s*'(?:content': .*')?role': '(?:{'|'.join(ROLES)})'.*[}}\]]", re.DOTALL)
 NUMPY_ITEM = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
 NUMPY_LIST = re.compile(rf"\[\s*(?:{NUMPY_ITEM.pattern})(?:\s+(?:{NUMPY_ITEM.pattern}))+\s*\]")
 
 
 class BadCellError(ValueError):
-    """A cell cannot be read as its field. The message says what the cell has and what was expected."""
+    """A cell that cannot be read as its field. The message says what the cell has and what was expected."""
 
     def __init__(self, field_name: str, message: str) -> None:
         self.field = field_name
@@ -110,21 +111,21 @@ class Conversation:
 class UniqueIds:
     """Makes ids unique by numbering duplicates."""
 
-    taken: set[str] = field(default_factory=set[str])
+    used: set[str] = field(default_factory=set[str])
     duplicates: Counter[str] = field(default_factory=Counter[str])
 
     def assign(self, requested: str) -> str:
-        """Return the id; if it is taken, `ID#2`, `ID#3` and so on."""
+        """Return the id if it is new, else `ID#2`, `ID#3` and so on."""
         assigned = requested
-        while assigned in self.taken:
+        while assigned in self.used:
             self.duplicates[requested] += 1
             assigned = f"{requested}#{self.duplicates[requested] + 1}"
-        self.taken.add(assigned)
+        self.used.add(assigned)
         return assigned
 
 
 def storable(text: str) -> str:
-    """Return the text with `?` for every lone surrogate, which UTF-8 cannot encode."""
+    """Return the text with `?` instead of each lone surrogate, which UTF-8 cannot encode."""
     return text if text.isascii() else text.encode(errors="replace").decode()
 
 
@@ -143,7 +144,7 @@ def clean(value: Any, note: Note, depth: int = 0) -> JsonValue:
             note("half a character (lone surrogate) replaced")
         return text
     if isinstance(value, float) and not math.isfinite(value):
-        note("NaN or infinity left out")
+        note("NaN or infinity read as missing")
         return None
     if isinstance(value, Mapping):
         cells = cast("Mapping[Any, Any]", value)
@@ -154,7 +155,7 @@ def clean(value: Any, note: Note, depth: int = 0) -> JsonValue:
 
 
 def is_clean(value: Any, depth: int = 0) -> bool:
-    """Return whether `clean` would leave a value of parsed JSON unchanged, apart from surrogates in texts."""
+    """Return whether `clean` would not change a list or object of parsed JSON. Does not check texts for surrogates."""
     if depth > MAX_DEPTH:
         return False
     for cell in value.values() if type(value) is dict else value:
@@ -171,36 +172,36 @@ def is_clean(value: Any, depth: int = 0) -> bool:
 
 
 def _to_text(value: Any, note: Note) -> str:
-    """Return a value that is not JSON as text. Raises BadCellError if this fails."""
+    """Return a value that JSON does not have, such as a date, as text. Raises BadCellError if it has no text form."""
     if isinstance(value, bytes):
         note("bytes read as text")
         return value.decode(errors="replace")
     try:
         return str(value)
     except (ValueError, OverflowError, NotImplementedError) as error:  # a date that Python cannot represent
-        raise BadCellError("", f"got a value of the type {type(value).__name__} that cannot be written") from error
+        raise BadCellError("", f"got a value of type {type(value).__name__} that cannot be written as text") from error
 
 
 def read_answer(value: JsonValue, note: Note) -> str | None:
-    """Return the answer: a text, a message, or the last message of the assistant in a list of them."""
+    """Return the answer from a text, a message, or a list of messages (the assistant's last message)."""
     content = _parse_messages("answer", value, note)
     if not _are_messages(content):
         return read_text("answer", content, note)
     replies = [turn.text for turn in read_history("answer", content, note) if turn.role == "assistant"]
     if not replies:
-        raise BadCellError("answer", "no assistant message in the list, expected an answer")
-    note("answer: the last message of the assistant taken")
+        raise BadCellError("answer", "got a list of messages without one by the assistant, expected an answer")
+    note("answer: read from the last assistant message")
     return replies[-1]
 
 
 def read_question(value: JsonValue, note: Note) -> Conversation:
-    """Return the question: a text, a message, or the last message of the user in a list of messages."""
+    """Return the question from a text, a message, or a list of messages (the user's last message)."""
     content = _parse_messages("question", value, note)
     if _are_messages(content):
         turns = read_history("question", content, note)
         last = max((index for index, turn in enumerate(turns) if turn.role == "user"), default=None)
         if last is None:
-            raise BadCellError("question", "got messages but none from the user, expected a question")
+            raise BadCellError("question", "got a list of messages without one by the user, expected a question")
         conversation = Conversation(question=turns[last].text, before=turns[:last], after=turns[last + 1 :])
     else:
         conversation = Conversation(question=read_text("question", content, note) or "")
@@ -209,37 +210,43 @@ def read_question(value: JsonValue, note: Note) -> Conversation:
     return conversation
 
 
-def read_reference(value: JsonValue, note: Note, *, written: bool) -> str | None:
-    """Return the reference; if the cell is a list, its first item, as in ragas."""
+def read_reference(value: JsonValue, note: Note, *, text_only: bool) -> str | None:
+    """Return the reference from a text, or from a list of references (the first, as ragas does).
+
+    `text_only`: the cell is from a CSV, where a list is written as text.
+    """
     content = _parse_messages("reference", value, note)
-    items = _parse_list(content, note) if written else content
+    items = _parse_list(content, note) if text_only else content
     texts = isinstance(items, list) and all(isinstance(item, str) for item in items)
-    if not isinstance(items, list) or _are_parts(items) or (written and not texts):
+    if not isinstance(items, list) or _are_parts(items) or (text_only and not texts):
         return read_text("reference", content, note)
     if len(items) > 1:
-        note("reference: the first of several taken")
+        note("reference: only the first of several was read")
     return read_text("reference", items[0], note) if items else None
 
 
-def read_passages(name: str, value: JsonValue, note: Note, *, written: bool) -> tuple[Passage, ...] | None:
-    """Return the passages in a list of texts or objects, ranked from 1. `written`: the cell is the text of a CSV."""
+def read_passages(name: str, value: JsonValue, note: Note, *, text_only: bool) -> tuple[Passage, ...] | None:
+    """Return the passages in a list of texts or objects, ranked from 1.
+
+    `text_only`: the cell is from a CSV, where a list is written as text.
+    """
     if value is None:
         return None
-    items = _items(name, _parse_printed(name, value, note), note, written=written)
+    items = _items(name, _parse_printed(name, value, note), note, text_only=text_only)
     present = [item for item in items if item is not None]
     for _ in range(len(items) - len(present)):
-        note(f"{name}: null left out")
+        note(f"{name}: null dropped")
     return tuple(_passage(name, rank, item, note) for rank, item in enumerate(present, 1))
 
 
 def read_history(name: str, value: JsonValue, note: Note) -> tuple[Turn, ...]:
-    """Return the turns in a list of messages: objects with role and text, or texts that alternate, the user's first."""
+    """Return the turns in a list of messages: objects with role and text, or texts by user and assistant in turn."""
     value = _parse_printed(name, value, note)
     if isinstance(value, str):
         parsed = _parse_list(value, note)
         value = _parse_messages(name, value, note) if parsed is None else parsed
     if isinstance(value, str) or _is_message(value):
-        note(f"{name}: one text read as a list of one")
+        note(f"{name}: single text read as a list")
         value = [value]
     if value is None:
         return ()
@@ -251,7 +258,7 @@ def read_history(name: str, value: JsonValue, note: Note) -> tuple[Turn, ...]:
 def read_nuggets(name: str, value: JsonValue, note: Note) -> tuple[Nugget, ...] | None:
     """Return the nuggets in a list of texts, or of objects with a text and an importance (vital or okay).
 
-    nuggetizer writes the importance `failed` if its judge gave none; it is read as no importance.
+    The importance `failed`, which nuggetizer writes if its judge gave none, is read as None.
     """
     value = _parse_list(value, note) or value
     if value is None:
@@ -275,9 +282,9 @@ def _nugget(name: str, number: int, value: JsonValue) -> Nugget:
 
 
 def messages_in(column: str, value: JsonValue) -> list[str]:
-    """Return the texts of the conversation in a cell: messages with roles, or texts in a column named like `history`.
+    """Return the texts of the messages in a cell; empty if it has no conversation.
 
-    Empty if the cell has no conversation.
+    A list is a conversation if its items have roles, or if they are texts in a column with a name like `history`.
     """
     items = _parse_list(value, _ignore_note) if isinstance(value, str) else value
     if not isinstance(items, list) or not items:
@@ -291,7 +298,7 @@ def messages_in(column: str, value: JsonValue) -> list[str]:
 
 
 def read_ids(value: JsonValue, note: Note) -> JsonValue:
-    """Return a list of ids parsed from text; any other value unchanged."""
+    """Return the list of ids written in a text, or the value unchanged if it is not such a text."""
     ids = _parse_list(value, note)
     return value if ids is None else ids
 
@@ -306,7 +313,7 @@ def kind_of_value(value: Any) -> str:
         int: "a number",
         float: "a number",
     }
-    return "null" if value is None else names.get(type(value), f"an object of the type {type(value).__name__}")
+    return "null" if value is None else names.get(type(value), f"an object of type {type(value).__name__}")
 
 
 def _turn(name: str, index: int, turn: JsonValue, note: Note) -> Turn:
@@ -314,7 +321,7 @@ def _turn(name: str, index: int, turn: JsonValue, note: Note) -> Turn:
     printed, turn = isinstance(turn, str), _parse_printed(name, turn, note, position=f"{position} ")
     if printed and isinstance(turn, Mapping) and "role" not in turn:
         raise BadCellError(
-            name, f"{position} is a printed message without its role, expected an object with role and content"
+            name, f"{position} is the repr() of a message and lacks its role, expected an object with role and content"
         )
     if isinstance(turn, str):
         return Turn(role="assistant" if index % 2 else "user", text=turn)
@@ -327,7 +334,7 @@ def _turn(name: str, index: int, turn: JsonValue, note: Note) -> Turn:
     role_name = next((message[key] for key in ("role", "type", "speaker") if key in message), "user")
     role = ROLES.get(str(role_name).lower())
     if role is None:
-        note(f"{name}: message of an unknown role read as the user's")
+        note(f"{name}: message with an unknown role read as the user's")
     if isinstance(content, str) or _are_parts(content):
         return Turn(role=role or "user", text=read_text(name, content, note) or "")
     return Turn(role=role or "user", text=json.dumps(content, ensure_ascii=False) if content else "")
@@ -353,15 +360,15 @@ def read_text(name: str, value: JsonValue, note: Note) -> str | None:
         inner = _unwrap(value)
         key = _first_key(inner, TEXTS)
         if key is not None:
-            note(f"{name}: the {key!r} of an object taken")
+            note(f"{name}: read from {key!r} of an object")
             return read_text(name, inner[key], note)
-    parts = _parts_of(value) if isinstance(value, Mapping) else ""
-    raise BadCellError(name, f"got {kind_of_value(value)}, expected text{parts}")
+    hint = _path_hint(value) if isinstance(value, Mapping) else ""
+    raise BadCellError(name, f"got {kind_of_value(value)}, expected text{hint}")
 
 
 TIME_COLUMNS = ("time", "timestamp", "created_at")
 EPOCH_UNITS = ((1e11, 1), (1e14, 1e3), (1e17, 1e6), (1e20, 1e9))
-"""The unit of a Unix time, by its size: (upper limit, units per second) for s, ms, us and ns."""
+"""Units of Unix times, recognised by their size: (upper limit, units per second) for s, ms, us and ns."""
 
 
 def read_time(metadata: Mapping[str, JsonValue]) -> datetime | None:
@@ -386,7 +393,10 @@ def read_time(metadata: Mapping[str, JsonValue]) -> datetime | None:
 
 
 def _parse_printed(name: str, value: JsonValue, note: Note, position: str = "") -> JsonValue:
-    """Parse a printed object (a Python repr); any other value unchanged. Raises BadCellError if it is cut off."""
+    """Return the object whose repr() or str() is in the cell, else the value unchanged.
+
+    Raises BadCellError if the text of the object is cut off or ambiguous. `position` begins the message.
+    """
     if not isinstance(value, str) or not may_be_printed(value):
         return value
     try:
@@ -395,42 +405,42 @@ def _parse_printed(name: str, value: JsonValue, note: Note, position: str = "") 
         raise BadCellError(name, f"{position}{error}") from error
     if parsed is None:
         return value
-    note(f"{name}: text taken from a printed object")
+    note(f"{name}: read from the repr() of an object")
     return clean(parsed, note)
 
 
-def _parts_of(value: Mapping[str, JsonValue]) -> str:
-    """Return, for an error message, how to read a text inside the object."""
+def _path_hint(value: Mapping[str, JsonValue]) -> str:
+    """Return, for an error message, the path of a text in the object; empty if it has no text."""
     texts = [key for key, cell in value.items() if isinstance(cell, str)]
-    return f"; a path reads a part of it, such as COLUMN.{texts[0]}" if texts else ""
+    return f"; to read one of its texts, map the field to a path such as COLUMN.{texts[0]}" if texts else ""
 
 
 def _parse_messages(name: str, value: JsonValue, note: Note) -> JsonValue:
-    """Parse messages, or parts of one, that were written as JSON or Python text; any other value unchanged.
+    """Return the messages, or the parts of one message, written in a text as JSON or Python; else the value unchanged.
 
-    Raises BadCellError for printed messages that cannot be read back.
+    Raises BadCellError for messages that cannot be parsed.
     """
     content = _parse_printed(name, value, note)
     if not isinstance(content, str) or not content.lstrip().startswith(("[{", "{", "[")):
         return content
     parsed = _parse_list(content, _ignore_note) or _parse_object(content)
     if isinstance(parsed, Mapping) and _is_message(parsed):
-        note(f"{name}: message written as text")
+        note(f"{name}: message parsed from text")
         return parsed
     if isinstance(parsed, list) and (_are_messages(parsed) or _are_parts(parsed)):
-        note(f"{name}: messages written as text")
+        note(f"{name}: messages parsed from text")
         return parsed
     if PYTHON_MESSAGE.fullmatch(content.strip()):
-        raise BadCellError(name, f"is a printed message that cannot be read back; {WRITE}")
+        raise BadCellError(name, f"is the repr() of a message and cannot be parsed; {WRITE}")
     if name == "question" and isinstance(parsed, Mapping) and any(key in parsed for key in QUESTION_KEYS):
-        raise BadCellError(name, f"got an object written as text, expected text{_parts_of(parsed)}")
+        raise BadCellError(name, f"got a JSON object, expected text{_path_hint(parsed)}")
     if isinstance(parsed, Mapping):
-        note(f"{name}: an object written as text, taken as it is; a path into its column reads a part")
+        note(f"{name}: a JSON object read as plain text; to read one of its texts, map the field to a path into it")
     return content
 
 
 def _unwrap(item: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
-    """Return the object inside LangChain's serialised form (`kwargs`, `data`) or LlamaIndex's scored node (`node`)."""
+    """Return the message or passage inside an object serialised by LangChain or LlamaIndex; else the item unchanged."""
     match item:
         case {"lc": _, "kwargs": Mapping() as inner}:
             return inner
@@ -452,7 +462,7 @@ def _is_address(text: str) -> bool:
 
 
 def _first_key(item: Mapping[str, JsonValue], keys: Sequence[str]) -> str | None:
-    """Return the first of these keys that has a value in the object."""
+    """Return the first of these keys with a value in the object; None if there is none."""
     for key in keys:
         if item.get(key) is not None:
             return key
@@ -460,7 +470,7 @@ def _first_key(item: Mapping[str, JsonValue], keys: Sequence[str]) -> str | None
 
 
 def _ignore_note(_: str) -> None:
-    """Ignore a note: the value is only checked."""
+    """Discard a conversion: the value is only checked, not imported."""
 
 
 def _is_message(value: JsonValue) -> bool:
@@ -477,7 +487,7 @@ def _are_messages(value: JsonValue) -> bool:
 
 
 def _are_parts(value: JsonValue) -> bool:
-    """Return whether a list has the parts of one message: texts, images, tool calls."""
+    """Return whether a value is the list of parts (texts, images, tool calls) of one message."""
     if not isinstance(value, list) or not value:
         return False
     parts = [part if isinstance(part, Mapping) and "role" not in part else {} for part in value]
@@ -512,7 +522,7 @@ def _passage(name: str, rank: int, item: JsonValue, note: Note) -> Passage:
     used = (text_key, id_key, "score" if score is not None else None, "rank" if passage.get("rank") == rank else None)
     for key, value in passage.items():
         if key not in used and value is not None:
-            note(f"{name}: {key!r} of a passage left out")
+            note(f"{name}: {key!r} of a passage dropped")
     text = read_text(name, passage[text_key], note) or ""
     is_one_word = text_key == "document" and isinstance(passage[text_key], str) and len(text.split()) == 1
     if is_one_word or _is_address(text):
@@ -532,25 +542,25 @@ def _score(value: JsonValue) -> float | None:
         return None
 
 
-def _items(name: str, value: JsonValue, note: Note, *, written: bool) -> Sequence[JsonValue]:
+def _items(name: str, value: JsonValue, note: Note, *, text_only: bool) -> Sequence[JsonValue]:
     if isinstance(value, str):
         items = _parse_list(value, note)
         if items is None:
-            note(f"{name}: one text read as a list of one")
+            note(f"{name}: single text read as a list")
             return [value] if value.strip() else []
-        if not written:
-            note(f"{name}: list written as text")
+        if not text_only:
+            note(f"{name}: list parsed from text")
         return items
     if isinstance(value, list):
         return value
     if isinstance(value, Mapping):
-        note(f"{name}: one passage read as a list of one")
+        note(f"{name}: single passage read as a list")
         return [value]
     raise BadCellError(name, f"got {kind_of_value(value)}, expected a list of passages")
 
 
 def _parse_list(value: JsonValue, note: Note) -> list[JsonValue] | None:
-    """Parse a list that was written as text by numpy (no commas), as JSON or as Python; None if it is not a list."""
+    """Return the list written in a text by numpy (without commas), as JSON or as Python; None for any other value."""
     if not isinstance(value, str):
         return None
     body = value.strip()
@@ -567,7 +577,7 @@ def _parse_list(value: JsonValue, note: Note) -> list[JsonValue] | None:
 
 
 def _parse_object(text: str) -> JsonValue:
-    """Parse an object, or a list of printed objects, written as JSON or Python text."""
+    """Parse JSON or a Python literal; None if the text is neither."""
     try:
         parsed = parse(text)
     except (ValueError, RecursionError):
@@ -582,14 +592,14 @@ def _numpy_list(body: str) -> list[Any] | None:
 
 
 def _python_list(body: str) -> Any:
-    """Parse a Python list; adjacent strings (`'a' 'b'`), which Python would join, are an error."""
+    """Parse a Python list. Raises ValueError for adjacent strings (`'a' 'b'`), which Python would join."""
     tokens = tokenize.generate_tokens(io.StringIO(body).readline)
     try:
         kinds = [token.type for token in tokens if token.type not in (tokenize.NL, tokenize.NEWLINE)]
     except tokenize.TokenError as error:
         raise ValueError(str(error)) from error
     if any(first == second == tokenize.STRING for first, second in pairwise(kinds)):
-        raise ValueError("two texts without a comma between them")
+        raise ValueError("no comma between two texts")
     return _literal(body)
 
 

@@ -32,12 +32,12 @@ MEANINGS: Mapping[str, str] = {
     "question": "what the user asked",
     "answer": "what the system answered",
     "contexts": "the passages it retrieved",
-    "reference": "the right answer, where known",
-    "reference_contexts": "the right passages, where known",
+    "reference": "the correct answer, if known",
+    "reference_contexts": "the correct passages, if known",
     "history": "earlier turns of the conversation",
-    "nuggets": "short facts that a good answer has",
+    "nuggets": "short facts that a good answer contains",
     "id": "an id of the sample",
-    "metadata": "an object with all else",
+    "metadata": "an object with other data",
 }
 """The meaning of each field of a sample, in the order in which pages show them."""
 
@@ -50,7 +50,7 @@ _OTHER = "result results prediction predictions predictedanswers generation gene
 ANSWER_NAMES = frozenset(f"{prefix}{noun}" for prefix in _PREFIXES.split(" ") for noun in _NOUNS.split()) | {
     *_OTHER.split()
 }
-"""Column names, without underscores. If a file has one of them, its column `answer` may be the reference."""
+"""Column names, without underscores, of a system's answer. Next to one of them, `answer` may be the reference."""
 
 
 def format_name(columns: Sequence[str], kind: str, *, ours: bool) -> str:
@@ -62,10 +62,13 @@ def format_name(columns: Sequence[str], kind: str, *, ours: bool) -> str:
 def match_columns(
     path: Path, columns: Sequence[str], mapping: Mapping[str, str | None], *, ours: bool = False
 ) -> dict[str, str]:
-    """Match fields of a sample to columns: first by `mapping`, then by the tool's format, then by column name.
+    """Return the column of each field of a sample: from `mapping`, else the tool's format, else the column names.
 
-    A field mapped to None stays empty. Columns that `unclear_answer` returns are not matched. Raises
-    SettingError for an unknown field or a column that is mapped twice, RunFileError for an unknown column.
+    - `mapping`: a field mapped to None stays empty.
+    - `ours`: the columns have ragboard's names, so ignore the formats of other tools.
+
+    Columns that `unclear_answer` returns are not matched. Raises SettingError for an unknown field or a column that is
+    mapped twice, RunFileError for an unknown column.
     """
     if unknown := next((name for name in mapping if name not in FIELDS), None):
         raise SettingError(f"a sample has no field {unknown!r}; it has {', '.join(FIELDS)}")
@@ -83,8 +86,8 @@ def match_columns(
         better = name == "reference" and references and column not in references
         if name not in mapping and column in columns and column not in mapped and not better:
             matched[name] = column
-    taken = {*matched.values(), *unclear_answer(columns, mapping, ours=ours)}
-    unmatched = [column for column in reversed(columns) if column not in taken]
+    excluded = {*matched.values(), *unclear_answer(columns, mapping, ours=ours)}
+    unmatched = [column for column in reversed(columns) if column not in excluded]
     by_normalized = {_normalized(column): column for column in unmatched} | {column: column for column in unmatched}
     for name, names in FIELDS.items():
         if name not in mapping and name not in matched:
@@ -93,10 +96,10 @@ def match_columns(
 
 
 def unclear_answer(columns: Sequence[str], mapping: Mapping[str, str | None], *, ours: bool) -> tuple[str, ...]:
-    """Return columns that may be the system's answer or the reference, the most likely answer first.
+    """Return columns that may be the system's answer or the reference, the most likely answer first; empty if clear.
 
     In Haystack and LangChain's QA evaluation, `answer` is the reference; in most other tools it is the system's answer.
-    Empty if the format decides, if the file is in ragboard's format, or if the mapping leaves only one such column.
+    It is clear if the file has the format of a tool or of ragboard, or if the mapping leaves only one such column.
     """
     tool_format = format_of(columns)
     if ours or "answer" in mapping or (tool_format and "answer" in tool_format.fields):
@@ -110,13 +113,13 @@ def unclear_answer(columns: Sequence[str], mapping: Mapping[str, str | None], *,
 
 
 def column_uses(columns: Sequence[str], matched: Mapping[str, str]) -> tuple[ColumnUse, ...]:
-    """Return every column with the field it is read as."""
+    """Return for every column which field it is read as."""
     fields = {column: field for field, column in matched.items()}
     return tuple(ColumnUse(column=column, field=fields.get(column)) for column in columns)
 
 
 def list_columns(columns: Sequence[str]) -> str:
-    """Return the first column names, separated by commas, for a message."""
+    """Return column names, separated by commas, for a message. Long lists are cut."""
     more = f" and {len(columns) - MAX_LISTED} more" if len(columns) > MAX_LISTED else ""
     return ", ".join(" ".join(column.split())[:MAX_LISTED] for column in columns[:MAX_LISTED]) + more
 

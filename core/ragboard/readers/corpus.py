@@ -32,23 +32,23 @@ class CorpusPassage:
 def read_corpus(path: Path, *, words: int = 120) -> tuple[CorpusPassage, ...]:
     """Return the passages of a folder of text or Markdown files, or of a JSONL, JSON, CSV, TSV or Parquet file.
 
-    Documents are split between paragraphs into passages of at most `words` words; only a single paragraph can be
-    longer. The rows of a table with the same document name are one document. Repeated passages and rows without text
-    are skipped. Raises RunFileError if nothing can be read.
+    Documents are split between paragraphs into passages of at most `words` words. A longer paragraph is one passage.
+    Rows of a table with the same document name are one document. Repeated passages and rows without text are skipped.
+    Raises RunFileError if there is no text.
     """
-    found = tuple(_cut(_folder(path) if path.is_dir() else _table(path), words))
+    found = tuple(_split_documents(_folder(path) if path.is_dir() else _table(path), words))
     if not found:
         raise RunFileError(path, f"has no text, expected {', '.join(TEXTS)} files or a table with a text column")
     return found
 
 
-def _cut(documents: Iterable[tuple[str, list[str]]], words: int) -> Iterator[CorpusPassage]:
-    homes: dict[str, str] = {}
+def _split_documents(documents: Iterable[tuple[str, list[str]]], words: int) -> Iterator[CorpusPassage]:
+    first_document: dict[str, str] = {}
     for name, texts in documents:
         numbers = count(1)
-        for text in (piece for given in texts for piece in _pieces(given, words)):
+        for text in (piece for whole in texts for piece in _pieces(whole, words)):
             number = next(numbers)
-            if homes.setdefault(text, name) == name:
+            if first_document.setdefault(text, name) == name:
                 yield CorpusPassage(document=name, number=number, text=text)
 
 
@@ -83,7 +83,7 @@ def _row(path: Path, row: RawRow | BadRow, column: str, name: str | None) -> tup
 
 
 def _pieces(text: str, words: int) -> Iterator[str]:
-    """Yield groups of adjacent paragraphs with at most `words` words, without headings. One paragraph may be longer."""
+    """Yield passages: adjacent paragraphs with at most `words` words, without headings. One paragraph may be longer."""
     group: list[str] = []
     for part in text.replace("\r\n", "\n").split("\n\n"):
         paragraph = " ".join(part.split())

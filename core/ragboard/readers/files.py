@@ -1,4 +1,4 @@
-"""Read bytes as text and JSON: a file's kind and encoding, bounded reading, and the line of each value."""
+"""Detect the kind and encoding of a file, and read it as text or JSON with line numbers and size limits."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def kind_of(path: Path) -> tuple[str, str]:
 
 
 def _binary_kind(path: Path, start: bytes) -> str:
-    """Return the kind of a binary file other than Parquet; empty for any other file."""
+    """Return SQLite, zip, Excel, protobuf or Arrow; empty for a file of another kind."""
     found = next((opened for sign, opened in TOOL_FILE_SIGNATURES.items() if start.startswith(sign)), "")
     if found == "zip":
         try:
@@ -122,10 +122,10 @@ ACCENTED = 0.3
 
 
 def table_encoding(path: Path, encoding: str) -> str:
-    """Return the encoding of a CSV: UTF-8, or Windows-1252 (which includes Latin-1) if it is not valid UTF-8.
+    """Return the encoding of a CSV: "windows-1252", which Excel writes, if it probably is; else `encoding` unchanged.
 
-    Excel writes Windows-1252. A file that has some valid UTF-8 sequences is damaged UTF-8, and one with many accented
-    letters is in another encoding. Both return "utf-8", and the error is raised when the file is read.
+    Not if the file is valid UTF-8, if it has some valid UTF-8 sequences (damaged UTF-8), or if it has many accented
+    letters (another encoding). Reading a file of the last two kinds as UTF-8 then raises an error.
     """
     if encoding != "utf-8":
         return encoding
@@ -171,14 +171,14 @@ def file_lines(path: Path, encoding: str) -> Iterator[tuple[int, str]]:
 
 
 def decoded_lines(path: Path, file: BinaryIO, encoding: str, first: int = 1) -> Iterator[tuple[int, str]]:
-    """Yield the lines of an open file with their numbers, from `first`. Raises the same errors as `file_lines`."""
+    """Yield the lines of an open file; `first` is the number of the first. Raises the same errors as `file_lines`."""
     for number, line in _numbered(path, file, first):
         marked = encoding == "utf-8-sig" and number > 1
         yield number, _decode(path, line, "utf-8" if marked else encoding, number)
 
 
 def through_line_end(file: BinaryIO, content: bytes) -> bytes:
-    """Return the rest of the last line in `content`, at most `MAX_ROW + 1` bytes."""
+    """Read on to the end of the last line in `content`, at most `MAX_ROW + 1` bytes."""
     return b"" if content.endswith(b"\n") else file.readline(MAX_ROW + 1)
 
 
@@ -249,12 +249,10 @@ def open_file(path: Path) -> Generator[BinaryIO]:
 
 
 class ObjectWithRepeatedKey(dict[str, Any]):
-    """A JSON object with a repeated key.
-
-    It has the last value of each key; the code that reads the object decides whether this is an error.
-    """
+    """A JSON object with a repeated key. It has the last value of each key."""
 
     key: str
+    """The first repeated key."""
 
 
 def parse(text: str) -> Any:
@@ -265,10 +263,12 @@ def parse(text: str) -> Any:
 
 
 def parse_located(text: str) -> tuple[Any, dict[str, list[int]]]:
-    """Parse JSON and return its value, with the line on which each element begins.
+    """Return the parsed JSON, and the lines on which its elements begin.
 
-    The lines of a list are under the key "". For an object, the lines of each list are under its key, and so is the
-    line of any other value. Raises the same errors as `parse`.
+    - For a list: {"": the line of each item}.
+    - For an object: {key: the line of each item if the value is a list, else the line of the value}.
+
+    Raises the same errors as `parse`.
     """
     scanner = _Scanner(text)
     value, starts = scanner.document()
@@ -306,7 +306,7 @@ def _lines(text: str, offsets: list[int]) -> list[int]:
 
 
 class _Scanner:
-    """Parses the outermost list or object, and lets the JSON decoder parse its elements."""
+    """A JSON parser that notes where the elements of the outermost list or object begin."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -314,7 +314,7 @@ class _Scanner:
         self.decoder = json.JSONDecoder(object_pairs_hook=_object)
 
     def document(self) -> tuple[Any, dict[str, list[int]]]:
-        """Return the whole text as one value, with the offsets of its elements."""
+        """Return the value of the whole text, and the offsets of its elements in characters."""
         starts: dict[str, list[int]] = {}
         value: Any
         match self.peek():
@@ -354,7 +354,7 @@ class _Scanner:
         return str(key)
 
     def members(self, begin: str, end: str) -> Iterator[None]:
-        """Yield before every member. The caller must then read the member."""
+        """Yield once for each member of a list or object. The caller must read the member before the next step."""
         self.expect(begin)
         if self.peek() == end:
             self.at += 1

@@ -1,4 +1,4 @@
-"""Read label files: preferences between two answers, grades of answers or passages, and labels of statements."""
+"""Read files of human labels: preferences, grades of answers or passages, and verdicts on statements."""
 
 from __future__ import annotations
 
@@ -23,46 +23,48 @@ __all__ = [
     "SUPPORTED",
     "Form",
     "HumanGrades",
-    "HumanRating",
-    "Item",
+    "HumanLabel",
     "LabelFile",
     "LabelRow",
+    "LabelledItem",
     "LabelledText",
     "SamplingDesign",
-    "detect_labels",
     "human_grades",
     "read_label_rows",
     "read_labels",
+    "try_read_labels",
 ]
 
 Form: TypeAlias = Literal["pairs", "answers", "statements", "passages"]
 """What annotators labelled: which of two answers is better, how good an answer is, whether a statement is supported,
 or how relevant a passage is."""
 
-HumanRating: TypeAlias = float | None
-"""One annotator's rating; None if there is none. For a grade, higher is better. For a pair, above 0 means that B is
-better, below 0 that A is better, and 0 is a tie. For a statement, 1 is supported and 0 is not. For a passage, it is
-a grade from 0 to 3, as in UMBRELA."""
+HumanLabel: TypeAlias = float | None
+"""The label of one annotator as a number; None if the annotator gave none.
+
+Answer: a grade, higher is better. Pair: positive if B is better, negative if A is better, 0 for a tie. Statement: 1 if
+supported, else 0. Passage: a grade from 0 to 3, as in UMBRELA.
+"""
 
 SamplingDesign: TypeAlias = Literal["random", "not random", "unknown"]
-"""How the answers of an imported file were chosen, according to the user who imports it."""
+"""How the answers in a label file were sampled, as its `design` column says."""
 
 HUB = "hf:"
 """Prefix of the name of a dataset on the Hugging Face hub."""
 WIKIEVAL = frozenset({"question", "context_v1", "context_v2", "grounded_answer", "ungrounded_answer", "poor_answer"})
 PAIR = frozenset({"question", "a", "b"})
-"""Columns of a pair, besides the votes."""
+"""Required columns of a pair, without the columns of its votes."""
 SUPPORTED, HELPS, ANSWER_SUPPORTED = "supported", "helps", "answer supported"
-"""Dimensions: whether a statement is supported, a sentence helps with the question, a whole answer is supported."""
+"""Dimensions: a statement is supported, a sentence helps to answer the question, a whole answer is supported."""
 PASSAGE_RELEVANCE = "passage relevance"
 """The dimension of graded passages."""
 PASSAGE_GRADES = "passage_grades"
-"""The column with the grades of the passages, in the order of the passages."""
-SIDES = {"a": -1.0, "b": 1.0, "tie": 0.0}
-GRADES = ("grades", "human")
-"""Columns with grades by dimension: of the open format, and of MTRAG."""
-SCORES = ("scores", "published_auto", "published_ragchecker")
-"""Columns with scores of other tools: of the open format, MTRAG and RAGChecker."""
+"""The column with one grade for each passage."""
+PREFERENCES = {"a": -1.0, "b": 1.0, "tie": 0.0}
+GRADE_COLUMNS = ("grades", "human")
+"""Columns that may have the grades of an answer by dimension: of ragboard's label files, and of MTRAG."""
+SCORE_COLUMNS = ("scores", "published_auto", "published_ragchecker")
+"""Columns that may have scores of other tools: of ragboard's label files, MTRAG and RAGChecker."""
 TURN = "<::>"
 """Separates conversation and turn in the ids of MTRAG."""
 EXPECTED = (
@@ -70,10 +72,10 @@ EXPECTED = (
     "`answer`, `grades`; or ARES's columns), graded passages (`question`, `contexts`, `passage_grades`) or labelled "
     "statements (`question`, `contexts`, `statements`)"
 )
-OURS = {"answer_faithfulness": "faithfulness"}
-"""Qualities of ARES that have another name in ragboard."""
-YES, NO = 5.0, 1.0
-"""The grades, from 1 to 5, for ARES's Yes and No."""
+ARES_DIMENSIONS = {"answer_faithfulness": "faithfulness"}
+"""ragboard's names of ARES's qualities, where they differ."""
+ARES_YES, ARES_NO = 5.0, 1.0
+"""The grades, on a scale from 1 to 5, that ARES's Yes and No become."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -89,34 +91,34 @@ class LabelledText:
     note: str = ""
 
     @property
-    def rating(self) -> HumanRating:
+    def label(self) -> HumanLabel:
         """1 if supported (or helpful), 0 if not, None if undecided."""
         return None if self.verdict is None else float(self.verdict == "supported")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LabelRow:
-    """One row of a labelled file, or one of the three pairs of a row of WikiEval."""
+    """One row of a label file, or one of the three pairs in a row of WikiEval."""
 
     line: int
     id: str
-    sides: tuple[Sample, ...]
-    """The answer, or the candidates A and B. Labelled statements need no answer."""
+    samples: tuple[Sample, ...]
+    """One sample with the labelled answer, or two with the candidates A and B. Labelled statements need no answer."""
     texts: tuple[LabelledText, ...] = ()
     kind: Literal["statements", "sentences", "passages", ""] = ""
-    """What was labelled: the kind of `texts`, or `passages` if there are `grades`; empty if neither."""
-    grades: tuple[HumanRating, ...] = ()
+    """What was labelled: the kind of `texts`, or `passages` if there are `passage_grades`; else empty."""
+    passage_grades: tuple[HumanLabel, ...] = ()
     """The grade of each passage, in order; None for a passage without a grade."""
-    ratings: Mapping[str, tuple[HumanRating, ...]] = field(default_factory=dict[str, tuple[HumanRating, ...]])
+    human_labels: Mapping[str, tuple[HumanLabel, ...]] = field(default_factory=dict[str, tuple[HumanLabel, ...]])
     """Grades or preferences by dimension, one for each annotator."""
-    listed: frozenset[str] = frozenset()
-    """Dimensions for which the row has a list of ratings instead of a single one."""
+    list_dimensions: frozenset[str] = frozenset()
+    """Dimensions whose labels are a list in the file, with one label for each annotator."""
     published: Mapping[str, Mapping[str, tuple[float, ...]]] = field(
         default_factory=dict[str, Mapping[str, tuple[float, ...]]]
     )
-    """Scores in the file: by scorer and dimension, one for each side."""
+    """Other tools' scores in the file, by tool and dimension: one for each of `samples`."""
     cluster: str = ""
-    """Rows with the same cluster are not independent. By default the question; empty if there is none."""
+    """Rows with the same cluster are not independent. The default is the question; empty if there is none."""
     annotator: str = ""
     run: str = ""
     """The run that gave the answer; empty if unknown."""
@@ -129,24 +131,24 @@ class LabelRow:
         """What annotators labelled here."""
         if self.kind == "passages":
             return "passages"
-        return "pairs" if len(self.sides) > 1 else "statements" if self.kind else "answers"
+        return "pairs" if len(self.samples) > 1 else "statements" if self.kind else "answers"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Item:
-    """One labelled answer, pair of answers or statement, with all its ratings."""
+class LabelledItem:
+    """A labelled answer, pair of answers, statement or passage, with the labels of all annotators."""
 
     id: str
     cluster: str
-    """Items with the same cluster are not independent: those of one question or conversation."""
-    sides: tuple[Sample, ...]
-    """The answer, or the candidates A and B; for a statement or a passage, that is the answer."""
-    human_ratings: Mapping[str, tuple[HumanRating, ...]]
-    """The rating of each annotator, by dimension."""
+    """Items with the same cluster are not independent: they share a question or conversation."""
+    samples: tuple[Sample, ...]
+    """One sample, or two for a pair. A labelled statement or passage is the `answer` of its sample."""
+    human_labels: Mapping[str, tuple[HumanLabel, ...]]
+    """The label of each annotator, by dimension."""
     published: Mapping[str, Mapping[str, tuple[float, ...]]] = field(
         default_factory=dict[str, Mapping[str, tuple[float, ...]]]
     )
-    """Scores in the file: by scorer and dimension, one for each side."""
+    """Other tools' scores in the file, by tool and dimension: one for each of `samples`."""
     verdicts: tuple[Label | None, ...] = ()
     """For a statement, the verdict of each annotator; None if undecided."""
 
@@ -159,23 +161,23 @@ class LabelFile:
     name: str
     source: str
     """The file name, or `hf:OWNER/NAME`."""
-    items: tuple[Item, ...]
+    items: tuple[LabelledItem, ...]
     notes: tuple[str, ...] = ()
     """Notes on what was converted or renamed."""
 
     @property
     def dimensions(self) -> tuple[str, ...]:
         """The labelled dimensions, in order of first appearance."""
-        return tuple(dict.fromkeys(dimension for item in self.items for dimension in item.human_ratings))
+        return tuple(dict.fromkeys(dimension for item in self.items for dimension in item.human_labels))
 
     @property
     def questions(self) -> int:
-        """Number of different questions. The same text with another history is another question."""
-        return len({(item.sides[0].question, item.sides[0].history) for item in self.items})
+        """Number of different questions. A question is its text with its history."""
+        return len({(item.samples[0].question, item.samples[0].history) for item in self.items})
 
     @property
-    def is_verdicts(self) -> bool:
-        """Whether the labels are compared with a judge's own verdicts or grades, not with metrics."""
+    def compares_verdicts(self) -> bool:
+        """Whether the labels are compared with a judge's verdicts or passage grades. If not: with metrics."""
         return self.form in ("statements", "passages") or (
             self.form == "answers" and self.dimensions == (ANSWER_SUPPORTED,)
         )
@@ -184,17 +186,22 @@ class LabelFile:
 def read_labels(source: str, *, cluster: str | None = None, rating: str | None = None) -> LabelFile:
     """Read labels as items from a JSONL, JSON, CSV or Parquet file, or from the Hugging Face hub (`hf:OWNER/NAME`).
 
-    Rows by several annotators about one answer become one item. `cluster` and `rating` are as in `read_label_rows`.
-    Raises the same errors, and RunFileError if the file mixes forms or has no labels.
+    If several annotators labelled one answer in different rows, the rows become one item. `read_label_rows` explains
+    `cluster` and `rating`, and lists its errors. Also raises RunFileError if the file has no labels, or labels of
+    different kinds, such as pairs and answers.
     """
     path, rows = Path(source), read_label_rows(source, cluster=cluster, rating=rating)
     first = rows[0] if rows else None
     other_form = next((row for row in rows if first and row.form != first.form), None)
     if first and other_form:
-        raise RunFileError(path, f"has {other_form.form}, but {first.form} on line {first.line}", line=other_form.line)
+        raise RunFileError(
+            path,
+            f"has labels of {other_form.form}, but line {first.line} has labels of {first.form}; use a file for each",
+            line=other_form.line,
+        )
     items = list(_merged([(item, row.annotator) for row in rows for item in _items(row)]))
     if not first or not any(
-        rating is not None for item in items for given in item.human_ratings.values() for rating in given
+        label is not None for item in items for labels in item.human_labels.values() for label in labels
     ):
         raise RunFileError(path, "has no labels")
     ids = UniqueIds()
@@ -210,10 +217,10 @@ def read_labels(source: str, *, cluster: str | None = None, rating: str | None =
     )
 
 
-def detect_labels(path: Path, columns: Collection[str]) -> LabelFile | None:
-    """Read a file with these columns as labelled pairs or answers; None if it has no such labels."""
+def try_read_labels(path: Path, columns: Collection[str]) -> LabelFile | None:
+    """Return the labels of pairs or answers in a file with these columns; None if the file has none."""
     names = set(columns)
-    if names.isdisjoint(GRADES) and not names >= WIKIEVAL and not names >= PAIR:
+    if names.isdisjoint(GRADE_COLUMNS) and not names >= WIKIEVAL and not names >= PAIR:
         return None
     try:
         labels = read_labels(str(path))
@@ -232,26 +239,30 @@ class HumanGrades(NamedTuple):
 def human_grades(columns: Mapping[str, Any]) -> dict[str, HumanGrades]:
     """Return the human grades of an answer by dimension, from the columns of its row.
 
-    Values that are not numbers are skipped. Empty if none of the `GRADES` columns has grades by dimension.
+    The grades are an object in a column of `GRADE_COLUMNS`, such as `{"faithfulness": [4, 5]}`. Values that are not
+    numbers are skipped. Returns an empty dict if the row has no such column.
     """
-    column: Mapping[str, Any] = next((columns[name] for name in GRADES if isinstance(columns.get(name), Mapping)), {})
-    found: dict[str, HumanGrades] = {}
+    column: Mapping[str, Any] = next(
+        (columns[name] for name in GRADE_COLUMNS if isinstance(columns.get(name), Mapping)), {}
+    )
+    by_dimension: dict[str, HumanGrades] = {}
     for dimension, value in column.items():
-        given = cast("list[Any]", value) if isinstance(value, list) else [value]
-        numbers = tuple(float(one) for one in given if isinstance(one, (int, float)) and not isinstance(one, bool))
-        if numbers:
-            found[dimension] = HumanGrades(mean=fmean(numbers), each=numbers)
-    return found
+        values = cast("list[Any]", value) if isinstance(value, list) else [value]
+        grades = tuple(float(one) for one in values if isinstance(one, (int, float)) and not isinstance(one, bool))
+        if grades:
+            by_dimension[dimension] = HumanGrades(mean=fmean(grades), each=grades)
+    return by_dimension
 
 
 def read_label_rows(source: str, *, cluster: str | None = None, rating: str | None = None) -> tuple[LabelRow, ...]:
-    """Read the rows of a label file; the columns of a row decide its form (docs/reference/label-files.md).
+    """Read the rows of a label file, in one of the formats of docs/reference/label-files.md.
 
-    The columns of WikiEval, MTRAG, RAGChecker and ARES are recognised. `cluster` names a column that has the same value
-    in related rows; by default, the rows of one conversation or question are related. `rating` is the path
-    (`human.faithfulness`) of a number, or of a list with a number for each annotator; rows without statements or
-    sentences become answers with that rating. Raises RunFileError, with line and field, for a bad row, and SettingError
-    if the hub cannot be reached.
+    - `cluster`: a column with the same value in rows that are not independent. The default is the conversation, else
+      the question.
+    - `rating`: where a row has the grade of its answer: a column or a path such as `human.faithfulness`, with a number
+      or a list with a number for each annotator. Ignored for rows with statements or sentences.
+
+    Raises RunFileError, with line and field, for a bad row, and SettingError if the hub cannot be reached.
     """
     path = Path(source)
     table = table_of(path, _hub_rows(source)) if source.startswith(HUB) else read_table(path)
@@ -273,7 +284,7 @@ def read_label_rows(source: str, *, cluster: str | None = None, rating: str | No
 
 
 def _hub_rows(source: str) -> Iterable[Mapping[str, Any]]:
-    """Return the rows of all splits. Raises SettingError if `datasets` is missing or the hub returns nothing."""
+    """Return the rows of all splits. Raises SettingError if the package `datasets` is missing or the download fails."""
     name = source.removeprefix(HUB)
     try:
         datasets = import_module("datasets")
@@ -290,12 +301,13 @@ def _hub_rows(source: str) -> Iterable[Mapping[str, Any]]:
 
 
 class _RowReader:
-    """Reads the cells of a row with the expected types. Every method raises BadCellError."""
+    """Reads the cells of a row with the expected types. Raises BadCellError for a cell of another type."""
 
     def __init__(self, row: RawRow) -> None:
-        self.line, self.cells, self.written = row.line, row.cells, row.written
+        self.line, self.cells, self.text_only = row.line, row.cells, row.text_only
 
     def has(self, *columns: str) -> bool:
+        """Return whether all these columns have a value."""
         return all(self.cells.get(column) is not None for column in columns)
 
     def text(self, column: str) -> str | None:
@@ -308,22 +320,22 @@ class _RowReader:
         return text
 
     def text_or_empty(self, column: str) -> str:
-        """Return a text that may be empty, such as an answer."""
+        """Return a text, such as an answer. It may be empty, but not null."""
         text = self.text(column)
         if text is None:
             raise BadCellError(column, "is missing, expected text")
         return text
 
     def passages(self, column: str) -> tuple[Passage, ...] | None:
-        return read_passages(column, self.cells.get(column), _ignore_note, written=self.written)
+        return read_passages(column, self.cells.get(column), _ignore_note, text_only=self.text_only)
 
     def history(self) -> tuple[Turn, ...]:
         return read_history("history", self.cells.get("history"), _ignore_note)
 
     def parsed(self, column: str) -> Any:
-        """Return the cell, with JSON in a CSV parsed."""
+        """Return the value of a cell; for a CSV, parse it as JSON if possible."""
         value = self.cells.get(column)
-        if not (self.written and isinstance(value, str)):
+        if not (self.text_only and isinstance(value, str)):
             return value
         try:
             return clean(json.loads(value), _ignore_note)
@@ -333,11 +345,11 @@ class _RowReader:
     def object(self, column: str) -> dict[str, Any]:
         value = self.parsed(column)
         if not isinstance(value, Mapping) or not value:
-            raise BadCellError(column, f"got {kind_of_value(value)}, expected an object by dimension")
+            raise BadCellError(column, f"got {kind_of_value(value)}, expected an object with a key for each dimension")
         return {str(key): each for key, each in cast("Mapping[Any, Any]", value).items()}
 
-    def origin(self) -> dict[str, Any]:
-        """Return line, id, annotator, run, sample, design and note of the row."""
+    def common_fields(self) -> dict[str, Any]:
+        """Return the fields of `LabelRow` that every kind of row can have: line, id, annotator, run and so on."""
         design = self.text("design")
         if design is not None and design not in get_args(SamplingDesign):
             raise BadCellError("design", f"got {design!r}, expected one of {', '.join(get_args(SamplingDesign))}")
@@ -346,19 +358,19 @@ class _RowReader:
 
 
 def _ignore_note(_what: str) -> None:
-    """Ignore notes about conversions: they do not change labels."""
+    """Discard a note: conversions in a label file are not reported."""
 
 
 def _read_row(row: _RowReader, rating: str | None) -> Iterator[LabelRow]:
-    texts, grades = (any(map(row.has, columns)) for columns in (("statements", "sentences"), GRADES))
+    texts, grades = (any(map(row.has, columns)) for columns in (("statements", "sentences"), GRADE_COLUMNS))
     if rating and not texts:
-        yield _rated(row, rating)
+        yield _graded_at_path(row, rating)
     elif row.cells.keys() >= WIKIEVAL:
         yield from _wikieval(row)
     elif row.cells.keys() >= PAIR and (row.has("a") or row.has("b") or not (texts or grades)):
         yield _pair(row)
     elif texts:
-        yield _labelled(row)
+        yield _labelled_texts(row)
     elif grades:
         yield _graded(row)
     elif row.has(PASSAGE_GRADES):
@@ -368,7 +380,7 @@ def _read_row(row: _RowReader, rating: str | None) -> Iterator[LabelRow]:
 
 
 def _wikieval(row: _RowReader) -> Iterator[LabelRow]:
-    """Yield three pairs; in each, A is better by the design of the dataset."""
+    """Yield the three pairs of a row of WikiEval. A is the better one in each pair."""
     name = row.text("id") or row.required_text("question")
     base = Sample(id=name, question=row.required_text("question"), contexts=row.passages("context_v1"))
     grounded = replace(base, answer=row.required_text("grounded_answer"))
@@ -378,43 +390,47 @@ def _wikieval(row: _RowReader) -> Iterator[LabelRow]:
         "context_relevance": (base, replace(base, contexts=row.passages("context_v2"))),
     }
     for dimension, (a, b) in pairs.items():
-        origin: dict[str, Any] = row.origin() | {"id": f"{name}:{dimension}"}
-        yield LabelRow(**origin, sides=_with_side_ids(a, b), ratings={dimension: (SIDES["a"],)}, cluster=base.question)
+        common: dict[str, Any] = row.common_fields() | {"id": f"{name}:{dimension}"}
+        labels = {dimension: (PREFERENCES["a"],)}
+        yield LabelRow(**common, samples=_with_pair_ids(a, b), human_labels=labels, cluster=base.question)
 
 
 def _pair(row: _RowReader) -> LabelRow:
-    origin, votes = row.origin(), _votes(row)
-    ratings = {name: _ratings_in(column, value, sides=True) for name, (column, value) in votes.items()}
+    common, votes = row.common_fields(), _votes(row)
+    labels = {name: _read_labels(column, value, is_pair=True) for name, (column, value) in votes.items()}
     base = Sample(
-        id=origin["id"],
+        id=common["id"],
         question=row.required_text("question"),
         contexts=row.passages("contexts"),
         reference=row.text("reference"),
         history=row.history(),
     )
-    of_passages = set(ratings) == {"context_relevance"} and row.cells.get("a_contexts") is None
+    compares_passages = set(labels) == {"context_relevance"} and row.cells.get("a_contexts") is None
     a, b = (
         replace(base, contexts=row.passages(side))
-        if of_passages
+        if compares_passages
         else replace(base, answer=row.text_or_empty(side), contexts=row.passages(f"{side}_contexts") or base.contexts)
         for side in ("a", "b")
     )
     return LabelRow(
-        **origin,
-        sides=_with_side_ids(a, b),
-        ratings=ratings,
-        listed=_names_of_lists({name: value for name, (_, value) in votes.items()}),
-        published=_published(row, ratings, 2),
+        **common,
+        samples=_with_pair_ids(a, b),
+        human_labels=labels,
+        list_dimensions=_keys_of_lists({name: value for name, (_, value) in votes.items()}),
+        published=_published(row, labels, samples=2),
         cluster=base.question,
     )
 
 
-def _with_side_ids(a: Sample, b: Sample) -> tuple[Sample, Sample]:
+def _with_pair_ids(a: Sample, b: Sample) -> tuple[Sample, Sample]:
     return replace(a, id=f"{a.id}/a"), replace(b, id=f"{b.id}/b")
 
 
 def _votes(row: _RowReader) -> dict[str, tuple[str, Any]]:
-    """Return the column and votes of each dimension, from `preferred`, `votes` or columns such as `overall_votes`."""
+    """Return the column and the votes of each dimension.
+
+    They are in the column `votes`, in `preferred`, or in columns such as `overall_votes` and `overall_preferred`.
+    """
     if row.has("votes"):
         return {name: ("votes", votes) for name, votes in row.object("votes").items()}
     if row.has("preferred"):
@@ -430,24 +446,24 @@ def _votes(row: _RowReader) -> dict[str, tuple[str, Any]]:
     return by_dimension
 
 
-def _names_of_lists(values: Mapping[str, Any]) -> frozenset[str]:
+def _keys_of_lists(values: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(name for name, value in values.items() if isinstance(value, list))
 
 
-def _ratings_in(column: str, value: Any, *, sides: bool = False) -> tuple[HumanRating, ...]:
+def _read_labels(column: str, value: Any, *, is_pair: bool = False) -> tuple[HumanLabel, ...]:
     values = cast("list[Any]", value) if isinstance(value, list) else [value]
-    return tuple(_rating(column, item, sides=sides) for item in values)
+    return tuple(_read_label(column, item, is_pair=is_pair) for item in values)
 
 
-def _rating(column: str, value: Any, *, sides: bool) -> HumanRating:
-    if sides and isinstance(value, str) and value.lower() in SIDES:
-        return SIDES[value.lower()]
+def _read_label(column: str, value: Any, *, is_pair: bool) -> HumanLabel:
+    if is_pair and isinstance(value, str) and value.lower() in PREFERENCES:
+        return PREFERENCES[value.lower()]
     if value is None:
         return None
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return _number(column, value)
     got = repr(value)[:40] if isinstance(value, str) else kind_of_value(value)
-    expected = f"a number or one of {', '.join(SIDES)}" if sides else "a number"
+    expected = f"a number or one of {', '.join(PREFERENCES)}" if is_pair else "a number"
     raise BadCellError(column, f"got {got}, expected {expected}")
 
 
@@ -459,15 +475,15 @@ def _number(column: str, value: float) -> float:
 
 
 def _graded(row: _RowReader) -> LabelRow:
-    column = next(column for column in GRADES if row.has(column))
+    column = next(column for column in GRADE_COLUMNS if row.has(column))
     grades, sample = row.object(column), _answer(row, row.text_or_empty("answer"))
-    ratings = {name: _ratings_in(column, value) for name, value in grades.items()}
+    labels = {name: _read_labels(column, value) for name, value in grades.items()}
     return LabelRow(
-        **row.origin(),
-        sides=(sample,),
-        ratings=ratings,
-        listed=_names_of_lists(grades),
-        published=_published(row, ratings, 1),
+        **row.common_fields(),
+        samples=(sample,),
+        human_labels=labels,
+        list_dimensions=_keys_of_lists(grades),
+        published=_published(row, labels, samples=1),
         cluster=sample.question,
     )
 
@@ -478,16 +494,18 @@ def _graded_passages(row: _RowReader) -> LabelRow:
     if not isinstance(cell, list) or len(cast("list[Any]", cell)) != len(contexts):
         got = f"{len(cast('list[Any]', cell))} grades" if isinstance(cell, list) else kind_of_value(cell)
         raise BadCellError(
-            PASSAGE_GRADES, f"got {got}, expected a list with a grade for each of {len(contexts)} passages"
+            PASSAGE_GRADES, f"got {got}, expected a list with a grade for each of the {len(contexts)} passages"
         )
     sample = Sample(
         id=row.text("id") or "", question=row.required_text("question"), contexts=contexts, history=row.history()
     )
     grades = tuple(_passage_grade(grade) for grade in cast("list[Any]", cell))
-    return LabelRow(**row.origin(), sides=(sample,), kind="passages", grades=grades, cluster=sample.question)
+    return LabelRow(
+        **row.common_fields(), samples=(sample,), kind="passages", passage_grades=grades, cluster=sample.question
+    )
 
 
-def _passage_grade(grade: Any) -> HumanRating:
+def _passage_grade(grade: Any) -> HumanLabel:
     if grade is None:
         return None
     if isinstance(grade, bool) or grade not in range(BEST_GRADE + 1):
@@ -496,22 +514,22 @@ def _passage_grade(grade: Any) -> HumanRating:
     return float(grade)
 
 
-def _rated(row: _RowReader, path: str) -> LabelRow:
-    """Return an answer with the ratings at a path in the row."""
+def _graded_at_path(row: _RowReader, path: str) -> LabelRow:
+    """Return an answer with the grades at a path in the row."""
     first, *parts = path.split(".")
     value = row.parsed(first)
     try:
         for part in parts:
             value = value[part]
         values: list[Any] = value if isinstance(value, list) else [value]
-        ratings = tuple(map(float, values))
+        grades = tuple(map(float, values))
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise BadCellError(path, f"got {kind_of_value(value)}, expected a number") from error
     sample = replace(
         _answer(row, row.text_or_empty("answer"), question=row.text("question") or ""), contexts=_contexts(row)
     )
     cluster = sample.question or sample.answer or ""
-    return LabelRow(**row.origin(), sides=(sample,), ratings={path: ratings}, cluster=cluster)
+    return LabelRow(**row.common_fields(), samples=(sample,), human_labels={path: grades}, cluster=cluster)
 
 
 def _answer(row: _RowReader, answer: str | None, *, question: str | None = None) -> Sample:
@@ -531,8 +549,8 @@ def _contexts(row: _RowReader) -> tuple[Passage, ...]:
     return row.passages("contexts") or ()
 
 
-def _labelled(row: _RowReader) -> LabelRow:
-    """Read statements that were checked against the passages, or sentences that were judged helpful or not."""
+def _labelled_texts(row: _RowReader) -> LabelRow:
+    """Read statements labelled as supported or not, or sentences of passages labelled as helpful or not."""
     kind: Literal["statements", "sentences"] = "statements" if row.has("statements") else "sentences"
     cell = row.parsed(kind)
     if not isinstance(cell, list):
@@ -541,12 +559,12 @@ def _labelled(row: _RowReader) -> LabelRow:
     sample = replace(_answer(row, row.text("answer"), question=row.text("question") or ""), contexts=_contexts(row))
     grades = row.object("grades") if row.cells.get("grades") else {}
     return LabelRow(
-        **row.origin(),
-        sides=(sample,),
+        **row.common_fields(),
+        samples=(sample,),
         kind=kind,
         texts=texts,
-        ratings={name: _ratings_in("grades", value) for name, value in grades.items()},
-        listed=_names_of_lists(grades),
+        human_labels={name: _read_labels("grades", value) for name, value in grades.items()},
+        list_dimensions=_keys_of_lists(grades),
         cluster=sample.question,
     )
 
@@ -572,22 +590,22 @@ def _text(location: str, item: Any) -> LabelledText:
 
 
 def _ares(line: int, row: AresRow) -> LabelRow:
-    """Return a row of ARES. Yes becomes grade 5, No grade 1; a missing label is skipped."""
+    """Return a row of ARES. Yes becomes the grade 5, No the grade 1. A missing label is skipped."""
     contexts = (Passage(id="1", text=row.document, rank=1),) if row.document else ()
-    labels = {OURS.get(quality, quality): getattr(row, quality) for quality in ARES_QUALITIES}
+    is_yes = {ARES_DIMENSIONS.get(quality, quality): getattr(row, quality) for quality in ARES_QUALITIES}
     return LabelRow(
         line=line,
         id="",
-        sides=(Sample(id="", question=row.question, answer=row.answer, contexts=contexts),),
-        ratings={name: (YES if holds else NO,) for name, holds in labels.items() if holds is not None},
+        samples=(Sample(id="", question=row.question, answer=row.answer, contexts=contexts),),
+        human_labels={name: (ARES_YES if yes else ARES_NO,) for name, yes in is_yes.items() if yes is not None},
         cluster=row.question,
         run=row.run,
     )
 
 
-def _published(row: _RowReader, ratings: Mapping[str, Any], sides: int) -> dict[str, dict[str, tuple[float, ...]]]:
-    """Return other tools' scores by scorer and dimension. A score without a dimension is used for all dimensions."""
-    column = next((name for name in SCORES if row.has(name)), None)
+def _published(row: _RowReader, labels: Mapping[str, Any], *, samples: int) -> dict[str, dict[str, tuple[float, ...]]]:
+    """Return other tools' scores by tool and dimension. A score without a dimension is used for all dimensions."""
+    column = next((name for name in SCORE_COLUMNS if row.has(name)), None)
     if column is None:
         return {}
     scores_by_name = row.object(column)
@@ -595,24 +613,20 @@ def _published(row: _RowReader, ratings: Mapping[str, Any], sides: int) -> dict[
         scores_by_name = {"published ragchecker": scores_by_name}
     published: dict[str, dict[str, tuple[float, ...]]] = {}
     for name, value in scores_by_name.items():
-        by_dimension = value if isinstance(value, Mapping) else dict.fromkeys(ratings, value)
-        by_dimension_and_side = {
-            dimension: _scores(column, scores, sides) for dimension, scores in by_dimension.items()
-        }
-        published[name] = {
-            dimension: scores for dimension, scores in by_dimension_and_side.items() if scores and dimension in ratings
-        }
+        by_dimension = value if isinstance(value, Mapping) else dict.fromkeys(labels, value)
+        read = {dimension: _scores(column, scores, samples) for dimension, scores in by_dimension.items()}
+        published[name] = {dimension: scores for dimension, scores in read.items() if scores and dimension in labels}
     return published
 
 
-def _scores(column: str, value: Any, sides: int) -> tuple[float, ...]:
-    """Return a score for each side; empty if one is missing."""
+def _scores(column: str, value: Any, expected: int) -> tuple[float, ...]:
+    """Return the scores in a cell, one for each sample; empty if one is missing."""
     values = cast("list[Any]", value) if isinstance(value, list) else [value]
     if any(item is None for item in values):
         return ()
     numbers = [_number(column, item) for item in values if isinstance(item, (int, float))]
-    if len(numbers) != sides or len(values) != sides:
-        raise BadCellError(column, f"expected {sides} {'numbers' if sides > 1 else 'number'} for each dimension")
+    if len(numbers) != expected or len(values) != expected:
+        raise BadCellError(column, f"expected {expected} {'numbers' if expected > 1 else 'number'} for each dimension")
     return tuple(numbers)
 
 
@@ -625,66 +639,67 @@ def _cluster(row: RawRow, column: str | None) -> str:
     return turn.partition(TURN)[0] if TURN in turn else ""
 
 
-def _items(row: LabelRow) -> Iterator[Item]:
+def _items(row: LabelRow) -> Iterator[LabelledItem]:
     if not row.kind:
-        yield Item(
+        yield LabelledItem(
             id=row.id or f"{row.line}",
-            cluster=row.cluster or row.sides[0].answer or "",
-            sides=row.sides,
-            human_ratings=row.ratings,
+            cluster=row.cluster or row.samples[0].answer or "",
+            samples=row.samples,
+            human_labels=row.human_labels,
             published=row.published,
         )
-    base = replace(row.sides[0], reference=None)
-    for passage, grade in zip(base.contexts or (), row.grades, strict=bool(row.grades)):
+    base = replace(row.samples[0], reference=None)
+    for passage, grade in zip(base.contexts or (), row.passage_grades, strict=bool(row.passage_grades)):
         name = f"{row.id or row.line}:{passage.rank}"
-        yield Item(
+        yield LabelledItem(
             id=name,
             cluster=row.cluster,
-            sides=(replace(base, id=name, answer=passage.text),),
-            human_ratings={PASSAGE_RELEVANCE: (grade,)},
+            samples=(replace(base, id=name, answer=passage.text),),
+            human_labels={PASSAGE_RELEVANCE: (grade,)},
         )
     for number, text in enumerate(row.texts, 1):
         name = f"{row.id}:{number}" if row.id else ""
-        yield Item(
+        yield LabelledItem(
             id=name or f"{row.line}",
             cluster=row.cluster or text.text,
-            sides=(replace(base, id=name, answer=text.text),),
-            human_ratings={SUPPORTED if row.kind == "statements" else HELPS: (text.rating,)},
+            samples=(replace(base, id=name, answer=text.text),),
+            human_labels={SUPPORTED if row.kind == "statements" else HELPS: (text.label,)},
             verdicts=(text.verdict,) if row.kind == "statements" else (),
         )
 
 
-def _merged(items: Sequence[tuple[Item, str]]) -> Iterator[Item]:
-    """Merge rows by several annotators about one answer into one item with all their ratings, in order."""
+def _merged(items: Sequence[tuple[LabelledItem, str]]) -> Iterator[LabelledItem]:
+    """Merge the items of one answer by different annotators into one item with all their labels.
+
+    `items` are (item, annotator). Annotators have the same position in every item; None if one gave no label.
+    """
     annotators = list(dict.fromkeys(annotator for _, annotator in items))
     if len(annotators) < 2:
         yield from (item for item, _ in items)
         return
-    by_subject: dict[object, list[tuple[Item, str]]] = {}
+    by_subject: dict[object, list[tuple[LabelledItem, str]]] = {}
     for item, annotator in items:
         subject = tuple(
-            (side.question, side.history, side.answer, tuple(passage.text for passage in side.contexts or ()))
-            for side in item.sides
+            (sample.question, sample.history, sample.answer, tuple(passage.text for passage in sample.contexts or ()))
+            for sample in item.samples
         )
         by_subject.setdefault(subject, []).append((item, annotator))
     for group in by_subject.values():
-        dimensions = dict.fromkeys(dimension for item, _ in group for dimension in item.human_ratings)
-        ratings = {
-            name: tuple(
-                next(
-                    (
-                        item.human_ratings[name][0]
-                        for item, rater in group
-                        if rater == annotator_of_column and item.human_ratings.get(name)
-                    ),
-                    None,
-                )
-                for annotator_of_column in annotators
-            )
-            for name in dimensions
-        }
+        dimensions = dict.fromkeys(dimension for item, _ in group for dimension in item.human_labels)
         yield replace(
             group[0][0],
-            human_ratings=ratings,
+            human_labels={
+                name: tuple(_label_by(annotator, name, group) for annotator in annotators) for name in dimensions
+            },
             verdicts=tuple(verdict for item, _ in group for verdict in item.verdicts),
         )
+
+
+def _label_by(annotator: str, dimension: str, group: Sequence[tuple[LabelledItem, str]]) -> HumanLabel:
+    """Return the first label of an annotator in a dimension; None if there is none."""
+    labels = (
+        item.human_labels[dimension][0]
+        for item, name in group
+        if name == annotator and item.human_labels.get(dimension)
+    )
+    return next(labels, None)

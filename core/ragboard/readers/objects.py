@@ -27,7 +27,7 @@ __all__ = ["from_deepeval", "from_ragas", "from_trulens", "read_samples"]
 
 
 WHERE = Path("samples")
-"""The name that errors give instead of a file name."""
+"""The name in errors, instead of a file name."""
 
 
 def read_samples(
@@ -41,9 +41,9 @@ def read_samples(
     """Read samples in memory as one run.
 
     `samples` can be a list of Samples, or of mappings or pydantic models with the columns of a run file; a dict of
-    columns; a data frame (pandas, polars); an Arrow table; a Hugging Face or ragas dataset; or DeepEval test cases. For
-    documents, nodes and messages of LangChain, LlamaIndex and Haystack, their text is read. Repeated ids get a number,
-    as in a file. Raises TypeError for anything else, and RunFileError (`samples:3: field: got, expected`) for a row
+    columns; a data frame (pandas, polars); an Arrow table; a Hugging Face or ragas dataset; or DeepEval test cases.
+    Fields can be documents, nodes and messages of LangChain, LlamaIndex and Haystack: their text is read. Repeated ids
+    get a number. Raises TypeError for anything else, and RunFileError (`samples:3: field: got, expected`) for a row
     that cannot be read.
     """
     rows = list(_rows(samples))
@@ -51,7 +51,7 @@ def read_samples(
     if not table.columns and not rows:
         raise RunFileError(WHERE, "is empty, expected samples or rows with a question")
     table = with_paths(WHERE, table, mapping or {})
-    _refuse_objects(rows, match_columns(WHERE, table.columns, mapping or {}))
+    _check_objects(rows, match_columns(WHERE, table.columns, mapping or {}))
     base = Run(name=name, samples=(), config=config or {}, dataset=dataset, source="memory")
     return runs_from_table(WHERE, table, base, mapping=mapping or {})
 
@@ -59,7 +59,7 @@ def read_samples(
 def from_ragas(result: Any, *, name: str = "ragas", config: Mapping[str, JsonValue] | None = None) -> Run:
     """Return the run of a ragas `EvaluationResult`, with its scores, statements, verdicts and reasons.
 
-    Reads `result.ragas_traces` (ragas 0.2.2 or later). Raises TypeError for anything else.
+    Reads `result.ragas_traces` (ragas 0.2.2 or later). Raises TypeError if the result has no traces.
     """
     traces = getattr(result, "ragas_traces", None)
     if not isinstance(traces, Mapping) or not traces:
@@ -110,16 +110,16 @@ def _as_text(value: object) -> object:
     return value.value if isinstance(value, Enum) else str(value)
 
 
-def _refuse_objects(rows: Sequence[Any], matched: Mapping[str, str]) -> None:
-    """Raise RunFileError if a field that is read has an object without a readable text."""
+def _check_objects(rows: Sequence[Any], matched: Mapping[str, str]) -> None:
+    """Raise RunFileError if a field of a sample is an object without a text."""
     for number, row in enumerate(rows, 1):
         for field, column in matched.items() if isinstance(row, Mapping) else ():
             unreadable = None if field == "metadata" else unreadable_object(row.get(column), text=field != "id")
             if unreadable is not None:
                 raise RunFileError(
                     WHERE,
-                    f"got an object of the type {type(unreadable).__name__}, expected text, or an object with a text"
-                    " (page_content, content, text or get_content()); pass its text",
+                    f"got an object of type {type(unreadable).__name__}, expected text, or an object with a text"
+                    " (page_content, content, text or get_content())",
                     line=number,
                     field=field,
                 )
@@ -145,7 +145,7 @@ def _rows(samples: Any) -> Iterable[Any]:
 
 
 def _row(row: Any) -> Any:
-    """Return a row as a mapping if it has columns, else unchanged."""
+    """Return a sample, model or dataclass as a mapping of columns; any other row unchanged."""
     if isinstance(row, Sample):
         return _row_of(row)
     if isinstance(row, Mapping) or hasattr(row, "tolist"):
@@ -170,7 +170,7 @@ def _rows_of_columns(columns: Mapping[Any, Any]) -> Iterable[dict[str, Any]]:
     lists = {str(name): list(value) for name, value in columns.items() if _is_column(value)}
     if len(lists) < len(columns) or len({len(values) for values in lists.values()}) > 1:
         raise TypeError(
-            "got a dict, expected a dict of columns (lists of one length); for a single sample, pass a list with it"
+            "got a dict, expected a dict of columns (lists of the same length); for a single sample, pass [sample]"
         )
     return (plain(dict(zip(lists, row, strict=True))) for row in zip(*lists.values(), strict=True))
 
@@ -180,32 +180,32 @@ def _is_column(value: object) -> bool:
 
 
 def _rows_of_frame(frame: Any) -> Iterable[Any]:
-    """Return the rows, with a column for each level of the index that has a name."""
+    """Return the rows of a pandas data frame. Each named level of the index becomes a column."""
     levels = [name for name in frame.index.names if name is not None and name not in frame.columns]
     flat = frame.reset_index(level=levels) if levels else frame
-    twice = flat.columns[flat.columns.duplicated()]
-    if len(twice):
-        raise RunFileError(WHERE, f"two columns are called {twice[0]!r}, expected each name once")
+    repeated = flat.columns[flat.columns.duplicated()]
+    if len(repeated):
+        raise RunFileError(WHERE, f"two columns are called {repeated[0]!r}, expected unique names")
     try:
         rows = flat.to_dict("records")
     except (ValueError, OverflowError, NotImplementedError) as error:  # dates that Python cannot represent
         reason = " ".join(str(error).split())[:200]
         raise RunFileError(WHERE, f"the data frame has a value that cannot be read ({reason})") from error
-    return ({column: _filled(cell) for column, cell in row.items()} for row in rows)
+    return ({column: _plain_cell(cell) for column, cell in row.items()} for row in rows)
 
 
-def _filled(cell: Any) -> Any:
-    """Return a cell of a data frame; None if it is NaN, which means missing."""
+def _plain_cell(cell: Any) -> Any:
+    """Return a cell of a data frame as plain data; None for NaN."""
     return None if isinstance(cell, float) and math.isnan(cell) else plain(cell)
 
 
-LEFT_OUT = ("reference_note", "time")
+NOT_IN_FILES = ("reference_note", "time")
 """Fields of a sample that are not columns of a file."""
 
 
 def _row_of(sample: Sample) -> dict[str, Any]:
-    """Return a sample as a row that is checked like a row of a file. Passages are ordered by rank."""
-    row = {field.name: getattr(sample, field.name) for field in fields(Sample) if field.name not in LEFT_OUT}
+    """Return a sample as a row of a file, with its passages in the order of their ranks."""
+    row = {field.name: getattr(sample, field.name) for field in fields(Sample) if field.name not in NOT_IN_FILES}
     for name, items in (("contexts", sample.contexts), ("history", sample.history)):
         row[name] = None if items is None else [asdict(item) for item in items]
     if row["contexts"]:
@@ -218,11 +218,11 @@ def _row_of(sample: Sample) -> dict[str, Any]:
 
 
 SCALARS = (str, int, float, bytes, datetime.date, datetime.time, datetime.timedelta, Decimal, PurePath, UUID)
-"""Types of values that are text or can be written as text without loss."""
+"""Types whose values can be stored as JSON or as text without loss."""
 
 
 def plain(value: Any) -> Any:
-    """Return the value with mappings, lists and scalars instead of objects. Objects of unknown types are kept."""
+    """Return the value with mappings, lists and scalars instead of objects. Objects of unknown types are unchanged."""
     if isinstance(value, Enum):
         return plain(value.value)
     if value is None or isinstance(value, SCALARS):
@@ -239,9 +239,9 @@ def plain(value: Any) -> Any:
 
 
 def unreadable_object(value: object, *, text: bool = True) -> object | None:
-    """Return the first object in a value that cannot be read as text or data; None if there is none.
+    """Return the first object in a value that is not plain data; None if there is none.
 
-    A path counts as such an object only if `text` is expected, not in an id or metadata.
+    With `text`, the value should be text, so a path (`pathlib.Path`) is also returned.
     """
     if text and isinstance(value, PurePath):
         return value
@@ -257,7 +257,7 @@ def unreadable_object(value: object, *, text: bool = True) -> object | None:
 
 
 def _object(value: Any) -> Any:
-    """Return a passage, a scored node, a message or a response as plain data; any other object unchanged."""
+    """Return a passage, scored node, message or response of a framework as plain data; any other object unchanged."""
     node = _attribute(value, "node")
     if node is not None:
         inner = _object(node)
@@ -295,7 +295,7 @@ def _text_of(value: Any) -> str | None:
 
 
 def _attribute(value: Any, name: str) -> Any:
-    """Return an attribute, or None if reading it fails; properties of other packages can raise any error."""
+    """Return an attribute; None if there is none, or if a property of another package raises an error."""
     try:
         return getattr(value, name, None)
     except (ValueError, TypeError, NotImplementedError):

@@ -27,9 +27,9 @@ __all__ = [
 ]
 
 MIN_LIMIT = 256 * 2**20
-"""Unpacked size, in bytes, that is allowed for any file."""
+"""The size limit, in bytes, for the content of a very small packed file."""
 EXPANSION = 100
-"""Additional unpacked bytes that are allowed for each byte of the packed file."""
+"""Bytes by which each byte of the packed file raises the limit."""
 MAX_UNPACKED = 4 * 2**30
 """Maximum size of any unpacked or downloaded file, in bytes."""
 
@@ -58,9 +58,10 @@ def stem_of(path: Path) -> str:
 
 @contextmanager
 def unpacked(path: Path) -> Generator[Path]:
-    """Yield the file itself, or the content of a packed file (gzip, Zstandard, zip with one file) in a temporary file.
+    """Yield the path of the unpacked file. A file that is not packed is yielded unchanged.
 
-    Raises RunFileError if it cannot be unpacked or becomes too large. Errors raised in the block name the packed file.
+    The content of a gzip, Zstandard or zip file (with one file in it) is saved in a temporary file. Raises RunFileError
+    if the file is damaged or its content too large. Errors raised in the block name the packed file.
     """
     with open_file(path) as file:
         start = file.read(4)
@@ -80,7 +81,7 @@ def unpacked(path: Path) -> Generator[Path]:
             raise RunFileError(path, f"cannot be unpacked as {packing} ({error})") from error
         if not is_complete:
             size = f"{path.stat().st_size:,} bytes but unpacks to more than {limit // 2**20:,} MiB"
-            raise RunFileError(path, f"has {size}; unpack it yourself, or remove what is not needed")
+            raise RunFileError(path, f"has {size}; unpack it before the import, or remove data that you do not need")
         yield content.rename(content.with_name(f"content{ending_of(content, inner_name)}"))
 
 
@@ -115,20 +116,20 @@ def _only_member(path: Path) -> zipfile.ZipInfo | None:
 
 
 def copy_bounded(source: IO[bytes], target: IO[bytes], limit: int) -> bool:
-    """Copy a stream. Return False if it has more bytes than the limit."""
-    taken = 0
+    """Copy a stream; stop at `limit` bytes. Returns whether the whole stream was copied."""
+    size = 0
     while block := source.read(2**20):
-        taken += len(block)
-        if taken > limit:
+        size += len(block)
+        if size > limit:
             return False
         target.write(block)
     return True
 
 
 def ending_of(path: Path, name: str) -> str:
-    """Return the extension in the name if it is known, else the one that fits the content.
+    """Return the extension of the name if it is known, else an extension that fits the content.
 
-    Empty for packed files, and for other files that are recognised by their first bytes.
+    Empty for packed and SQLite files, which are recognised by their first bytes.
     """
     extension = Path(name).suffix.lower()
     if extension in KINDS or extension in PROTOBUF:

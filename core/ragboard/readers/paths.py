@@ -1,8 +1,8 @@
 """Paths to fields that are nested in objects and lists: `outputs.documents[].page_content`.
 
-A path is a column followed by steps. A step is a key (`["a key"]` if it has a dot or bracket), an index in a list
-(`[0]`, `[-1]`), or `[]` for all items of a list; lists of lists are flattened. JSON text, as in a cell of a CSV, is
-parsed first. If a column has the whole path as its name, the path means that column.
+A path is a column followed by steps. A step is a key (`.key`, or `["a key"]` if it has a dot or bracket), an index in a
+list (`[0]`, `[-1]`), or `[]` for all items of a list. Lists of lists are flattened. A text with JSON, as in a CSV, is
+parsed. A path that is also the name of a column means that column.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PATH = re.compile(rf"(?:{re.sub(r'[?]P<[a-z]+>', '?:', STEP.pattern)})+")
 
 @dataclass(frozen=True, kw_only=True)
 class _DeadEnd:
-    """A row has no value at a path."""
+    """The place in a row where a path cannot be followed."""
 
     steps: int
     """Number of steps that were followed."""
@@ -39,15 +39,15 @@ class _DeadEnd:
 
 
 def root_of(name: str, columns: Collection[str]) -> str | None:
-    """Return the column with which the path `name` begins (the longest that fits); None if there is none."""
+    """Return the column that a path begins with; None if `name` is not such a path. The longest column wins."""
     roots = [column for column in columns if name.startswith(column) and PATH.fullmatch(name[len(column) :])]
     return max(roots, key=len, default=None)
 
 
 def with_paths(file: Path, table: Table, mapping: Mapping[str, str | None]) -> Table:
-    """Return the table with a column for each path in the mapping.
+    """Return the table with a column for each path in the mapping, named like the path.
 
-    Raises RunFileError if no row has a value at a path. The message says what the first row has instead.
+    Raises RunFileError if no row has a value at a path. The message says what the first row has.
     """
     for name in dict.fromkeys(mapping.values()):
         root = root_of(name, table.columns) if name and name not in table.columns else None
@@ -75,7 +75,7 @@ def _with_path(file: Path, table: Table, name: str, root: str) -> Table:
     if first_dead_end and not any_value:
         row, end = first_dead_end
         reached = name[: _length(name, root, end.steps)]
-        message = f"no row has a value at the path {name!r}: {reached!r} {_content(end.reached)}"
+        message = f"no row has a value at the path {name!r}: {reached!r} {_describe(end.reached)}"
         raise RunFileError(file, message, line=row.line)
     return replace(table, rows=tuple(rows), columns=(*table.columns, name))
 
@@ -93,7 +93,10 @@ def _length(name: str, root: str, steps: int) -> int:
 
 
 def _follow(value: Any, steps: Sequence[Step], taken: int = 0) -> Any:
-    """Return the value that the steps lead to; `_DeadEnd` if a step cannot be followed."""
+    """Return the value at the end of the steps; `_DeadEnd` if a step cannot be followed.
+
+    `taken` is the number of steps that led to `value`.
+    """
     for index, step in enumerate(steps):
         value = _parse_json(value)
         match step:
@@ -109,7 +112,7 @@ def _follow(value: Any, steps: Sequence[Step], taken: int = 0) -> Any:
 
 
 def _each(items: Sequence[Any], remaining: Sequence[Step], taken: int) -> Any:
-    """Return the values that the remaining steps lead to from the items; `_DeadEnd` if they lead to none."""
+    """Return the values at the end of the remaining steps from each item; `_DeadEnd` if no item has one."""
     results = [_follow(item, remaining, taken) for item in items]
     reached = [value for value in results if not isinstance(value, _DeadEnd)]
     if items and not reached:
@@ -128,10 +131,10 @@ def _parse_json(value: Any) -> Any:
         return value
 
 
-def _content(value: Any) -> str:
-    """Describe the value from which the next step cannot be followed."""
+def _describe(value: Any) -> str:
+    """Return what an error says about the value where the path cannot be followed."""
     if isinstance(value, Mapping):
         return f"has {list_columns([str(key) for key in value]) or 'no keys'}"
     if isinstance(value, list):
-        return f"is a list of {len(value)}: [] stands for all items, [0] for the first, [-1] for the last"
+        return f"is a list of {len(value)} items: use [] for all, [0] for the first, [-1] for the last"
     return f"is {kind_of_value(value)}"

@@ -1,7 +1,7 @@
-"""Read objects of LangChain, Haystack, LlamaIndex, OpenAI and Anthropic that were printed by `str()` or `repr()`.
+"""Parse the `str()` or `repr()` of objects of LangChain, Haystack, LlamaIndex, OpenAI and Anthropic.
 
-`json.dumps(rows, default=str)` and `DataFrame.to_csv` write them. Some are cut, and some do not escape quotes. An
-object is read only if its text is unambiguous; otherwise an error is raised.
+`json.dumps(rows, default=str)` and `DataFrame.to_csv` write objects like this. Some of these texts are cut off, and
+some do not escape quotes. Text that could be read in two ways is an error.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ ANSWERS = (
     r"|(?:Response|Completion)(?=\(id=)|Choice(?=\((?:finish_reason|index)=)|(?:Beta)?Message(?=\((?:id|content)=)"
     r"|(?:Beta)?(?:Redacted)?(?:Text|Thinking|ToolUse|ServerToolUse|ToolResult|Image|Document|WebSearchToolResult)Block"
 )
-"""Matches the classes of responses of OpenAI's, Anthropic's and LiteLLM's packages."""
+"""Matches the response classes of the packages of OpenAI, Anthropic and LiteLLM."""
 PRINTED = re.compile(rf"(?:{CLASSES}|(?:{MESSAGES})(?:Chunk)?|(?:{ANSWERS})(?:\[\w+\])?)\(\w+=")
 may_be_printed = re.compile(r"\s*+(?:[<\[]|(?:Node|Doc) ID: |(?:page_)?content=|\w++(?:\[\w+\])?\()").match
-"""Matches the beginning of every text that `read_printed` can read, and of few other texts."""
+"""A quick check: matches the beginning of every text that `read_printed` can read, and of few others."""
 ADDRESS = re.compile(r"<(?P<name>[\w.<>]+) object at 0x[0-9a-fA-F]+>")
 NODE = re.compile(r"(?:Node|Doc) ID: \S+\nText: ")
 LANGCHAIN = re.compile(r"page_content=(?=['\"])")
@@ -50,19 +50,19 @@ WRITE = "write the object's text to the file instead (page_content, content or g
 
 
 class PrintedError(ValueError):
-    """The text of a printed object cannot be read back. The message says why, and what to write instead."""
+    """The `repr()` of an object cannot be parsed. The message says why, and what to write to the file instead."""
 
 
 def read_printed(text: str) -> ParsedObject | list[ParsedObject] | None:
-    """Return the fields of a printed object, or of a list of them; None if the text is not a printed object.
+    """Return the fields of the object, or of each object in the list, that was printed; None for any other text.
 
-    Raises PrintedError for a printed object whose text was cut or is ambiguous.
+    Raises PrintedError if the text of the object is cut off or ambiguous.
     """
     body = text.strip()
     if address := ADDRESS.fullmatch(body):
-        raise PrintedError(f"is a printed {address['name'].rpartition('.')[2]} object without its text; {WRITE}")
+        raise PrintedError(f"is the repr() of a {address['name'].rpartition('.')[2]} without its text; {WRITE}")
     if NODE.match(body):
-        raise PrintedError(f"is a printed LlamaIndex node, wrapped, and cut after 350 characters; {WRITE}")
+        raise PrintedError(f"is the str() of a LlamaIndex node, cut off after 350 characters; {WRITE}")
     if LANGCHAIN.match(body):
         return _langchain(body)
     if MESSAGE_START.match(body):
@@ -79,24 +79,24 @@ def _read_list(body: str) -> list[ParsedObject] | None:
     if HAYSTACK.match(inner):
         return [_haystack(item) for item in NEXT_IN_LIST.split(inner)]
     if ADDRESS.match(inner):
-        raise PrintedError(f"is a list of printed objects without their texts; {WRITE}")
+        raise PrintedError(f"is the repr() of a list of objects without their texts; {WRITE}")
     if not PRINTED.match(inner):
         return None
     items = read_python(body)
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
-        raise PrintedError(f"is a list of printed objects that cannot be read back; {WRITE}")
+        raise PrintedError(f"is the repr() of a list of objects and cannot be parsed; {WRITE}")
     return items
 
 
 def _read_call(body: str) -> ParsedObject:
     fields = read_python(body)
     if not isinstance(fields, dict) or not fields.keys() & {"text", "page_content", "content", "node", "text_resource"}:
-        raise PrintedError(f"is a printed object that cannot be read back; {WRITE}")
+        raise PrintedError(f"is the repr() of an object and cannot be parsed; {WRITE}")
     return fields
 
 
 def _langchain(body: str) -> ParsedObject | None:
-    """Read `page_content='..' metadata={..}`, without escapes; old versions wrote a Python literal."""
+    """Parse `page_content='..' metadata={..}`. The text is not escaped; in old versions, it is a Python literal."""
     quoted = body.removeprefix("page_content=")
     if not quoted.endswith(("'", '"', "}")):
         return None
@@ -105,14 +105,14 @@ def _langchain(body: str) -> ParsedObject | None:
     ends = [match.start() for match in END_OF_TEXT.finditer(quoted)] if quoted.endswith("}") else [len(quoted) - 1]
     text = quoted[1 : ends[0]] if len(ends) == 1 and quoted.startswith("'") else None
     if text is None or ("\\" in text and "\n" not in text):
-        raise PrintedError(f"is a printed LangChain document with an ambiguous text; {WRITE}")
+        raise PrintedError(f"is the str() of a LangChain document, and the end of its text is ambiguous; {WRITE}")
     return {"page_content": text}
 
 
 def _message(body: str) -> ParsedObject:
     match = MESSAGE.fullmatch(body)
     if match is None:
-        raise PrintedError(f"is a printed message with more than one text; {WRITE}")
+        raise PrintedError(f"is the str() of a message with more than one text; {WRITE}")
     return {"content": read_python(match["text"])}
 
 
@@ -121,15 +121,17 @@ def _haystack(body: str) -> ParsedObject:
     rest = body[start.end() :] if start else ""
     ends = [match.start() for match in END_OF_CONTENT.finditer(rest)]
     if start is None or len(ends) != 1 or not body.endswith(")"):
-        raise PrintedError(f"is a printed Haystack document with an ambiguous text; {WRITE}")
+        raise PrintedError(f"is the repr() of a Haystack document, and the end of its text is ambiguous; {WRITE}")
     text = rest[: ends[0]]
     if len(text) == HAYSTACK_MAX_CHARS + 3 and text.endswith("..."):
-        raise PrintedError(f"is a printed Haystack document, cut after {HAYSTACK_MAX_CHARS} characters; {WRITE}")
+        raise PrintedError(
+            f"is the repr() of a Haystack document, cut off after {HAYSTACK_MAX_CHARS} characters; {WRITE}"
+        )
     return {"id": start["id"], "content": text}
 
 
 def read_python(body: str) -> Any:
-    """Return the value of a Python literal, without running code; None if the text is not a literal."""
+    """Return the value of a Python literal or of a constructor call (as a dict), without running code; else None."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # an invalid escape such as `\\d` in the file

@@ -23,7 +23,7 @@ class ColumnUse:
 
 @dataclass(frozen=True, kw_only=True)
 class RowNote:
-    """A row that was left out, and why."""
+    """A row that was dropped, and why."""
 
     line: int
     field: str | None
@@ -51,9 +51,9 @@ class Renamed:
 
 @dataclass(frozen=True, kw_only=True)
 class ImportReport:
-    """What was read, left out, converted and renamed. Lines count from 1.
+    """What was read, dropped, converted and renamed.
 
-    In a Parquet file, and in a JSON file of columns, rows have no lines, so the number of the row is given.
+    Lines count from 1. In a Parquet file and in a JSON file of columns, a line is the number of a row.
     """
 
     path: str
@@ -61,19 +61,19 @@ class ImportReport:
     """The format that the file was read as: `ragas 0.2 or later (JSONL)`."""
     encoding: str
     rows_read: int
-    """Number of rows in the file, including those that were left out."""
+    """Number of rows in the file, including dropped rows."""
     columns: tuple[ColumnUse, ...]
     dropped: tuple[RowNote, ...] = ()
     coerced: tuple[Coerced, ...] = ()
     duplicated: tuple[Renamed, ...] = ()
     notes: tuple[str, ...] = ()
     suggestions: tuple[str, ...] = ()
-    """What to do with unused columns: the option that reads one as a field, or the command that uses human grades."""
+    """What the user can do with unused columns: an option to read one as a field, or a command that uses grades."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReadResult:
-    """The runs of a file, and how they were read."""
+    """The runs of a file, and the report of how they were read."""
 
     runs: tuple[Run, ...]
     report: ImportReport
@@ -91,7 +91,6 @@ class Preview:
     unclear: tuple[str, ...]
     """Columns that may be the answer or the reference; the user has to choose."""
     suggested: Mapping[str, str]
-    """Unused columns that look like a field, with that field: lists of texts look like `contexts`, conversations like
-    `history`, or like `question` if they include the question."""
+    """Unused columns that look like a field, with that field: `contexts`, `history` or `question`."""
     rows: tuple[tuple[str, ...], ...]
-    """The first rows, a cell for each column, cut to 200 characters."""
+    """The first rows, with one cell for each column, cut to 200 characters."""

@@ -1,4 +1,4 @@
-"""Turn a table into runs, one sample per row, with a report of what was read, converted, renamed and left out."""
+"""Turn a table into runs with one sample per row, and report what was read, converted, renamed and dropped."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from ragboard.readers.formats import Format, format_of
 from ragboard.readers.formats.base import PassageRows, ToolSample
 from ragboard.readers.formats.ragchecker import UnusableError, read_file_verdicts
 from ragboard.readers.formats.shapes import as_object, decode_json
-from ragboard.readers.labels import GRADES, human_grades
+from ragboard.readers.labels import GRADE_COLUMNS, human_grades
 from ragboard.readers.paths import with_paths
 from ragboard.readers.report import Coerced, ColumnUse, ImportReport, ReadResult, Renamed, RowNote
 from ragboard.readers.scores import ScoreColumns, disagreeing, file_scores
@@ -45,7 +45,7 @@ from ragboard.readers.tools import tool_notes, tool_scores
 from ragboard.records import JsonValue, Outcome, Run, Sample
 
 __all__ = [
-    "SHOWN",
+    "MAIN_FIELDS",
     "SUGGESTED_FIELDS",
     "RowNotes",
     "SampleIds",
@@ -66,8 +66,8 @@ __all__ = [
 
 MAX_SEARCHED_ROWS = 10
 """Number of rows that are searched for columns that look like a field."""
-GRADED_ROWS = 20
-"""Number of rows in which human grades are looked for."""
+SEARCHED_GRADE_ROWS = 20
+"""Number of rows that are searched for human grades."""
 MAX_VARIANTS = 20
 """Maximum number of values of a column that distinguishes the answers to a question."""
 MIN_PASSAGE_WORDS = 4
@@ -78,51 +78,50 @@ PASSAGE_NAMES = frozenset(
     for what in ("retrieved", "retrieval", "text", "chunk", "doc", "document", "result", "snippet", "evidence")
     for after in ("", "s")
 )
-"""Column names, without underscores, that suggest passages; the names in `FIELDS` are read as passages
-automatically."""
+"""Column names, without underscores, that may mean passages. Columns with a name in `FIELDS` certainly do."""
 SUGGESTED_FIELDS = {
-    "contexts": "the passages that were retrieved",
+    "contexts": "the retrieved passages",
     "history": "earlier turns",
-    "question": "a conversation, of which the user's last message is the question and those before it the history",
+    "question": "a conversation that ends with the question",
 }
-"""Descriptions of columns that look like a field, by that field."""
-SHOWN = ("question", "answer", "contexts", "reference")
-MEANT = {"question": "question", "answer": "answer", "contexts": "passages", "reference": "reference answer"}
-FIRST_LINES = 5
+"""What a column that looks like a field seems to have, by field."""
+MAIN_FIELDS = {"question": "question", "answer": "answer", "contexts": "passages", "reference": "reference answer"}
+"""The fields that reports list as missing, with their name in sentences."""
+MAX_LISTED_LINES = 5
 AMBIGUOUS = re.compile(r"\s\||\|\s|\|\||^\||\|$")
-"""Matches a | that may be part of a passage, such as a table, instead of a separator."""
+"""Matches a | that may not be a separator, but part of a passage, such as a table."""
 ID_LISTS = frozenset({"reference_context_ids", "retrieved_context_ids"})
 """Columns with lists of ids; in a CSV, these lists are text."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Layout:
-    """A table with one row for each sample and its passages as a list in one cell."""
+class _SampleTable:
+    """A table with one row for each sample, which has its passages as a list in one cell."""
 
     table: Table
-    read: frozenset[str] = frozenset()
-    """Columns that were merged into the passages: id, score, order."""
-    left_out: frozenset[str] = frozenset()
+    merged_columns: frozenset[str] = frozenset()
+    """Columns that were merged into the passages: their id, score and order."""
+    dropped_columns: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
 
 
 @dataclass
 class RowNotes:
-    """Notes on the rows of a table for the report, collected while the rows are read."""
+    """What the import report says about the rows of a table, collected while they are read."""
 
     rows: int = 0
     dropped: list[RowNote] = field(default_factory=list[RowNote])
     renamed: list[Renamed] = field(default_factory=list[Renamed])
     derived_ids: int = 0
     has_text: bool = False
-    """Whether any passage is a text and not a file name or a URL."""
+    """Whether any passage is text. If not, all are file names or URLs."""
     first_name: str = ""
-    """The first passage that is a file name or a URL; empty if there is none."""
+    """The first passage, to quote in an error if all are file names or URLs."""
     _coerced: dict[str, tuple[int, tuple[int, ...]]] = field(default_factory=dict[str, "tuple[int, tuple[int, ...]]"])
-    """By description of a conversion, its count and the first lines on which it occurred."""
+    """The count and the first lines of each conversion, by its description."""
 
     def add(self, line: int, sample: Sample, notes: Sequence[str]) -> None:
-        """Add a sample and the conversions on its line."""
+        """Add a sample and the conversions that were made to read it."""
         self.add_conversions(line, notes)
         if not self.has_text:
             texts = [passage.text for passage in sample.contexts or () if passage.text.strip()]
@@ -135,7 +134,7 @@ class RowNotes:
             self._add_conversion(what, 1, (line,))
 
     def merge(self, other: RowNotes) -> None:
-        """Add the notes on the rows that follow these."""
+        """Add the notes on later rows of the same table."""
         self.rows += other.rows
         self.dropped += other.dropped
         self.renamed += other.renamed
@@ -147,8 +146,8 @@ class RowNotes:
 
     def _add_conversion(self, what: str, count: int, lines: tuple[int, ...]) -> None:
         before, first = self._coerced.get(what, (0, ()))
-        if len(first) < FIRST_LINES:
-            first = tuple(dict.fromkeys((*first, *lines)))[:FIRST_LINES]
+        if len(first) < MAX_LISTED_LINES:
+            first = tuple(dict.fromkeys((*first, *lines)))[:MAX_LISTED_LINES]
         self._coerced[what] = (before + count, first)
 
     @property
@@ -158,17 +157,17 @@ class RowNotes:
 
 
 @dataclass
-class _Reading:
-    """The samples by value of the run column (None without one), and the notes on them."""
+class _RowsByRun:
+    """The samples of a table by name of their run (None if the rows do not name it), and the notes on the rows."""
 
     notes: RowNotes = field(default_factory=RowNotes)
     samples: dict[str | None, list[Sample]] = field(default_factory=dict[str | None, list[Sample]])
     scores: dict[str | None, list[dict[str, Outcome]]] = field(
         default_factory=dict[str | None, list[dict[str, Outcome]]]
     )
-    """The file's scores of these samples, in the same order."""
-    of_tool: dict[str | None, list[ToolSample]] = field(default_factory=dict[str | None, list[ToolSample]])
-    """The same samples as read by the format of another tool."""
+    """The scores in the file of the same samples, in the same order."""
+    tool_samples: dict[str | None, list[ToolSample]] = field(default_factory=dict[str | None, list[ToolSample]])
+    """The same samples with the scores and verdicts of another tool's file."""
 
 
 @dataclass
@@ -176,17 +175,17 @@ class SampleIds(UniqueIds):
     """The unique ids of the samples of one run."""
 
     questions: Counter[bytes] = field(default_factory=Counter[bytes])
-    """The number of occurrences of each question with its history, by a digest of both."""
+    """How often each question with its history occurred, by their digest."""
 
     def derive(self, key: str) -> str:
-        """Return an id for a sample without one: a digest of its `question_key` and of the number of its occurrence."""
+        """Return an id for a sample without one: a digest of its `question_key` and how often it occurred so far."""
         digest = blake2b(key.encode(), digest_size=16).digest()
         self.questions[digest] += 1
         return self.assign(blake2b(f"{key}{self.questions[digest]}".encode(), digest_size=6).hexdigest())
 
 
 def question_key(sample: Sample) -> str:
-    """Return a text that identifies the question and history of a sample."""
+    """Return the question and history of a sample as one text, to compare and count them."""
     return json.dumps([sample.question, [[turn.role, turn.text] for turn in sample.history]])
 
 
@@ -200,28 +199,30 @@ def runs_from_table(
     prefixed: bool = False,
     skip_bad: bool = False,
 ) -> ReadResult:
-    """Read a table as runs, one for each value of `run_column`, each a copy of `base` with its samples.
+    """Return the runs of a table: copies of `base` with samples, one run for each value of `run_column`.
 
-    `path` names the file in errors and in the report. With `prefixed`, runs are named `BASE/VALUE` instead of `VALUE`.
-    Raises RunFileError if a row cannot be read (with `skip_bad`, if no row can be read), or if it is unclear which
-    columns to read.
+    - `path`: the name of the file in errors and in the report.
+    - `prefixed`: name the runs `BASE/VALUE` instead of `VALUE`.
+    - `skip_bad`: skip rows that cannot be read.
+
+    Raises RunFileError if a row cannot be read, if no row is left, or if it is unclear which columns to read.
     """
     known = None if table.tool else format_of(table.columns)
     table = with_paths(path, table, mapping)
     if known and known.refused:
-        raise RunFileError(path, f"is a file of {known.name}: it {known.refused}")
+        raise RunFileError(path, f"is a {known.name} file: it {known.refused}")
     matched = match_table(path, table, mapping, run_column)
-    layout = _lay_out(path, table, known, matched)
+    by_sample = _one_row_per_sample(path, table, known, matched)
     free = [column for column in table.columns if column not in matched.values() and column != run_column]
     rows = [row.cells for row in table.rows if isinstance(row, RawRow)]
     scores = known.scores(free, rows) if known and not table.ours else None
-    reading = _read_rows(path, layout.table, matched, scores=scores, run_column=run_column, skip_bad=skip_bad)
+    reading = _read_rows(path, by_sample.table, matched, scores=scores, run_column=run_column, skip_bad=skip_bad)
     require_samples(path, table, matched, reading.notes)
     file_format = format_of_table(table)
     runs: list[Run] = []
     for group, samples in reading.samples.items():
         if table.tool:
-            file = tool_scores(table.tool, file_format, reading.of_tool[group])
+            file = tool_scores(table.tool, file_format, reading.tool_samples[group])
         else:
             file = file_scores(file_format, scores, reading.scores.get(group, ()))
         run = replace(base, samples=tuple(samples), scores=file)
@@ -229,10 +230,16 @@ def runs_from_table(
             config = {run_column: group} if run_column else table.tool.configs.get(group, {}) if table.tool else {}
             run = replace(run, name=f"{base.name}/{group}" if prefixed else group, config={**base.config, **config})
         runs.append(run)
-    used = {*matched.values(), run_column, *layout.read, *layout.left_out, *(scores.taken if scores else ())}
+    used = {
+        *matched.values(),
+        run_column,
+        *by_sample.merged_columns,
+        *by_sample.dropped_columns,
+        *(scores.file_columns if scores else ()),
+    }
     other = [column for column in table.columns if column not in used]
     outcomes = (row for rows in reading.scores.values() for row in rows)
-    notes = (*layout.notes, *report_notes(table, matched, other, scores, reading.notes, outcomes))
+    notes = (*by_sample.notes, *report_notes(table, matched, other, scores, reading.notes, outcomes))
     report = report_of(path, table, matched, run_column, other, reading.notes, notes, rows_read=len(table.rows))
     column = None if run_column else splitting_column(runs)
     if column:
@@ -251,7 +258,10 @@ def report_of(
     *,
     rows_read: int,
 ) -> ImportReport:
-    """Return the report on a file. `other` are the columns kept as metadata; `table` may have only the first rows."""
+    """Return the import report of a file. `other` are the columns kept as metadata.
+
+    `table` may have only the first rows of the file; `rows_read` is the number of all rows.
+    """
     return ImportReport(
         path=storable(path.name),
         format=format_of_table(table),
@@ -280,7 +290,7 @@ def _column_uses(table: Table, matched: Mapping[str, str], run_column: str | Non
 
 
 def empty_file_error(path: Path, table: Table) -> RunFileError:
-    """Return the error for a table without a readable row."""
+    """Return the error of the first bad row, or that the file is empty."""
     first = next((row for row in table.rows if isinstance(row, BadRow)), None)
     if first:
         return RunFileError(path, first.message, line=first.line, field=first.location or None)
@@ -288,25 +298,27 @@ def empty_file_error(path: Path, table: Table) -> RunFileError:
 
 
 def match_table(path: Path, table: Table, mapping: Mapping[str, str | None], run_column: str | None) -> dict[str, str]:
-    """Return the column of each field. Raises RunFileError if no column is the question or if columns are ambiguous."""
+    """Return the column of each field. Raises RunFileError without a question, or if two columns may be the answer."""
     if not table.rows or not table.columns:
         raise empty_file_error(path, table)
     if run_column is not None and run_column not in table.columns:
         raise RunFileError(path, f"has no column {run_column!r}; it has {list_columns(table.columns)}")
     columns = [column for column in table.columns if column != run_column]
-    matched = match_columns(path, columns, mapping, ours=table.ours_by_name)
+    matched = match_columns(path, columns, mapping, ours=table.has_field_names)
     if "question" not in matched:
         columns_text = list_columns(table.columns)
         option = _option(table, {"question": _likely_question(table, matched)})
-        raise RunFileError(path, f"no column is read as the question; it has {columns_text}: {option}")
-    unclear = unclear_answer(columns, mapping, ours=table.ours_by_name)
+        raise RunFileError(
+            path, f"no column has the name of the question; it has {columns_text}; choose one with {option}"
+        )
+    unclear = unclear_answer(columns, mapping, ours=table.has_field_names)
     if unclear:
-        raise RunFileError(path, _which_answer(table, unclear, {*matched, *mapping}))
+        raise RunFileError(path, _unclear_answer_message(table, unclear, {*matched, *mapping}))
     return matched
 
 
 def _likely_question(table: Table, matched: Mapping[str, str]) -> str:
-    """Return the column of a conversation, or the path into an object, that looks like the question; else `COLUMN`."""
+    """Return a column or path that looks like the question, for an error message; `COLUMN` if there is none."""
     free = [column for column in table.columns if column not in matched.values()]
     found = suggested_fields(table, matched, free)
     conversation = next((column for column, field in found.items() if field == "question"), "")
@@ -320,12 +332,12 @@ def _likely_question(table: Table, matched: Mapping[str, str]) -> str:
     return conversation or next(inside, "COLUMN")
 
 
-def _which_answer(table: Table, unclear: Sequence[str], mapped: Collection[str]) -> str:
-    """Return the message for two columns that could be the answer, with the options to choose from."""
+def _unclear_answer_message(table: Table, unclear: Sequence[str], mapped: Collection[str]) -> str:
+    """Return an error message about columns that may be the answer, with the options to choose between them."""
     answer, other = unclear[:2]
-    both = ({"answer": other, "reference": answer}, {"answer": answer, "reference": other})
+    choices = ({"answer": other, "reference": answer}, {"answer": answer, "reference": other})
     options = [
-        _option(table, {name: column for name, column in mapping.items() if name not in mapped}) for mapping in both
+        _option(table, {name: column for name, column in mapping.items() if name not in mapped}) for mapping in choices
     ]
     others = ", ".join(repr(column) for column in unclear[1:])
     return (
@@ -334,7 +346,10 @@ def _which_answer(table: Table, unclear: Sequence[str], mapped: Collection[str])
 
 
 def _option(table: Table, mapping: Mapping[str, str]) -> str:
-    """Return a mapping as users write it: `mapping=...` in Python (None if empty), `--map` on the command line."""
+    """Return a mapping as users write it: `mapping=...` for rows in memory, `--map` options for a file.
+
+    An empty column means that the field stays empty.
+    """
     if table.kind == "memory":
         return f"mapping={ {field: column or None for field, column in mapping.items()} }"
     return " ".join(f"--map {quote(f'{field}={column}')}" for field, column in mapping.items())
@@ -353,7 +368,7 @@ def require_samples(path: Path, table: Table, matched: Mapping[str, str], rows: 
             f"column {matched['contexts']!r} has file names or URLs ({rows.first_name[:60]!r}), not the texts of"
             " the passages: add a column with the texts",
             field="contexts",
-            remedy=f", or leave it out with {_option(table, {'contexts': ''})}",
+            remedy=f", or import the run without passages: {_option(table, {'contexts': ''})}",
         )
 
 
@@ -365,49 +380,48 @@ def report_notes(
     rows: RowNotes,
     outcomes: Iterable[Mapping[str, Outcome]],
 ) -> Iterator[str]:
-    """Yield the report's notes on columns, ids and scores. `outcomes` are the file's scores of its samples."""
+    """Yield the report's notes on columns, ids and scores. `outcomes` are the scores in the file, by sample."""
     yield from table.notes
-    absent = [shown for shown in SHOWN if shown not in matched]
+    absent = [field for field in MAIN_FIELDS if field not in matched]
     if table.tool:
-        yield from (f"the file has no {MEANT[shown]}" for shown in absent)
+        yield from (f"the file has no {MAIN_FIELDS[field]}" for field in absent)
         yield from tool_notes(table.tool)
         if rows.derived_ids:
-            yield _derived(rows.derived_ids)
+            yield _derived_ids_note(rows.derived_ids)
         return
-    yield from (f"no {shown} found in the file" for shown in absent)
+    yield from (f"no {field} found in the file" for field in absent)
     if other:
         yield f"kept as metadata: {list_columns(other)}"
     if rows.derived_ids:
-        yield _derived(rows.derived_ids)
+        yield _derived_ids_note(rows.derived_ids)
     if scores:
         yield f"scores by {scores.tool}, kept next to ragboard's scores: {', '.join(scores.columns.values())}"
     elif table.totals:
-        yield "the file's table of means was left out: the file has no scores of single samples"
+        yield "the means in the file were dropped, because it has no scores of samples"
     odd = disagreeing(table.totals, outcomes)
     if odd and not rows.dropped:
-        yield f"the file's table of means does not match its samples' scores: {', '.join(odd)}"
+        yield f"these means in the file differ from the means of its scores: {', '.join(odd)}"
 
 
 def _suggestions(table: Table, matched: Mapping[str, str], other: Sequence[str]) -> Iterator[str]:
-    for column, meant in suggested_fields(table, matched, other).items():
-        how = _option(table, {meant: column})
-        yield f"column {column!r} looks like {SUGGESTED_FIELDS[meant]}: to read it that way, {how}"
-    rows = (row.cells for row in table.rows[:GRADED_ROWS] if isinstance(row, RawRow))
-    if table.kind != "memory" and not set(other).isdisjoint(GRADES) and any(map(human_grades, rows)):
-        yield "it has human grades: to compare metrics with them, `ragboard agree FILE`"
+    for column, name in suggested_fields(table, matched, other).items():
+        option = _option(table, {name: column})
+        yield f"column {column!r} looks like {SUGGESTED_FIELDS[name]}; to read it as {name}: {option}"
+    rows = (row.cells for row in table.rows[:SEARCHED_GRADE_ROWS] if isinstance(row, RawRow))
+    if table.kind != "memory" and not set(other).isdisjoint(GRADE_COLUMNS) and any(map(human_grades, rows)):
+        yield "the file has human grades; to compare metrics with them: ragboard agree FILE"
 
 
 def _split_suggestion(table: Table, column: str) -> str:
-    how = f"run_column={column!r}" if table.kind == "memory" else f"--run-column {quote(column)}"
-    return f"each question has one answer for each {column!r}: to read these as several runs, {how}"
+    option = f"run_column={column!r}" if table.kind == "memory" else f"--run-column {quote(column)}"
+    return f"each question has one answer for each value of {column!r}; to read one run for each value: {option}"
 
 
 def column_of_answers(questions: Sequence[str], metadata: Sequence[Mapping[str, JsonValue]]) -> str | None:
-    """Return the metadata column that distinguishes the answers to a question, such as the model; else None.
+    """Return the metadata column, such as the model, whose values could each be a run; None if there is none.
 
-    The two arguments have one element for each sample. The column has 2 to 20 values, each with at most one answer to a
-    question, and most questions have several answers. If several columns fit, the one with the fewest values is
-    returned.
+    The arguments have one element for each sample. Most questions must have several answers, and a value of the column
+    at most one answer to each question. Of several columns, returns the one with the fewest values (2 to 20).
     """
     if 2 * sum(count > 1 for count in Counter(questions).values()) <= len(set(questions)):
         return None
@@ -423,25 +437,27 @@ def column_of_answers(questions: Sequence[str], metadata: Sequence[Mapping[str, 
 
 
 def splitting_column(runs: Sequence[Run]) -> str | None:
-    """Return the metadata column that would split a single run into runs over the same questions; else None."""
+    """Return the metadata column that could split a single run into several; None if there is none."""
     if len(runs) != 1:
         return None
     samples = runs[0].samples
     return column_of_answers([question_key(sample) for sample in samples], [sample.metadata for sample in samples])
 
 
-def _derived(count: int) -> str:
+def _derived_ids_note(count: int) -> str:
     if count == 1:
-        return "1 sample without an id got one from its question"
-    return f"{count} samples without an id got one from their question"
+        return "1 sample without an id: its id is derived from its question"
+    return f"{count} samples without an id: their ids are derived from their questions"
 
 
 def suggested_fields(table: Table, matched: Mapping[str, str], free: Sequence[str]) -> dict[str, str]:
-    """Return the columns among `free` that look like a field that no column was read as, with that field.
+    """Return the unused columns (`free`) that look like a field without a column, with that field.
 
-    Lists of texts look like `contexts`, and so do texts in a column with a name such as `retrieved`. Messages look like
-    `history`, or like `question` if they include the sample's question or if no column is read as the question. Only
-    the first `MAX_SEARCHED_ROWS` rows are checked.
+    - `contexts`: lists of texts, or texts in a column with a name such as `retrieved`.
+    - `question`: messages that include the question of their sample, or all messages if no column is the question.
+    - `history`: other messages.
+
+    Only the first `MAX_SEARCHED_ROWS` rows are checked.
     """
     rows = [row.cells for row in table.rows[:MAX_SEARCHED_ROWS] if isinstance(row, RawRow)]
     found: dict[str, str] = {}
@@ -452,9 +468,11 @@ def suggested_fields(table: Table, matched: Mapping[str, str], free: Sequence[st
     for column in free:
         talks = [(row, messages) for row in rows if (messages := messages_in(column, row.get(column)))]
         if talks:
-            asked = matched.get("question")
-            whole = asked is None or any(str(row.get(asked)).strip() in messages for row, messages in talks)
-            found[column] = "question" if whole else "history"
+            question = matched.get("question")
+            has_question = question is None or any(
+                str(row.get(question)).strip() in messages for row, messages in talks
+            )
+            found[column] = "question" if has_question else "history"
     return found
 
 
@@ -472,22 +490,22 @@ def _are_texts(cells: Sequence[object]) -> bool:
     )
 
 
-def _lay_out(path: Path, table: Table, known: Format | None, matched: Mapping[str, str]) -> _Layout:
+def _one_row_per_sample(path: Path, table: Table, known: Format | None, matched: Mapping[str, str]) -> _SampleTable:
     """Return the table with one row for each sample and passages as lists.
 
-    Raises RunFileError if the rows of a sample differ.
+    Raises RunFileError if rows with the passages of one sample have different questions or answers.
     """
     if known and known.passage_rows and matched.get("contexts") == known.passage_rows.text:
-        return _one_row_a_sample(path, table, known.passage_rows, matched)
+        return _merge_passage_rows(path, table, known.passage_rows, matched)
     if known and known.joined:
         columns = {field: matched[field] for field in ("contexts", "reference_contexts") if field in matched}
         rows = tuple(_split(row, columns, known.joined) for row in table.rows)
-        return _Layout(table=replace(table, rows=rows))
-    return _Layout(table=table)
+        return _SampleTable(table=replace(table, rows=rows))
+    return _SampleTable(table=table)
 
 
 def _split(row: RawRow | BadRow, columns: Mapping[str, str], joined: str) -> RawRow | BadRow:
-    """Split passages that a CSV has as one text. Returns a bad row if it is unclear where to split."""
+    """Split passages that a CSV has as one text joined by `joined`. Returns a BadRow if a passage may contain it."""
     if isinstance(row, BadRow):
         return row
     cells, notes = dict(row.cells), list(row.notes)
@@ -497,8 +515,8 @@ def _split(row: RawRow | BadRow, columns: Mapping[str, str], joined: str) -> Raw
             continue
         if AMBIGUOUS.search(cell):
             message = (
-                f"has passages joined by {joined}, and a {joined} that may be part of a passage; save it as JSON"
-                f" (`save_as('json')`), which keeps the list"
+                f"has passages joined by {joined}, and one may contain {joined} itself; save the file as JSON instead"
+                f" (`save_as('json')`)"
             )
             return BadRow(line=row.line, message=message, location=".".join(filter(None, (row.location, name))))
         cells[column] = cell.split(joined)
@@ -506,7 +524,7 @@ def _split(row: RawRow | BadRow, columns: Mapping[str, str], joined: str) -> Raw
     return replace(row, cells=cells, notes=tuple(notes))
 
 
-def _one_row_a_sample(path: Path, table: Table, names: PassageRows, matched: Mapping[str, str]) -> _Layout:
+def _merge_passage_rows(path: Path, table: Table, names: PassageRows, matched: Mapping[str, str]) -> _SampleTable:
     bad = [row for row in table.rows if isinstance(row, BadRow)]
     groups: dict[tuple[str, ...], list[RawRow]] = {}
     for row in table.rows:
@@ -526,16 +544,21 @@ def _one_row_a_sample(path: Path, table: Table, names: PassageRows, matched: Map
             by = " and ".join(names.sample)
             raise RunFileError(
                 path,
-                f"column {column!r} differs between rows of one sample (those of one {by})",
+                f"column {column!r} has several values in the rows of one sample (rows with the same {by})",
                 line=different[column],
                 field=name,
             )
     rows: list[RawRow | BadRow] = [_merged(group, names, {*parts, *different}) for group in groups.values()]
     notes = [f"{len(table.rows)} rows, one for each passage, read as {len(rows)} samples"]
     if different:
-        notes.append(f"left out, different for the passages of a sample: {', '.join(sorted(different))}")
+        notes.append(f"dropped, because they differ between the passages of a sample: {', '.join(sorted(different))}")
     ordered = tuple(sorted([*rows, *bad], key=lambda row: row.line))
-    return _Layout(table=replace(table, rows=ordered), read=parts, left_out=frozenset(different), notes=tuple(notes))
+    return _SampleTable(
+        table=replace(table, rows=ordered),
+        merged_columns=parts,
+        dropped_columns=frozenset(different),
+        notes=tuple(notes),
+    )
 
 
 def _differs(group: Sequence[RawRow], column: str) -> bool:
@@ -581,9 +604,9 @@ def _read_rows(
     scores: ScoreColumns | None,
     run_column: str | None,
     skip_bad: bool,
-) -> _Reading:
+) -> _RowsByRun:
     """Read every row. Raises RunFileError at the first bad row, unless `skip_bad`."""
-    reading = _Reading()
+    reading = _RowsByRun()
     ids: dict[str | None, SampleIds] = {}
     if table.run:
         reading.notes.add_conversions(table.run.line, table.run.notes)
@@ -594,8 +617,8 @@ def _read_rows(
         group, sample = found
         sample_id = unique_id(sample, ids.setdefault(group, SampleIds()), row.line, reading.notes)
         reading.samples.setdefault(group, []).append(replace(sample, id=sample_id))
-        if isinstance(row, RawRow) and row.of_tool:
-            reading.of_tool.setdefault(group, []).append(row.of_tool)
+        if isinstance(row, RawRow) and row.tool_sample:
+            reading.tool_samples.setdefault(group, []).append(row.tool_sample)
         elif scores and isinstance(row, RawRow):
             reading.scores.setdefault(group, []).append(scores.outcomes(row.cells))
     return reading
@@ -611,9 +634,10 @@ def read_row(
     run_column: str | None = None,
     skip_bad: bool = False,
 ) -> tuple[str | None, Sample] | None:
-    """Return the run and the sample of a row, and add its notes to `rows`. The id is empty if the row has none.
+    """Return the run's name and the sample of a row, and add the notes on the row to `rows`.
 
-    For a bad row, return None with `skip_bad`, else raise RunFileError.
+    The name is None if the row does not name its run; the id of the sample is empty if the row has no id. For a bad
+    row, returns None with `skip_bad`, else raises RunFileError.
     """
     rows.rows += 1
     notes: list[str] = []
@@ -641,9 +665,11 @@ def _sample(row: RawRow, matched: Mapping[str, str], run_column: str | None, not
     if given is not None and not isinstance(given, (str, int, float)):
         raise BadCellError("id", "got a list or an object, expected text or a number")
     answer = _answer(cells.get("answer"), question, note)
-    contexts = read_passages("contexts", cells.get("contexts"), note, written=row.written)
-    reference = read_reference(cells.get("reference"), note, written=row.written)
-    reference_passages = read_passages("reference_contexts", cells.get("reference_contexts"), note, written=row.written)
+    contexts = read_passages("contexts", cells.get("contexts"), note, text_only=row.text_only)
+    reference = read_reference(cells.get("reference"), note, text_only=row.text_only)
+    reference_passages = read_passages(
+        "reference_contexts", cells.get("reference_contexts"), note, text_only=row.text_only
+    )
     history = read_history("history", cells.get("history"), note)
     metadata = _metadata(row, matched, run_column, note)
     sample = Sample(
@@ -669,7 +695,7 @@ def _sample(row: RawRow, matched: Mapping[str, str], run_column: str | None, not
 
 def _group(row: RawRow, run_column: str | None) -> str | None:
     if run_column is None:
-        return row.of_tool.run if row.of_tool and row.of_tool.run else None
+        return row.tool_sample.run if row.tool_sample and row.tool_sample.run else None
     value = row.cells.get(run_column)
     if value is None or not isinstance(value, (str, int, float)) or not str(value).strip():
         raise BadCellError(run_column, "is empty or a list, expected the name of a run")
@@ -677,21 +703,21 @@ def _group(row: RawRow, run_column: str | None) -> str | None:
 
 
 def _answer(value: JsonValue, asked: Conversation, note: Note) -> str | None:
-    """Return the answer; without one, the reply that ends the conversation."""
+    """Return the answer; if the cell is empty, the last reply in the conversation after the question."""
     answer = read_answer(value, note)
     replies = [turn.text for turn in asked.after if turn.role == "assistant"]
     if answer is None and replies:
-        note("answer: the last reply of the conversation taken")
+        note("answer: read from the last reply of the conversation")
         return replies[-1]
     if asked.after:
-        note("question: the messages after it left out")
+        note("question: later messages dropped")
     return answer
 
 
 def _metadata(row: RawRow, matched: Mapping[str, str], run_column: str | None, note: Note) -> dict[str, JsonValue]:
     used = {*matched.values(), run_column}
     found = {
-        column: _kept(column, cell, note) if row.written else cell
+        column: _metadata_value(column, cell, note) if row.text_only else cell
         for column, cell in row.cells.items()
         if column not in used and cell is not None
     }
@@ -699,18 +725,18 @@ def _metadata(row: RawRow, matched: Mapping[str, str], run_column: str | None, n
     if isinstance(merged, Mapping):
         inner = {key: value for key, value in merged.items() if value is not None}
         if inner.keys() & found.keys():
-            note("metadata: a key has the name of a column; its value was taken instead of the column's")
+            note("metadata: a key has the name of a column; the value of the key was kept")
         return {**found, **inner}
     return found if merged is None else {**found, "metadata": merged}
 
 
-def _kept(column: str, cell: JsonValue, note: Note) -> JsonValue:
-    """Return a CSV cell as it is kept in the metadata."""
+def _metadata_value(column: str, cell: JsonValue, note: Note) -> JsonValue:
+    """Return the value of a CSV cell for the metadata."""
     return read_ids(cell, note) if column in ID_LISTS else _number(cell)
 
 
 def _number(cell: JsonValue) -> JsonValue:
-    """Return a CSV cell as a number if the number has the same text form, else the text."""
+    """Return a CSV cell as a number if the number is written back as the same text, else the text."""
     for kind in (int, float):
         try:
             number = kind(str(cell))
@@ -722,7 +748,7 @@ def _number(cell: JsonValue) -> JsonValue:
 
 
 def unique_id(sample: Sample, ids: SampleIds, line: int, rows: RowNotes) -> str:
-    """Return a unique id for a sample, and note if it differs from the id in the file."""
+    """Return a unique id for a sample, and add a note to `rows` if it differs from the id in the file."""
     if not sample.id:
         rows.derived_ids += 1
         return ids.derive(question_key(sample))

@@ -1,7 +1,7 @@
-"""Read scores in result files of other tools. They are kept next to the scores of ragboard.
+"""Read the scores in result files of other tools, to store them next to ragboard's scores.
 
-A column has scores only if the file has that tool's format, the column has the name of one of its metrics, and every
-cell is a number or missing. Any other column is metadata.
+A column has scores if the file has the format of a tool, the column is named after one of its metrics, and every cell
+is a number or empty. Any other column is metadata.
 """
 
 from __future__ import annotations
@@ -59,32 +59,32 @@ class ScoreColumns:
 
     tool: str
     columns: Mapping[str, str]
-    """For each metric, its column, or its key in the objects of `key`."""
-    taken: frozenset[str]
-    """Columns of the file that have only scores."""
+    """By metric, the column with its scores, or its key in the objects of the column `key`."""
+    file_columns: frozenset[str]
+    """Columns of the file that have scores and nothing else."""
     key: str = ""
-    """The column whose objects contain the scores; empty if each metric has a column of its own."""
+    """The column with an object of all scores; empty if each metric has a column."""
     directions: Mapping[str, Direction] = field(default_factory=dict[str, Direction])
-    """Which scores are better, by metric: `higher` (the default), `lower`, or `neutral` if neither."""
+    """Which scores of a metric are better: `higher` (the default), `lower` or `neutral`."""
 
     def outcomes(self, cells: FileRow) -> dict[str, Outcome]:
         """Return the scores of one row. A missing score is unscored, with the reason."""
-        inside = object_at(cells, self.key) if self.key else cells
-        return {metric: read_score(inside.get(column)) for metric, column in self.columns.items()}
+        scores = object_at(cells, self.key) if self.key else cells
+        return {metric: read_score(scores.get(column)) for metric, column in self.columns.items()}
 
     def rest(self, cells: FileRow) -> dict[str, JsonValue]:
         """Return the row without its scores."""
-        taken = set(self.columns.values())
+        names = set(self.columns.values())
         if not self.key:
-            return {column: cell for column, cell in cells.items() if column not in taken}
-        other = {key: value for key, value in object_at(cells, self.key).items() if key not in taken}
+            return {column: cell for column, cell in cells.items() if column not in names}
+        other = {key: value for key, value in object_at(cells, self.key).items() if key not in names}
         return {key: other or None if key == self.key else cell for key, cell in cells.items()}
 
 
 def file_scores(
     file_format: str, scores: ScoreColumns | None, outcomes: Sequence[Mapping[str, Outcome]]
 ) -> FileScores | None:
-    """Return the file's scores of a run, as outcomes of its samples in order."""
+    """Return the scores that a file has for one run; None if it has no scores. `outcomes` has an item per sample."""
     if scores is None:
         return None
     return FileScores(
@@ -100,7 +100,7 @@ def file_scores(
 
 
 def describe_file_metric(tool: str, spec: str, written: str, directions: Mapping[str, Direction]) -> MetricDescription:
-    """Describe a metric of another tool: its name as `written` in the file, and which scores are better, if known."""
+    """Return the description of another tool's metric. `written` is its name in the file."""
     source, _, name = spec.partition(".")
     plain = name.partition("(")[0]
     return MetricDescription(
@@ -121,7 +121,7 @@ def describe_file_metric(tool: str, spec: str, written: str, directions: Mapping
 
 
 def _label(written: str) -> str:
-    """Return a metric's name as pages show it: with the capitals of the file or, without any, in sentence case."""
+    """Return a metric's name as pages show it. A name in lower case gets sentence case."""
     plain, bracket, settings = (UNUSUAL.sub(" ", part).strip() for part in written.partition("("))
     shown = " ".join(plain.replace("_", " ").split()) or "score"
     if shown == shown.lower():
@@ -131,7 +131,7 @@ def _label(written: str) -> str:
 
 
 def disagreeing(totals: Mapping[str, float], outcomes: Iterable[Mapping[str, Outcome]]) -> list[str]:
-    """Return RAGChecker's metrics whose percentage for the whole file is not the mean of its items."""
+    """Return the metrics whose total (RAGChecker's percentage for the whole file) is not the mean of their scores."""
     values: dict[str, list[float]] = {}
     for row in outcomes:
         for metric, outcome in row.items():
@@ -160,7 +160,7 @@ def is_score(value: JsonValue) -> bool:
 
 
 def _written(text: str) -> float | None:
-    """Parse a number, also as ragas prints results. NaN for an empty text, None for any other text."""
+    """Return the number in a text or in a text `MetricResult(value=..)` of ragas; NaN if empty, None if no number."""
     printed = METRIC_RESULT.fullmatch(text.strip())
     number = printed[1] if printed else text.strip()
     try:

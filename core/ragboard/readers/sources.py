@@ -33,12 +33,12 @@ class Source:
 
     path: Path
     shown: str = ""
-    """The name in messages. Empty for a local file: messages then have its path."""
+    """The name in messages. Empty for a local file, whose messages have its path."""
     parts: tuple[Path, ...] = ()
-    """The files to read instead of `path`, which is then only their common name."""
+    """The files to read if the source is several files. `path` is then only a name for messages."""
 
-    def labelled(self, result: ReadResult) -> ReadResult:
-        """Return the result, with the name of the source in its report."""
+    def with_source_name(self, result: ReadResult) -> ReadResult:
+        """Return the result with the name of the source in its runs and report."""
         if not self.shown:
             return result
         runs = tuple(replace(run, source=storable(self.shown)) for run in result.runs)
@@ -46,7 +46,7 @@ class Source:
 
 
 def is_address(source: object) -> bool:
-    """Return whether this is a URL to download from."""
+    """Return whether a source is a URL that can be downloaded."""
     return isinstance(source, str) and source.lower().startswith(SCHEMES)
 
 
@@ -54,7 +54,7 @@ def is_address(source: object) -> bool:
 def opened(source: FileSource) -> Generator[Source]:
     """Yield the file of a source. Downloads and streams are saved in a temporary folder.
 
-    Raises RunFileError if the file does not exist or is too large. Errors raised in the block name the source.
+    Raises RunFileError if a download fails or is too large. Errors raised in the block name the source.
     """
     if isinstance(source, Path) or (isinstance(source, str) and not is_address(source)):
         yield Source(path=Path(source))
@@ -72,12 +72,12 @@ def opened(source: FileSource) -> Generator[Source]:
     with TemporaryDirectory(prefix="ragboard-", ignore_cleanup_errors=True) as folder, shown_as(shown):
         path = Path(folder) / name[-100:].replace("\0", "_")
         with path.open("wb") as target:
-            whole = (
+            is_complete = (
                 _download(source, shown, target)
                 if isinstance(source, str)
                 else copy_bounded(source, target, MAX_UNPACKED)
             )
-        if not whole:
+        if not is_complete:
             raise RunFileError(shown, f"is larger than {MAX_UNPACKED // 2**30} GiB")
         if Path(packed_name(path.name)).suffix.lower() not in KINDS:
             path = path.rename(path.with_name(f"{path.stem}{ending_of(path, path.name)}"))
@@ -94,14 +94,14 @@ def _download(address: str, shown: str, target: BinaryIO) -> bool:
     try:
         import fsspec
 
-        in_one_go: dict[str, Any] = {} if address.lower().startswith("s3://") else {"block_size": 0}  # not by ranges
-        with fsspec.open(address, "rb", expand=False, **in_one_go) as source:
+        options: dict[str, Any] = {} if address.lower().startswith("s3://") else {"block_size": 0}  # one HTTP request
+        with fsspec.open(address, "rb", expand=False, **options) as source:
             return copy_bounded(cast("BinaryIO", source), target, MAX_UNPACKED)
     except ImportError as error:
-        raise RunFileError(shown, "needs the extra remote: pip install 'ragboard[remote]'") from error
+        raise RunFileError(shown, "is a URL; to read URLs, run: pip install 'ragboard[remote]'") from error
     except Exception as error:
         cause: BaseException = error
-        while isinstance(cause, FileNotFoundError) and cause.__cause__:  # fsspec: the server does not answer
+        while isinstance(cause, FileNotFoundError) and cause.__cause__:  # fsspec raises it for connection errors too
             cause = cause.__cause__
         if isinstance(cause, FileNotFoundError):
             raise RunFileError(shown, "no such file") from error

@@ -1,4 +1,4 @@
-"""Read a large JSONL file in blocks, because its samples may not fit in memory."""
+"""Read a large JSONL file in blocks, because all its samples may not fit in memory."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ __all__ = ["BLOCK_BYTES", "MIN_BYTES", "Block", "BlockSamples", "RowPlan", "RunS
 MIN_BYTES = 32 * 2**20
 """Minimum size of a file that is read in blocks."""
 BLOCK_BYTES = 8 * 2**20
-"""Size of a block, to which the rest of its last line is added."""
+"""Minimum size of a block; it ends at the next end of a line."""
 FIRST_ROWS = 1000
-"""Number of rows from which the format of a file is recognised."""
+"""Number of lines that are read to recognise the format of a file."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Block:
-    """Consecutive lines of a file."""
+    """Consecutive lines of a file, as an offset and a size in bytes."""
 
     offset: int
     size: int
@@ -44,27 +44,28 @@ class BlockSamples:
     """The samples of a block, and the notes on its rows."""
 
     samples: list[Sample]
-    """The samples. Their ids may repeat, and are empty if the file has none."""
+    """The samples, with the ids of the file: they may repeat or be empty."""
     lines: list[int]
     """The line of each sample."""
     rows: RowNotes
     new_columns: tuple[str, ...]
-    """Columns that the plan does not know, in order of first appearance."""
+    """Columns that are not in the plan, in order of first appearance."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RowPlan:
-    """How to read the rows of a file; other processes can use it."""
+    """How to read the rows of a file. Can be sent to another process."""
 
     path: Path
     encoding: str
     columns: tuple[str, ...]
-    """The columns that `matched` is for."""
+    """The known columns of the file."""
     matched: Mapping[str, str]
     """The column of each field of a sample."""
     run_line: int | None
-    """The number of the line that describes the run and is not a row."""
+    """The number of the line that describes the run; None if the file has no such line."""
     skip_bad: bool
+    """Whether to skip bad rows instead of raising an error."""
 
     def read(self, block: Block) -> BlockSamples:
         """Read a block. Raises RunFileError at the first bad row, unless `skip_bad`."""
@@ -96,16 +97,17 @@ class RunStream:
     """A file with one run, whose samples are read in blocks."""
 
     run: Run
-    """Without samples."""
+    """The run, with no samples yet."""
     plan: RowPlan
     shown: Path
-    """The path that errors name."""
+    """The path in error messages."""
     first: Table
     """The first rows, with the columns of the plan."""
     mapping: Mapping[str, str | None] = field(default_factory=dict[str, "str | None"])
+    """The columns that the user chose for fields of a sample."""
 
     def blocks(self) -> Iterator[Block]:
-        """Yield the file in blocks of whole lines."""
+        """Yield the blocks of the file, each of whole lines."""
         with open_file(self.plan.path) as file:
             offset, line = 0, 1
             while content := file.read(BLOCK_BYTES):
@@ -115,9 +117,11 @@ class RunStream:
                 line += content.count(b"\n")
 
     def with_columns(self, columns: Sequence[str]) -> RunStream | None:
-        """Return a stream of the same file with these columns; None if it cannot be read in blocks with them.
+        """Return the stream to use after new columns were found in the file.
 
-        If all fields are read from the same columns as before, this stream is returned and reading can continue.
+        - This stream, if the new columns do not change where the fields are read from: continue reading.
+        - Another stream, if they do: read the file again with it.
+        - None, if the file with these columns cannot be read in blocks.
         """
         matched = _matched(self.shown, replace(self.first, columns=tuple(columns)), self.mapping)
         if matched is None or matched == self.plan.matched:
@@ -126,7 +130,10 @@ class RunStream:
         return replace(self, plan=replace(self.plan, matched=matched, columns=tuple(columns)), first=first)
 
     def report(self, rows: RowNotes, columns: Sequence[str]) -> ImportReport:
-        """Return the report after all rows are read. Raises RunFileError if no row or no text of a passage was read."""
+        """Return the import report, given the notes on all rows and all columns.
+
+        Raises RunFileError if no row could be read, or if all passages are file names or URLs.
+        """
         matched, table = self.plan.matched, replace(self.first, columns=tuple(columns))
         require_samples(self.shown, table, matched, rows)
         other = [column for column in columns if column not in matched.values()]
@@ -144,12 +151,12 @@ def run_stream(
     skip_bad: bool,
     min_bytes: int = MIN_BYTES,
 ) -> Generator[RunStream | None]:
-    """Yield the run of a large JSONL file that can be read in blocks; None for any other file.
+    """Yield a stream of a large JSONL file; None if the file cannot be read in blocks.
 
-    Files of other tools, and files with scores, nuggets or mapped paths, are not read in blocks. `base` returns the run
-    of the table, without samples. Errors raised in the block name this path.
+    These are not read in blocks: files of less than `min_bytes`, files of other tools, and files with scores, nuggets
+    or a field mapped to a path. `base` returns the run of a table, with no samples.
     """
-    if is_folder(path) or any(name and FORBIDDEN.intersection(name) for name in mapping.values()):
+    if is_folder(path) or any(name and PATH_CHARACTERS.intersection(name) for name in mapping.values()):
         yield None
         return
     with unpacked(path) as file:
@@ -157,8 +164,8 @@ def run_stream(
         yield _stream(path, file, base, mapping, skip_bad=skip_bad) if large else None
 
 
-FORBIDDEN = frozenset(".[")
-"""Characters that mark a path into a column."""
+PATH_CHARACTERS = frozenset(".[")
+"""A mapped name with one of these is a path into a column."""
 
 
 def _stream(
@@ -192,8 +199,8 @@ def _stream(
         notes=(f"unpacked from {path.name}",) if file != path else (),
     )
     read = [row.cells for row in rows if isinstance(row, RawRow)]
-    of_tool = file_format_of(ParsedFile(path=file, kind=kind, value=read)) if read and not run else None
-    matched = None if of_tool else _matched(path, table, mapping)
+    tool_format = file_format_of(ParsedFile(path=file, kind=kind, value=read)) if read and not run else None
+    matched = None if tool_format else _matched(path, table, mapping)
     if matched is None:
         return None
     plan = RowPlan(
@@ -208,7 +215,7 @@ def _stream(
 
 
 def _matched(path: Path, table: Table, mapping: Mapping[str, str | None]) -> dict[str, str] | None:
-    """Return the column of each field; None if this, or whether it is an error, depends on the whole file."""
+    """Return the column of each field; None if the file must be read whole to match them."""
     known = format_of(table.columns)
     try:
         matched = match_table(path, table, mapping, None)

@@ -39,16 +39,16 @@ __all__ = ["BadRow", "RawRow", "Table", "columns_of", "line_row", "read_table", 
 SAMPLE_KEYS: dict[str, Format | None] = {"samples": None} | {
     key: known for known in FORMATS for key in known.sample_keys
 }
-"""Keys of a JSON object that may have its samples: first ragboard's key, then those of other tools."""
+"""Keys of a JSON object that may have the list of samples, with the format that uses the key (None: ragboard's)."""
 
 FIELD_COLUMNS = frozenset(name for names in FIELDS.values() for name in names)
-"""All column names that are read as a field of a sample."""
+"""All column names that are recognised as a field of a sample."""
 
 SURROGATE = re.compile(r"\\u[dD]")
-"""Matches an escape in JSON that may be half a character."""
+"""Matches an escape in JSON that may be a lone surrogate."""
 NUMBER = re.compile(r"\d{1,18}")
 SPLIT_COLUMNS = ("split", "split of the dataset", "split of the dataset, as its folder")
-"""Names for the added column with the split of a dataset; the first unused name is taken."""
+"""Names for the added column with the split of a dataset; the first that the dataset does not use is chosen."""
 
 MAX_COLUMNS = 10_000
 """Maximum number of columns of a file; the import report and pages list every column."""
@@ -59,7 +59,7 @@ RUN_FIELDS: dict[str, tuple[type, str]] = {
     "dataset": (str, "a text"),
     "tags": (list, "a list of texts"),
 }
-"""Fields that describe the run in a file of ragboard's format, with their type and its name in errors."""
+"""Fields of a run in a file of ragboard's format, with their type and its name in errors."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,10 +72,10 @@ class RawRow:
     """The location of the row in a JSON file: `results[3]`."""
     notes: tuple[str, ...] = ()
     """What was changed to make the cells storable, for the import report."""
-    written: bool = False
-    """Whether all cells are text, as in a CSV; lists and objects are then JSON in a text."""
-    of_tool: ToolSample | None = None
-    """For a file of another tool: the sample that the cells are from, with its scores and verdicts."""
+    text_only: bool = False
+    """Whether all cells are text, as in a CSV. Lists and objects are then written as JSON."""
+    tool_sample: ToolSample | None = None
+    """In a file of another tool: the sample with these cells, and its scores and verdicts."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,32 +96,34 @@ class Table:
     rows: tuple[RawRow | BadRow, ...]
     columns: tuple[str, ...]
     run: RawRow | None = None
-    """Name, config, dataset and tags; None if the file does not describe its run."""
+    """The run's name, config, dataset and tags; None if the file does not describe its run."""
     ours: bool = False
     """Whether the file is in ragboard's format."""
     totals: Mapping[str, float] = field(default_factory=dict[str, float])
-    """The tool's own means, in percent by metric; empty if the file has none."""
+    """The mean of each metric in percent, as the tool wrote it to the file; empty if the file has no means."""
     tool: ToolFile | None = None
-    """For a file of another tool, the file as read by its format; None for a plain table of samples."""
+    """The parsed file of another tool; None for a table of samples."""
     format: str = ""
-    """Name and version of that tool's format."""
+    """Name and version of the tool's format; empty without `tool`."""
     split_by: str = ""
-    """The column that names the run of a row, if each split of a dataset is a run."""
+    """The column with the split of a dataset whose splits become runs; empty for other files."""
     notes: tuple[str, ...] = ()
     """Notes for the report on how the file was read."""
 
     @property
-    def ours_by_name(self) -> bool:
-        """Whether every column with the name of a field is that field; nothing is then guessed."""
+    def has_field_names(self) -> bool:
+        """Whether the columns have the names of fields, and need not be matched by other names."""
         return self.run is not None or self.tool is not None
 
 
 def read_table(path: Path, *, plain: bool = False, sheet: str | None = None, parts: Sequence[Path] = ()) -> Table:
     """Read every row of a file, or of a folder of shards.
 
-    With `plain`, formats of other tools are not recognised. `sheet` names a sheet of an Excel file; the default is the
-    first. `parts` are the files of one run, which are read in this order instead of `path`; errors then name `path`.
-    Raises RunFileError if a file cannot be read at all.
+    - `plain`: do not recognise the formats of other tools.
+    - `sheet`: a sheet of an Excel file; the default is the first.
+    - `parts`: the files of one run, to be read in this order instead of `path`.
+
+    A row that cannot be read becomes a BadRow. Raises RunFileError if the file cannot be read.
     """
     if parts:
         return _joined_files(path, parts, plain=plain)
@@ -145,7 +147,7 @@ def read_table(path: Path, *, plain: bool = False, sheet: str | None = None, par
 
 
 def _recognised(path: Path, table: Table) -> Table:
-    """Return the samples of another tool's file if a format recognises the table, else the table."""
+    """Return the table of samples if the rows are of another tool, else the table unchanged."""
     read = [row for row in table.rows if isinstance(row, RawRow)]
     if table.ours or not read:
         return table
@@ -158,15 +160,18 @@ def _recognised(path: Path, table: Table) -> Table:
 
 def _unknown(path: Path, kind: str) -> Table:
     what = {
-        "zip": "is a damaged zip archive, or contains several files and is not of a known tool",
-        "SQLite": "is an SQLite database, but not of a known tool",
-        "protobuf": "contains no traces as protobuf",
+        "zip": "is a damaged zip archive, or has several files that no known tool wrote",
+        "SQLite": "is an SQLite database that no known tool wrote",
+        "protobuf": "has no protobuf traces",
     }[kind]
     raise RunFileError(path, f"{what}, expected JSONL, JSON, CSV or Parquet")
 
 
 def tool_table(file: ParsedFile, encoding: str = "") -> Table | None:
-    """Return the samples of another tool's file, with the fields of a sample as columns; None if no format fits."""
+    """Return a table with the samples of another tool's file; None if no tool's format is recognised.
+
+    The columns are fields of a sample. Raises RunFileError if the file has no samples or is nested too deeply.
+    """
     known = file_format_of(file)
     if known is None:
         return None
@@ -175,7 +180,7 @@ def tool_table(file: ParsedFile, encoding: str = "") -> Table | None:
     except RecursionError:
         raise RunFileError(file.path, "nested too deeply") from None
     if not tool.samples:
-        raise RunFileError(file.path, f"is a file of {known.name} without samples")
+        raise RunFileError(file.path, f"is a {known.name} file without samples")
     if len({sample.run for sample in tool.samples}) == 1:
         tool = _of_one_run(tool)
     rows = tuple(_tool_row(sample) for sample in tool.samples)
@@ -190,10 +195,7 @@ def tool_table(file: ParsedFile, encoding: str = "") -> Table | None:
 
 
 def _storable(value: Any) -> Any:
-    """Return a value that a format read, without lone surrogates, NaN and infinity.
-
-    Cells are left as they are; `_row` cleans them.
-    """
+    """Return a value without lone surrogates, NaN and infinity. Does not change `cells`, which `_row` cleans."""
     if isinstance(value, str):
         return storable(value)
     if isinstance(value, float):
@@ -209,7 +211,7 @@ def _storable(value: Any) -> Any:
 
 
 def _of_one_run(tool: ToolFile) -> ToolFile:
-    """Return the file with the name and configuration of the single run of its samples."""
+    """Return the file with the name and configuration of its only run."""
     only = tool.samples[0].run
     return replace(
         tool,
@@ -221,11 +223,11 @@ def _of_one_run(tool: ToolFile) -> ToolFile:
 
 def _tool_row(sample: ToolSample) -> RawRow | BadRow:
     row = _row(sample.line, {name: cell for name, cell in sample.cells.items() if cell is not None}, sample.location)
-    return row if isinstance(row, BadRow) else replace(row, notes=(*row.notes, *sample.notes), of_tool=sample)
+    return row if isinstance(row, BadRow) else replace(row, notes=(*row.notes, *sample.notes), tool_sample=sample)
 
 
 def table_of(path: Path, rows: Iterable[Any]) -> Table:
-    """Return the table of rows in memory, numbered from 1. `path` names them in errors."""
+    """Return a table of rows in memory, numbered from 1. `path` is their name in errors."""
     read = tuple(_row(number, row) for number, row in enumerate(rows, 1))
     return Table(kind="memory", encoding="", rows=read, columns=columns_of(path, read))
 
@@ -247,7 +249,7 @@ def _jsonl(path: Path, encoding: str) -> Table:
 
 
 def run_line(path: Path, number: int, line: str) -> RawRow | None:
-    """Return the description of the run in a line of JSONL before the first row; None if it has none."""
+    """Return the description of the run on a line of JSONL; None if the line is anything else."""
     try:
         value = parse(line)
     except (ValueError, RecursionError):
@@ -314,7 +316,10 @@ def _json(path: Path, encoding: str, *, plain: bool) -> Table:
 
 
 def _only_rows(value: dict[str, Any]) -> str:
-    """Return the key of the only list in an object, if it has objects and no other key is a field."""
+    """Return the key of the only list in an object, if its items are objects; empty if there is no such list.
+
+    Also empty if the object or an object in it has the name of a field as a key: it is then a sample itself.
+    """
     lists = [key for key, element in value.items() if isinstance(element, list)]
     objects = [value, *(element for element in value.values() if isinstance(element, dict))]
     part_of_sample = any(FIELD_COLUMNS.intersection(element) for element in objects)
@@ -323,22 +328,22 @@ def _only_rows(value: dict[str, Any]) -> str:
 
 
 def _rows_of_columns(path: Path, value: dict[str, Any]) -> tuple[RawRow | BadRow, ...]:
-    """Return the rows of an object of columns, in one of the formats in which pandas writes a table as JSON.
+    """Return the rows of a table that pandas wrote as JSON.
 
-    `{"question": [..], "answer": [..]}`, or with `{"0": .., "1": ..}` instead of lists, or
+    Its formats are `{"question": [..], "answer": [..]}`, `{"question": {"0": .., "1": ..}, ..}` and
     `{"columns": ["question", ..], "data": [[..], ..]}`.
     """
     names, data = value.get("columns"), value.get("data")
     if isinstance(names, list) and isinstance(data, list) and value.keys() <= {"columns", "index", "data"}:
         if not all(isinstance(cells, list) and len(cells) == len(names) for cells in data):
-            raise RunFileError(path, f"has a row that does not have the {len(names)} cells in `columns`", field="data")
+            raise RunFileError(path, f"has a row without a cell for each of the {len(names)} `columns`", field="data")
         return tuple(
             _row(number, dict(zip(map(str, names), cells, strict=True))) for number, cells in enumerate(data, 1)
         )
     columns = {name: cells if isinstance(cells, dict) else _by_index(cells) for name, cells in value.items()}
     indexes = next(iter(columns.values()), {})
     if not indexes or any(cells.keys() != indexes.keys() for cells in columns.values()):
-        raise RunFileError(path, "contains one object without `samples` or `results`, expected a list of samples")
+        raise RunFileError(path, "is an object without `samples` or `results`, expected a list of samples")
     return tuple(
         _row(number, {name: cells[index] for name, cells in columns.items()}) for number, index in enumerate(indexes, 1)
     )
@@ -412,16 +417,16 @@ def _delimited(delimiters: str, kind: str) -> Callable[[Path, str], Table]:
 
 
 def _delimiter(path: Path, encoding: str, delimiters: str) -> str:
-    """Return the delimiter that occurs most often in the header; the usual one if none occurs."""
+    """Return the delimiter that occurs most often in the header; the first one if none occurs."""
     head = next((line for _, line in file_lines(path, encoding) if line.strip()), "")
     outside = re.sub(r'"[^"]*"', "", head)
     return max(delimiters, key=outside.count)
 
 
 def _head(path: Path, cells: list[str], line: int) -> list[str]:
-    """Return the names of the columns. A column without a name, such as the index of pandas, is named by its number.
+    """Return the names of the columns. A column without a name, such as a pandas index, becomes `column 1`.
 
-    If the file is by a tool that repeats columns, repeated names are numbered.
+    Repeated names are numbered if the file is of a tool that repeats columns. Raises RunFileError for other files.
     """
     names = [cell.strip() or f"column {index}" for index, cell in enumerate(cells, 1)]
     if any(repeated <= {*names} for repeated in REPEATED_COLUMNS):
@@ -433,9 +438,9 @@ def _head(path: Path, cells: list[str], line: int) -> list[str]:
 def _check_unique(path: Path, names: list[str], line: int | None = None) -> None:
     if len(names) > MAX_COLUMNS:
         raise RunFileError(path, f"has {len(names):,} columns, expected at most {MAX_COLUMNS:,}", line=line)
-    twice = next((name for name, times in Counter(names).items() if times > 1), None)
-    if twice is not None:
-        raise RunFileError(path, f"two columns are called {twice!r}, expected each name once", line=line)
+    repeated = next((name for name, times in Counter(names).items() if times > 1), None)
+    if repeated is not None:
+        raise RunFileError(path, f"two columns are called {repeated!r}, expected unique names", line=line)
 
 
 def _csv_row(line: int, head: list[str], cells: list[str]) -> RawRow | BadRow:
@@ -445,7 +450,7 @@ def _csv_row(line: int, head: list[str], cells: list[str]) -> RawRow | BadRow:
     found: dict[str, JsonValue] = {
         name: cell if cell.strip() and not nan else None for name, cell, nan in zip(head, cells, absent, strict=True)
     }
-    return RawRow(line=line, cells=found, notes=("NaN or infinity left out",) * sum(absent), written=True)
+    return RawRow(line=line, cells=found, notes=("NaN or infinity read as missing",) * sum(absent), text_only=True)
 
 
 def _binary(kind: str, read: Callable[[Path], tuple[list[str], list[dict[str, Any]]]]) -> Callable[[Path, str], Table]:
@@ -459,9 +464,9 @@ def _binary(kind: str, read: Callable[[Path], tuple[list[str], list[dict[str, An
 
 
 def _excel(path: Path, sheet: str | None) -> Table:
-    """Return a sheet of an Excel file.
+    """Return a sheet of an Excel file. Its first row has the names of the columns.
 
-    Its first row names the columns; formulas are read as the values that Excel saved.
+    A formula is read as the value that Excel saved.
     """
     title, titles, lines = sheet_rows(path, sheet)
     begin, head = lines[0] if lines else (1, ())
@@ -469,13 +474,13 @@ def _excel(path: Path, sheet: str | None) -> Table:
     rows: list[RawRow | BadRow] = []
     for line, cells in lines[1:]:
         row = _row(line, {name: cell for name, cell in zip(names, cells, strict=False) if cell is not None})
-        rows.append(replace(row, written=True) if isinstance(row, RawRow) else row)
+        rows.append(replace(row, text_only=True) if isinstance(row, RawRow) else row)
     notes = (f"only {title!r} of {len(titles)} sheets was read; --sheet NAME reads another",) if len(titles) > 1 else ()
     return Table(kind="Excel", encoding="binary", rows=tuple(rows), columns=tuple(names), notes=notes)
 
 
 def _folder_table(path: Path, *, plain: bool) -> Table:
-    """Return the table of a folder with one file, with shards of one file, or with a Hugging Face dataset."""
+    """Return the table of a folder that has one file, the shards of one file, or a Hugging Face dataset."""
     splits = _named_files(path / "dataset_dict.json", "splits")
     if splits:
         tables = [(split, _folder_table(path / split, plain=True)) for split in splits]
@@ -490,14 +495,14 @@ def _folder_table(path: Path, *, plain: bool) -> Table:
 
 
 def _joined_files(path: Path, files: Sequence[Path], *, plain: bool) -> Table:
-    """Return the rows of files that are parts of one table, in this order."""
+    """Return the table of files that are its parts, in this order."""
     whole = _joined(path, [(file.name, read_table(file, plain=True)) for file in files])
     whole = replace(whole, notes=(*whole.notes, f"{len(files)} files read as one, {files[0].name} to {files[-1].name}"))
     return whole if plain else _recognised(path, whole)
 
 
 def _joined(path: Path, tables: Sequence[tuple[str, Table]]) -> Table:
-    """Return the rows of several tables, each with the name of its file in its location."""
+    """Return one table with the rows of (file name, table) pairs. The location of each row begins with its file."""
     rows = tuple(
         replace(row, location=".".join(filter(None, (name, row.location))))
         for name, table in tables
@@ -520,9 +525,9 @@ def _with_column(table: Table, column: str, value: str) -> Table:
 
 
 def _shards(path: Path) -> list[Path]:
-    """Return the files of a folder that are parts of one table.
+    """Return the files of a folder that are parts of one table, in the order of their numbers.
 
-    Raises RunFileError if there are none, or different files.
+    Raises RunFileError if the folder has no such files, or files with different names.
     """
     if (path / "dataset_info.json").is_file() and (path / "state.json").is_file():
         listed = _named_files(path / "state.json", "_data_files")
@@ -535,7 +540,7 @@ def _shards(path: Path) -> list[Path]:
         names = list_columns([file.name for file in found])
         raise RunFileError(
             path,
-            f"is a folder of different files ({names}), not of parts of one file (part-0.jsonl ...); name one of them",
+            f"is a folder of different files ({names}), expected parts of one file (part-0.jsonl ...); pass one file",
         )
     return found
 
@@ -545,7 +550,10 @@ def _numbers(file: Path) -> tuple[list[int], str]:
 
 
 def _named_files(path: Path, key: str) -> list[str]:
-    """Return the file names in a folder's description. Raises RunFileError for a name outside the folder."""
+    """Return the names under a key of a JSON file that describes its folder; empty if there is no such file.
+
+    Raises RunFileError for a name outside the folder.
+    """
     if not path.is_file():
         return []
     try:

@@ -1,4 +1,4 @@
-"""Collect scores and verdicts from another tool's file, to store them with the run."""
+"""Convert the scores and verdicts of another tool's file to those that are stored with the run."""
 
 from __future__ import annotations
 
@@ -12,20 +12,22 @@ from ragboard.records import Direction, FileScores, Outcome, Score, Side
 
 __all__ = ["tool_notes", "tool_scores"]
 
-SIDES: Mapping[str, Side] = {"ragas.faithfulness": "response", "ragas.context_recall": "reference"}
-"""ragboard's metrics that are the share of supported statements of a text, with that text."""
+STATEMENT_SIDES: Mapping[str, Side] = {"ragas.faithfulness": "response", "ragas.context_recall": "reference"}
+"""ragboard's metrics that are a share of supported statements, with the text that the statements are from."""
 TOLERANCE = 1e-9
 """Maximum difference between two scores that count as equal."""
 
 
 def tool_scores(file: ToolFile, file_format: str, samples: Sequence[ToolSample]) -> FileScores | None:
-    """Return the scores and verdicts of a run's samples, in order; None if the file has neither."""
+    """Return the scores and verdicts that a file has for the samples of one run; None if it has none."""
     names = dict.fromkeys(name for sample in samples for name in sample.scores)
     recorded = tuple(sample.recorded for sample in samples)
     judged = any(sample.statements or sample.judgements for sample in recorded)
     if not names and not judged:
         return None
-    recounted = {name: ours for name, ours in file.same_as.items() if name in names and _agrees(name, ours, samples)}
+    equivalent_metrics = {
+        name: ours for name, ours in file.same_as.items() if name in names and _equals_share(name, ours, samples)
+    }
     slug = re.sub(r"\W+", "-", file.tool.lower())
     specs = {name: f"{slug}-file.{_metric_name(name)}" for name in names}
     directions: dict[str, Direction] = {_metric_name(name): direction for name, direction in file.directions.items()}
@@ -35,16 +37,17 @@ def tool_scores(file: ToolFile, file_format: str, samples: Sequence[ToolSample])
         columns={spec: name for name, spec in specs.items()},
         metrics=tuple(describe_file_metric(file.tool, spec, name, directions) for name, spec in specs.items()),
         outcomes=tuple(
-            {spec: _outcome(sample, name, recounted.get(name)) for name, spec in specs.items()} for sample in samples
+            {spec: _outcome(sample, name, equivalent_metrics.get(name)) for name, spec in specs.items()}
+            for sample in samples
         ),
         judge=file.judge,
         recorded=recorded if judged else (),
-        recounted={specs[name]: ours for name, ours in recounted.items()},
+        equivalent_metrics={specs[name]: ours for name, ours in equivalent_metrics.items()},
     )
 
 
 def tool_notes(file: ToolFile) -> Iterator[str]:
-    """Yield notes for the import report on how each part of the file is used."""
+    """Yield notes for the import report on what the file has and what was dropped."""
     yield from file.notes
     scored = dict.fromkeys(name for sample in file.samples for name in sample.scores)
     statements = sum(len(sample.recorded.statements) for sample in file.samples)
@@ -67,30 +70,32 @@ def _metric_name(name: str) -> str:
 
 
 def _outcome(sample: ToolSample, name: str, ours: str | None) -> Outcome:
-    """Return the file's outcome, with the number of supported statements if the verdicts explain the score."""
+    """Return the score in the file; if it equals ragboard's metric `ours`, with its number of supported statements."""
     outcome = sample.scores.get(name, NO_VALUE)
     if ours is None or not isinstance(outcome, Score):
         return outcome
     labels = [
-        verdict.label for statement, verdict in sample.recorded.statements if statement.side == SIDES[ours] and verdict
+        verdict.label
+        for statement, verdict in sample.recorded.statements
+        if statement.side == STATEMENT_SIDES[ours] and verdict
     ]
     return replace(outcome, counted=f"{labels.count('supported')} of {len(labels)} statements")
 
 
-def _agrees(name: str, ours: str, samples: Sequence[ToolSample]) -> bool:
-    """Return whether each score in the file equals the sample's share of supported statements."""
+def _equals_share(name: str, ours: str, samples: Sequence[ToolSample]) -> bool:
+    """Return whether each score in the file equals the share of supported statements of its sample."""
     pairs = [
         (outcome.value, share)
         for sample in samples
         if isinstance(outcome := sample.scores.get(name), Score)
-        and (share := supported_share(sample, SIDES[ours])) is not None
+        and (share := supported_share(sample, STATEMENT_SIDES[ours])) is not None
     ]
     scored = sum(isinstance(sample.scores.get(name), Score) for sample in samples)
     return len(pairs) == scored > 0 and all(abs(score - share) <= TOLERANCE for score, share in pairs)
 
 
 def supported_share(sample: ToolSample, side: Side) -> float | None:
-    """Return the share of supported statements; None without statements, or if one has no verdict."""
+    """Return the share of supported statements; None if there are no statements, or one has no verdict."""
     verdicts = [verdict for statement, verdict in sample.recorded.statements if statement.side == side]
     if not verdicts or None in verdicts:
         return None

@@ -1,4 +1,4 @@
-"""Statistical functions that take plain numbers. Their results contain the method, the level and n."""
+"""Statistics of plain numbers. Intervals and tests report their method, confidence level and n."""
 
 from __future__ import annotations
 
@@ -39,29 +39,29 @@ from ragboard.stats.intervals import (
     range_text,
     wilson_interval,
 )
-from ragboard.stats.monitoring import Batches, Change, batches_of, find_changes
+from ragboard.stats.monitoring import Batches, Change, find_changes, summarize_batches
 from ragboard.stats.paired import (
     PairedDifference,
     SignTest,
     holm,
     mcnemar,
-    outer_difference,
-    outer_interval,
     paired_difference,
     pairs_needed,
     sign_test,
+    worst_case_difference,
+    worst_case_interval,
 )
 from ragboard.stats.pairwise import Pair, PairwiseAccuracy, mcnemar_test, outcomes, pairwise_accuracy
 from ragboard.stats.platt import Platt, fit_platt
 from ragboard.stats.ppi import (
     MIN_LABELS,
     LabelsNeeded,
-    PoweredMean,
-    PoweredMeans,
+    MeanEstimate,
+    MeanEstimates,
+    difference_of_estimates,
+    estimate_mean,
+    estimate_means,
     labels_needed,
-    powered_difference,
-    powered_mean,
-    powered_means,
 )
 from ragboard.stats.ranking import MethodResult, Ranked, RankingSimulation, rank_systems, simulate_ranking
 
@@ -81,6 +81,8 @@ __all__ = [
     "GroupDifference",
     "Interval",
     "LabelsNeeded",
+    "MeanEstimate",
+    "MeanEstimates",
     "MethodResult",
     "Moments",
     "NoInterval",
@@ -88,14 +90,11 @@ __all__ = [
     "PairedDifference",
     "PairwiseAccuracy",
     "Platt",
-    "PoweredMean",
-    "PoweredMeans",
     "Ranked",
     "RankingSimulation",
     "SignTest",
     "alpha_interval",
     "auroc",
-    "batches_of",
     "best_cut",
     "binary_agreement",
     "calibration",
@@ -105,7 +104,10 @@ __all__ = [
     "cohen_kappa",
     "confusion",
     "correlation_interval",
+    "difference_of_estimates",
     "difference_of_moments",
+    "estimate_mean",
+    "estimate_means",
     "estimate_text",
     "find_changes",
     "fisher_interval",
@@ -123,20 +125,18 @@ __all__ = [
     "mean_interval",
     "moments",
     "outcomes",
-    "outer_difference",
-    "outer_interval",
     "paired_difference",
     "pairs_needed",
     "pairwise_accuracy",
     "pearson",
-    "powered_difference",
-    "powered_mean",
-    "powered_means",
     "range_text",
     "rank_systems",
     "roc",
     "sign_test",
     "simulate_ranking",
     "spearman",
+    "summarize_batches",
     "wilson_interval",
+    "worst_case_difference",
+    "worst_case_interval",
 ]

@@ -1,4 +1,4 @@
-"""Agreement of scores and decisions with labels, and of annotators with each other."""
+"""How well scores and decisions agree with labels, and annotators with each other."""
 
 from __future__ import annotations
 
@@ -108,19 +108,18 @@ class Bin:
     score: float
     """Mean score in the bin."""
     share: Interval
-    """Share of positives, with Wilson's interval."""
+    """Share of positives in the bin, with Wilson's interval."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Calibration:
-    """The calibration of scores as probabilities."""
+    """How well scores work as probabilities."""
 
     n: int
     bins: tuple[Bin, ...]
     """The bins that contain scores, ascending."""
     error: float
-    """Expected calibration error: the absolute difference between mean score and share of positives in a bin, averaged
-    over the bins with weight n; 0 is best."""
+    """Expected calibration error: |mean score - share of positives| of each bin, averaged with weight n; 0 is best."""
     brier: float
     """Brier score: mean squared difference of score and outcome (Brier 1950); 0 is best, a constant 0.5 gives 0.25."""
 
@@ -146,7 +145,7 @@ def auroc(scores: Sequence[float], positive: Sequence[bool]) -> float:
 
 
 def roc(scores: Sequence[float], positive: Sequence[bool]) -> tuple[Cut, ...]:
-    """Return the points of the ROC curve except its origin: a cut at every distinct score, highest score first.
+    """Return the points of the ROC curve after the origin: one for each distinct score, highest score first.
 
     Raises ValueError in the same cases as `auroc`.
     """
@@ -173,11 +172,10 @@ def roc(scores: Sequence[float], positive: Sequence[bool]) -> tuple[Cut, ...]:
 
 
 def best_cut(cuts: Sequence[Cut], *, precision: float | None = None) -> Cut | None:
-    """Return the cut with the highest sensitivity + specificity (Youden 1950).
+    """Return the cut with the highest sensitivity + specificity (Youden 1950); of equally good cuts, the first.
 
-    If several cuts are equally good, the first is returned. With `precision`, return the cut with the highest
-    sensitivity among cuts with at least this precision; None if there is none. The agreement of the returned cut is
-    optimistic, because the cut is chosen on the same rows.
+    With `precision`, return the cut with the highest sensitivity among those with at least this precision, or None.
+    The agreement of the returned cut is optimistic, because the cut is fitted on the same items.
     """
     if precision is None:
         return max(cuts, key=lambda cut: cut.agreement.balanced_accuracy or 0.0)
@@ -208,9 +206,9 @@ def cohen_kappa(
 ) -> float:
     """Return Cohen's kappa of two raters: agreement beyond chance, at most 1; 0 is chance level.
 
-    With `weights`, a disagreement counts by the distance between its categories in `order`, or by the square of this
-    distance (Cohen 1960, 1968). Raises ValueError for no ratings, NaN, different lengths, weights without order, a
-    rating that is not in the order, and if all ratings of both raters are the same.
+    `weights` weight a disagreement by the distance between its categories in `order`, or by the squared distance (Cohen
+    1960, 1968). Raises ValueError for no ratings, NaN, different lengths, weights without an order, a rating that is
+    not in the order, and if all ratings of both raters are the same.
     """
     if weights and order is None:
         raise ValueError("weights need the order of the categories")
@@ -223,13 +221,13 @@ def cohen_kappa(
     table = np.zeros((len(categories), len(categories)))
     for (first_rating, second_rating), count in Counter(zip(first, second, strict=True)).items():
         table[position[first_rating], position[second_rating]] = count
-    return kappa_of(table, category_distances(len(categories), weights))
+    return kappa_from_table(table, category_distances(len(categories), weights))
 
 
-def kappa_of(table: FloatArray, distances: FloatArray) -> float:
+def kappa_from_table(table: FloatArray, distances: FloatArray) -> float:
     """Return kappa from a confusion table and the distances between categories.
 
-    Raises ValueError in the same cases as `cohen_kappa`.
+    Raises ValueError if all ratings of both raters are the same.
     """
     by_chance = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
     expected = float((distances * by_chance).sum())
@@ -241,12 +239,12 @@ def kappa_of(table: FloatArray, distances: FloatArray) -> float:
 def krippendorff_alpha(units: Sequence[Sequence[float | None]], *, scale: Scale = "nominal") -> float:
     """Return Krippendorff's alpha of any number of raters: agreement beyond chance, at most 1.
 
-    `units[i]` are the ratings of unit i; None is a missing rating. Categories of a nominal scale can be any numbers.
-    Units with fewer than 2 ratings do not count (Krippendorff 2011). Raises ValueError if no unit has 2 ratings, if all
-    ratings are equal, or for NaN.
+    `units[i]` are the ratings of unit i; None is a missing rating. Units with fewer than 2 ratings do not count. On a
+    nominal scale, any numbers can stand for the categories (Krippendorff 2011). Raises ValueError if no unit has 2
+    ratings, if all ratings are equal, or for NaN.
     """
     values, tables = coincidences(units)
-    return alpha_of(values, tables.sum(axis=0), scale)
+    return alpha_from_table(values, tables.sum(axis=0), scale)
 
 
 def coincidences(units: Sequence[Sequence[float | None]]) -> tuple[FloatArray, FloatArray]:
@@ -268,7 +266,7 @@ def coincidences(units: Sequence[Sequence[float | None]]) -> tuple[FloatArray, F
     return np.array(values, dtype=float), tables
 
 
-def alpha_of(values: FloatArray, coincidence: FloatArray, scale: Scale) -> float:
+def alpha_from_table(values: FloatArray, coincidence: FloatArray, scale: Scale) -> float:
     """Return alpha from a coincidence table. Raises ValueError if all ratings are equal."""
     totals = coincidence.sum(axis=1)
     if (totals > 0).sum() < 2:
@@ -302,9 +300,9 @@ def calibration(scores: Sequence[float], positive: Sequence[bool], *, bins: int 
 
 
 def pooled_calibration_error(sets: Sequence[tuple[Sequence[float], Sequence[bool]]], *, bins: int = 10) -> float:
-    """Return the expected calibration error over several sets of scores and labels with the same weight for each set.
+    """Return the expected calibration error over several sets of scores and labels, each set with the same weight.
 
-    Errors of opposite sign in a bin cancel between sets. For one set, the result equals the error of `calibration`.
+    In a bin, errors of opposite sign in different sets cancel. For one set, the result is the error of `calibration`.
     Raises ValueError in the same cases as `calibration`, and for no sets.
     """
     if not sets:
@@ -332,7 +330,7 @@ def _share(part: int, whole: int) -> float | None:
 
 
 def category_distances(count: int, weights: Weights | None) -> FloatArray:
-    """Return the distances between `count` ordered categories: 0 or 1 (None), linear, or squared."""
+    """Return the distances between `count` ordered categories: linear, squared or, without weights, 0 or 1."""
     distances: FloatArray = np.abs(np.subtract.outer(np.arange(count), np.arange(count))).astype(float)
     if weights is None:
         return (distances > 0).astype(float)
@@ -350,7 +348,7 @@ def _interval_distances(values: FloatArray, _: FloatArray) -> FloatArray:
 
 
 def _ordinal_distances(_: FloatArray, totals: FloatArray) -> FloatArray:
-    """Return the squared number of ratings between any two values; ratings equal to either value count half."""
+    """Return the squared number of ratings between each two values; ratings equal to one of them count half."""
     middles = np.cumsum(totals) - totals / 2
     return _interval_distances(middles, totals)
 
@@ -371,7 +369,7 @@ def kappa_interval(
     order: Sequence[L] | None = None,
     **bootstrap_options: Any,
 ) -> Interval | NoInterval:
-    """Return Cohen's kappa with a `clustered_interval`; `bootstrap_options` are its level, seed and draws.
+    """Return Cohen's kappa with an interval; `bootstrap_options` are the level, seed and draws of `clustered_interval`.
 
     Raises ValueError in the same cases as `cohen_kappa`.
     """
@@ -391,7 +389,7 @@ def kappa_interval(
 
     def kappa(rows: Rows) -> float:
         table = np.bincount(cells[rows], minlength=size * size).reshape(size, size).astype(float)
-        return kappa_of(table, distances)
+        return kappa_from_table(table, distances)
 
     return clustered_interval(kappa, groups, **bootstrap_options)
 
@@ -403,11 +401,11 @@ def alpha_interval(
     scale: Scale = "nominal",
     **bootstrap_options: Any,
 ) -> Interval | NoInterval:
-    """Return Krippendorff's alpha with a `clustered_interval`; `bootstrap_options` are its level, seed and draws.
+    """Return Krippendorff's alpha with an interval; see `clustered_interval` for groups and bootstrap options.
 
-    Units of one group are drawn together. Raises ValueError in the same cases as `krippendorff_alpha`.
+    Raises ValueError in the same cases as `krippendorff_alpha`.
     """
     values, tables = coincidences(units)
     return clustered_interval(
-        lambda rows: alpha_of(values, tables[rows].sum(axis=0), scale), groups, **bootstrap_options
+        lambda rows: alpha_from_table(values, tables[rows].sum(axis=0), scale), groups, **bootstrap_options
     )

@@ -1,4 +1,4 @@
-"""AUROC and differences of AUROC, with bootstrap intervals for clustered rows."""
+"""AUROC and differences of AUROC, with bootstrap intervals for clustered items."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ["auroc_difference", "auroc_of_rows", "clustered_auroc"]
 
 @dataclass(frozen=True, slots=True)
 class _SortedScores:
-    """Scores that are sorted once to compute the AUROC of many bootstrap draws."""
+    """Scores, sorted once so that the AUROC of many bootstrap draws is fast."""
 
     order: NDArray[np.intp]
     """Row indices, by ascending score."""
     starts: NDArray[np.intp]
-    """Start of each group of equal scores."""
+    """The index in `order` at which each group of equal scores starts."""
     positive: FloatArray
     """1 for a positive row and 0 for a negative one, by ascending score."""
 
@@ -65,7 +65,7 @@ def clustered_auroc(
     draws: int = DRAWS,
     seed: int = 0,
 ) -> Interval | NoInterval:
-    """Return AUROC with a `clustered_interval`.
+    """Return AUROC with its bootstrap interval; see `clustered_interval`.
 
     Raises ValueError if the lengths differ, for NaN, or if a class is empty.
     """
@@ -82,9 +82,9 @@ def auroc_difference(
     draws: int = DRAWS,
     seed: int = 0,
 ) -> Interval | NoInterval:
-    """Return AUROC of `scores` minus AUROC of `others` on the same rows, with a `clustered_interval`.
+    """Return AUROC of `scores` minus AUROC of `others`, with its bootstrap interval; see `clustered_interval`.
 
-    Both are computed on the same draws, so rows that are hard for both do not widen the interval. Raises ValueError if
+    Each draw is used for both, so items that are hard for both do not widen the interval. Raises ValueError if
     the lengths differ, for NaN, or if a class is empty.
     """
     first, second = auroc_of_rows(scores, positive), auroc_of_rows(others, positive)

@@ -34,17 +34,17 @@ REPORT_DRAWS = 1000
 MIN_GROUPS = 10
 """Minimum number of groups for an interval."""
 MAX_UNDEFINED = 0.05
-"""Maximum share of draws for which the statistic may be undefined."""
+"""There is no interval if the statistic is undefined for more than this share of the draws."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Resampled:
-    """A statistic of rows, and its values for bootstrap draws of whole groups."""
+    """A statistic, and its values in bootstrap draws. A draw resamples groups of rows with replacement."""
 
     estimate: float
     """The statistic of all rows."""
     values: NDArray[np.float64]
-    """One value per draw, NaN if the statistic is undefined for it; empty with fewer than 10 groups."""
+    """One value per draw, NaN where the statistic is undefined; empty with fewer than 10 groups."""
     n: int
     """Number of groups."""
     seed: int
@@ -53,7 +53,7 @@ class Resampled:
 def resample(
     statistic: Callable[[Rows], float], groups: Sequence[Hashable], *, seed: int = 0, draws: int = DRAWS
 ) -> Resampled:
-    """Compute a statistic on bootstrap draws of whole groups; `clustered_interval` describes arguments and errors."""
+    """Compute a statistic on bootstrap draws; see `clustered_interval` for arguments and errors."""
     rows_by_group = _rows_by_group(groups)
     n = len(rows_by_group)
     estimate = statistic(np.arange(len(groups)))
@@ -75,21 +75,21 @@ def clustered_interval(
     seed: int = 0,
     draws: int = DRAWS,
 ) -> Interval | NoInterval:
-    """Return a bootstrap interval for any statistic of rows; rows of one group may depend on each other.
+    """Return a bootstrap interval for any statistic of rows that may be clustered.
 
-    `statistic` takes row indices, drawn with replacement, and raises ValueError if it is undefined for them.
-    `groups[i]` is the group of row i (`range(n)` if rows are independent). Whole groups are drawn.
+    `statistic` computes a number from row indices; it raises ValueError if it is undefined for them. `groups[i]` is the
+    group (cluster) of row i; pass `range(n)` if rows are independent. Each draw resamples groups, not single rows.
 
-    The bounds are quantiles of the draws. Plain quantiles are too narrow with few groups, so the bounds are moved
-    outwards by the ratio of Student's t to the normal quantile (Hesterberg 2015). `n` of the result is the number of
-    groups. There is no interval with fewer than 10 groups, if all draws have the same value, or if the statistic is
-    undefined for more than 5% of the draws. Raises ValueError if the statistic of all rows is undefined.
+    The bounds are quantiles of the draws. With few groups these are too narrow, so they are moved outwards by the ratio
+    of Student's t to the normal quantile (Hesterberg 2015). `n` of the result is the number of groups. There is no
+    interval with fewer than 10 groups, if all draws have the same value, or if the statistic is undefined for more than
+    5% of the draws. Raises ValueError if the statistic of all rows is undefined.
     """
     return resampled_interval(resample(statistic, groups, seed=seed, draws=draws), level=level)
 
 
 def resampled_interval(resampled: Resampled, *, level: float = 0.95) -> Interval | NoInterval:
-    """Return the interval of `clustered_interval` from existing draws."""
+    """Return the interval that `clustered_interval` computes from these draws."""
     n, draws = resampled.n, len(resampled.values)
     if n < MIN_GROUPS:
         return NoInterval(reason=f"an interval needs at least {MIN_GROUPS} clusters, got {n}", n=n)
@@ -111,13 +111,12 @@ def resampled_interval(resampled: Resampled, *, level: float = 0.95) -> Interval
 
 
 def mean_over_sets(sets: Mapping[str, Resampled], *, level: float = 0.95) -> Interval | NoInterval:
-    """Return the unweighted mean of one statistic over independent sets, with an interval.
+    """Return the unweighted mean of a statistic over independent sets, with an interval.
 
-    All sets need the same number of draws. The draws of each set are shuffled, because sets drawn with the same seed
-    are not independent. Bounds are widened as in `clustered_interval`, with the degrees of freedom of Satterthwaite
-    (1946); for a single set, the result is the interval of this set. If a set has no interval, the mean has none, and
-    the reason names the set. The order of the sets does not matter. `n` of the result is the total number of groups.
-    Raises ValueError for no sets.
+    All sets need the same number of draws. The draws of each set are shuffled, because sets with the same seed would
+    not be independent. Bounds are widened as in `clustered_interval`, with the degrees of freedom of Satterthwaite
+    (1946). If a set has no interval, the mean has none, and the reason names the set. `n` of the result is the total
+    number of groups. Raises ValueError for no sets.
     """
     if not sets:
         raise ValueError("a mean over sets needs at least one set")

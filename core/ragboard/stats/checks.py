@@ -1,4 +1,4 @@
-"""Checks of arguments, and the type of arrays in this package."""
+"""Checks of arguments, and the type of arrays that this package uses."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAX_SQUARABLE = 1e140
 
 
 def finite_array(values: Sequence[float] | FloatArray, name: str = "values", *, limit: float = MAX_VALUE) -> FloatArray:
-    """Return the values as an array. Raises ValueError for NaN, and for an absolute value above `limit`."""
+    """Return the values as an array. Raises ValueError for NaN and for absolute values above `limit`."""
     array = np.asarray(values, dtype=float)
     invalid = np.flatnonzero(~(np.abs(array) <= limit))
     if invalid.size:

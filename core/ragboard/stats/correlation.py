@@ -18,9 +18,9 @@ __all__ = ["CORRELATIONS", "correlation_interval", "fisher_interval", "kendall",
 MIN_PAIRS = 10
 """Minimum number of pairs for Fisher's interval."""
 MAX_TABLE = 1000
-"""Maximum number of distinct rows to compute Kendall's tau of bootstrap draws with a table of pairwise orders."""
+"""With more distinct (x, y) pairs than this, Kendall's tau of bootstrap draws is computed without a table."""
 MAX_COMPARED_AT_ONCE = 48
-"""Maximum length of an array whose inversions are counted pair by pair; longer arrays are split."""
+"""Inversions of arrays up to this length are counted pair by pair; longer arrays are split."""
 
 
 def pearson(x: Values, y: Values) -> float:
@@ -78,10 +78,10 @@ def correlation_interval(
     seed: int = 0,
     draws: int = DRAWS,
 ) -> Interval | NoInterval:
-    """Return a bootstrap interval of a correlation (one of `CORRELATIONS`); rows of one group are drawn together.
+    """Return a bootstrap interval of a correlation, whose name in `CORRELATIONS` is `kind`.
 
-    The interval assumes no distribution; ties are allowed. Raises ValueError in the same cases as `pearson`, and
-    KeyError if `kind` is not in `CORRELATIONS`.
+    It assumes no distribution, and ties are allowed. `groups` are the clusters of the pairs. Raises ValueError in the
+    same cases as `pearson`, and KeyError if `kind` is not in `CORRELATIONS`.
     """
     first, second = _pairs(x, y)
     correlation = CORRELATIONS[kind]
@@ -119,8 +119,8 @@ def _pairs(x: Values, y: Values) -> tuple[FloatArray, FloatArray]:
     if len(x) != len(y):
         raise ValueError(f"{len(x)} and {len(y)} values are not pairs")
     first, second = finite_array(x, "x"), finite_array(y, "y")
-    for side in (first, second):
-        if side.size < 2 or float(side.min()) == float(side.max()):
+    for values in (first, second):
+        if values.size < 2 or float(values.min()) == float(values.max()):
             raise ValueError(CONSTANT_VALUES)
     return first, second
 
@@ -133,9 +133,9 @@ def _centre(values: FloatArray) -> FloatArray:
 
 
 def _kendall_of_draws(first: FloatArray, second: FloatArray) -> Callable[[Rows], float] | None:
-    """Return a function that computes Kendall's tau-b of drawn rows from a table of pairwise orders.
+    """Return a fast function that computes Kendall's tau-b of bootstrap draws from a table of pairwise orders.
 
-    None if there are too many distinct rows for a table.
+    None if there are too many distinct (x, y) pairs for a table.
     """
     distinct, codes = np.unique(np.stack([first, second]), axis=1, return_inverse=True)
     if distinct.shape[1] > MAX_TABLE:
@@ -145,7 +145,7 @@ def _kendall_of_draws(first: FloatArray, second: FloatArray) -> Callable[[Rows],
 
     def tau(rows: Rows) -> float:
         times = np.bincount(codes.ravel()[rows], minlength=distinct.shape[1]).astype(float)
-        tied = [float(np.square(np.bincount(side, weights=times)).sum()) for side in ranks]
+        tied = [float(np.square(np.bincount(codes_of_values, weights=times)).sum()) for codes_of_values in ranks]
         untied_first, untied_second = (rows.size**2 - pairs for pairs in tied)
         if not untied_first or not untied_second:
             raise ValueError(CONSTANT_VALUES)
@@ -155,7 +155,7 @@ def _kendall_of_draws(first: FloatArray, second: FloatArray) -> Callable[[Rows],
 
 
 def _spearman_of_draws(first: FloatArray, second: FloatArray) -> Callable[[Rows], float] | None:
-    """Return a function that computes Spearman's rho of drawn rows; the values are sorted only once."""
+    """Return a fast function that computes Spearman's rho of bootstrap draws; it sorts the values only once."""
     first_codes = np.unique(first, return_inverse=True)[1]
     second_codes = np.unique(second, return_inverse=True)[1]
 
@@ -186,7 +186,7 @@ def _count_tied_pairs(*columns: FloatArray) -> int:
 
 
 def _count_inversions(values: FloatArray) -> tuple[int, FloatArray]:
-    """Return the number of pairs in descending order, and the sorted values."""
+    """Return the number of pairs that are in descending order, and the sorted values."""
     if values.size <= MAX_COMPARED_AT_ONCE:
         descending = np.triu(values[:, None] > values[None, :])
         return int(descending.sum()), np.sort(values)
@@ -201,4 +201,4 @@ _DRAW_FUNCTIONS: dict[str, Callable[[FloatArray, FloatArray], Callable[[Rows], f
     "kendall": _kendall_of_draws,
     "spearman": _spearman_of_draws,
 }
-"""Functions that return a faster correlation function for bootstrap draws, by name of the correlation."""
+"""For some correlations, a function that prepares a faster correlation for bootstrap draws."""

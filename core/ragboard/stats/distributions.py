@@ -14,7 +14,7 @@ __all__ = [
     "normal_quantile",
     "t_cdf",
     "t_quantile",
-    "two_sided_t",
+    "two_sided_t_p",
 ]
 
 
@@ -57,7 +57,7 @@ def t_cdf(x: float, df: float) -> float:
     return float(special.stdtr(df, x))
 
 
-def two_sided_t(t: float, df: float) -> float:
+def two_sided_t_p(t: float, df: float) -> float:
     """Return P(|T| >= |t|) for Student's t with df > 0; very small probabilities are not rounded to 0."""
     return 2 * t_cdf(-abs(t), df)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ragboard.stats.checks import FloatArray, finite_array
-from ragboard.stats.distributions import two_sided_t
+from ragboard.stats.distributions import two_sided_t_p
 from ragboard.stats.intervals import (
     MIN_FOR_INTERVAL,
     ClusterMoments,
@@ -25,9 +25,9 @@ from ragboard.stats.intervals import (
 __all__ = ["GroupDifference", "difference_of_moments", "group_difference"]
 
 MIN_UNTIED_FOR_WELCH = 10
-"""If a group has fewer untied values than this, p is computed by a permutation test."""
+"""If fewer values of a group than this differ from its most common value, p is from a permutation test."""
 ROUNDING_STEPS = 1000
-"""For the permutation test, values are rounded to multiples of their range divided by this number."""
+"""Number of steps between the minimum and the maximum to which the permutation test rounds values."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,15 +59,15 @@ def group_difference(
     draws: int = 5000,
     seed: int = 0,
 ) -> GroupDifference:
-    """Compare the means of two independent groups of values within `bounds` (None: unbounded).
+    """Compare the mean of a group with the mean of other values, both within `bounds` (None: unbounded).
 
-    The interval combines the `mean_interval` of each mean (Zou and Donner 2008). If both use Student's t, it is
-    slightly wider than Welch's interval. p is computed by Welch's t test, or by a permutation test (`draws`, `seed`) if
-    fewer than 10 values of a group are untied.
+    The two samples must be independent. The interval combines the intervals of the two means (Zou and Donner 2008). p
+    is from Welch's t test, or from a permutation test with `draws` permutations if most values are tied: fewer than 10
+    values of a sample differ from its most common value.
 
-    `clusters[i]` and `other_clusters[i]` are the clusters of `group[i]` and `others[i]`. With clusters, p is computed
-    by Welch's t test of clusters; it is 1 if either side has fewer than 5 effective clusters. Raises ValueError for an
-    empty group or NaN.
+    `clusters[i]` and `other_clusters[i]` are the clusters of `group[i]` and `others[i]`. With clusters, p is from
+    Welch's t test over clusters, and is 1 if a sample has fewer than 5 effective clusters. Raises ValueError for an
+    empty sample or NaN.
     """
     values, other_values = finite_array(group, "group"), finite_array(others, "others")
     group_moments, other_moments = moments(values, clusters), moments(other_values, other_clusters)
@@ -91,9 +91,9 @@ def difference_of_moments(
     bounds: tuple[float, float] | None = None,
     level: float = 0.95,
 ) -> GroupDifference:
-    """Compare two means as `group_difference`, from moments alone: p is always computed by Welch's t test.
+    """Compare the means of two independent samples, given their moments. p is from Welch's t test.
 
-    p is 1 if a group has fewer than 5 values or effective clusters.
+    p is 1 if a sample has fewer than 5 values or effective clusters.
     """
     if min(group.df, others.df) + 1 < MIN_FOR_INTERVAL:
         p, method = 1.0, f"not tested: one side has fewer than {MIN_FOR_INTERVAL} values"
@@ -122,8 +122,8 @@ def _interval(
     if isinstance(first, NoInterval) or isinstance(second, NoInterval):
         return smaller_no_interval(first, second)
     difference = group_moments.mean - other_moments.mean
-    clustered = [side for side in (group_moments, other_moments) if isinstance(side, ClusterMoments)]
-    clusters = sorted(len(side.counts) for side in clustered)
+    clustered = [sample for sample in (group_moments, other_moments) if isinstance(sample, ClusterMoments)]
+    clusters = sorted(len(sample.counts) for sample in clustered)
     return Interval(
         estimate=difference,
         low=difference - math.hypot(group_moments.mean - first.low, second.high - other_moments.mean),
@@ -159,14 +159,11 @@ def _welch_p(group_moments: Moments | ClusterMoments, other_moments: Moments | C
         return 1.0 if group_moments.mean == other_moments.mean else 0.0
     first_share, second_share = (group_moments.error / total) ** 2, (other_moments.error / total) ** 2
     df = 1 / (first_share**2 / max(group_moments.df, 1) + second_share**2 / max(other_moments.df, 1))
-    return two_sided_t((group_moments.mean - other_moments.mean) / total, df)
+    return two_sided_t_p((group_moments.mean - other_moments.mean) / total, df)
 
 
 def _permutation_p(group: FloatArray, others: FloatArray, draws: int, seed: int) -> float:
-    """Return the share of permutations with at least the observed absolute difference.
-
-    The observed assignment to groups counts as one of the permutations.
-    """
+    """Return the share of permutations, with the observed data as one, that differ at least as much as the data."""
     pooled = np.concatenate([group, others])
     spread = float(np.ptp(pooled))
     if not spread:

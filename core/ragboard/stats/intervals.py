@@ -1,13 +1,12 @@
 """Confidence intervals of a mean, by Student's t and by the Bayesian bootstrap without random draws.
 
-The Bayesian bootstrap (Rubin 1981) gives the values random Dirichlet weights; the bounds of its interval are quantiles
-of the weighted mean. One extra point represents values that a sample of this size does not contain by chance. If the
-extra point is at the bound of the scores, the limits equal those of Gaffke (2005) and Learned-Miller and Thomas (2020),
-and for 0/1 scores those of Clopper and Pearson. The quantiles are computed without random draws: the distribution of
-the weighted mean follows from a sum of exponential variables, and the saddlepoint approximation (Barndorff-Nielsen
-1986) of it is accurate even far out in the tails.
+The Bayesian bootstrap (Rubin 1981) gives the values random Dirichlet weights; the limits of its interval are quantiles
+of the weighted mean. An extra point stands for values that exist but that a sample of this size misses by chance. With
+the extra point at the bound of the scores, the limits are those of Gaffke (2005) and Learned-Miller and Thomas (2020),
+and for 0/1 scores those of Clopper and Pearson. No random draws are needed: the weighted mean is a ratio of sums of
+exponential variables, and the saddlepoint approximation (Barndorff-Nielsen 1986) gives its quantiles accurately.
 
-The bootstrap functions take the sum and the number of values of each cluster; an independent value is a cluster of one.
+The bootstrap functions take the sum and the number of values of each cluster. Independent values are clusters of one.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from typing import Literal, overload
 import numpy as np
 
 from ragboard.stats.checks import FloatArray, finite_array
-from ragboard.stats.distributions import beta_cdf, beta_quantile, normal_cdf, normal_quantile, t_quantile, two_sided_t
+from ragboard.stats.distributions import beta_cdf, beta_quantile, normal_cdf, normal_quantile, t_quantile, two_sided_t_p
 
 __all__ = [
     "COMPARED_DECIMALS",
@@ -55,15 +54,15 @@ MAX_STEPS = 100
 MAX_DECIMALS = 6
 """Maximum number of decimals of a printed bound near 0."""
 SMALLEST = 1e-100
-"""Values below this, or above its inverse, are rescaled, because their squares would underflow or overflow."""
+"""If the largest value is below this or above its inverse, values are rescaled: their squares would not be finite."""
 PRECISION = 1e-8
-"""Absolute accuracy of a normal score, and relative accuracy of a limit."""
+"""Root searches stop at this absolute error of a normal score, or this relative error of a limit."""
 
 
 def lower_limit(sums: FloatArray, counts: FloatArray, extra: float, score: float) -> float:
-    """Return x with P(weighted mean < x) = P(Z < `score`), where `score` < 0 and Z is standard normal.
+    """Return the x with P(weighted mean < x) = P(Z < `score`), where `score` < 0 and Z is standard normal.
 
-    `extra` is the value of the extra point, which counts as a cluster of average size. x is found by the Illinois
+    `extra` is the value of the extra point, which counts as a cluster of average size. The root search is the Illinois
     method.
     """
     scale = max(float(np.abs(sums).max()), abs(extra))
@@ -97,7 +96,7 @@ def lower_limit(sums: FloatArray, counts: FloatArray, extra: float, score: float
 
 
 def lower_score(sums: FloatArray, counts: FloatArray, extra: float, mean: float) -> float:
-    """Return z with P(Z < z) = P(weighted mean < `mean`), where Z is standard normal."""
+    """Return the z with P(Z < z) = P(weighted mean < `mean`), where Z is standard normal."""
     size = counts.mean()
     deviations = np.append(sums - mean * counts, size * (extra - mean))
     scale = float(np.abs(deviations).max())
@@ -139,16 +138,15 @@ Values = Sequence[float] | FloatArray
 MIN_FOR_INTERVAL = 5
 """Minimum number of values or clusters for an interval."""
 LARGE_SAMPLE = 500
-"""With more values or clusters, intervals use only Student's t."""
+"""With more values or clusters than this, intervals use only Student's t."""
 MIN_UNTIED_LARGE_SAMPLE = 50
-"""Minimum number of untied values or clusters for intervals of a large sample to use only Student's t; with fewer, it
-would be too narrow."""
+"""With fewer untied values or clusters than this, Student's t is too narrow even for a large sample."""
 MIN_UNTIED = 3
-"""With fewer untied values than this, the interval is conservative and has a warning."""
+"""With fewer untied values than this, the interval is conservative and has a warning. See `Moments.untied`."""
 SMALL_SAMPLE = 15
 """With fewer values or clusters than this, the interval has a warning: it may be too narrow for very skewed values."""
 COMPARED_DECIMALS = 9
-"""Values are rounded to this number of decimals before they are compared: 0.1 + 0.2 is then equal to 0.3."""
+"""Values are rounded to this number of decimals before they are compared, so 0.1 + 0.2 equals 0.3."""
 BOTH_METHODS = "Student's t and Bayesian bootstrap"
 UNBOUNDED = "the scores have no bounds: if a few are very large, the interval is too narrow"
 LOW_COVERAGE = "the 95% CI may be too narrow (91% to 93% coverage for very skewed scores)"
@@ -175,7 +173,7 @@ class Interval:
 
 @dataclass(frozen=True, kw_only=True)
 class NoInterval:
-    """Takes the place of an interval that cannot be computed, and says why."""
+    """Stands for an interval that cannot be computed."""
 
     reason: str
     n: int
@@ -184,23 +182,28 @@ class NoInterval:
 def range_text(low: float, high: float, format_spec: str = ".3f") -> str:
     """Format bounds: `0.530 to 0.730`.
 
-    `format_spec` formats each bound: `.3f`, `+.3f` with a plus sign, `.0%` as a percentage. Both bounds get more
-    decimals if a bound that shows its sign would be rounded to 0.
+    `format_spec` formats each bound, such as `.3f`, `+.3f` or `.0%`. Both bounds get more decimals if a bound that
+    shows its sign would be rounded to 0, or if two different bounds would look the same.
     """
     sign, _, precision = format_spec.partition(".")
     decimals, suffix = int(precision[:-1]), precision[-1]
     signed = [bound for bound in (low, high) if bound < 0 or (bound and sign)]
+    differ = abs(high - low) >= 10**-MAX_DECIMALS
 
-    def rounds_to_zero(bound: float) -> bool:
-        return not f"{bound:.{decimals}{suffix}}".strip("-0.%")
+    def formatted(bound: float) -> str:
+        return f"{bound + 0.0:{sign}.{decimals}{suffix}}"
 
-    while decimals < MAX_DECIMALS and any(map(rounds_to_zero, signed)):
+    def is_too_coarse() -> bool:
+        rounded_to_zero = any(not formatted(bound).strip("+-0.%") for bound in signed)
+        return rounded_to_zero or (differ and formatted(low) == formatted(high))
+
+    while decimals < MAX_DECIMALS and is_too_coarse():
         decimals += 1
-    return " to ".join(f"{bound + 0.0:{sign}.{decimals}{suffix}}" for bound in (low, high))
+    return f"{formatted(low)} to {formatted(high)}"
 
 
 def interval_text(interval: Interval | NoInterval | None, format_spec: str = ".3f") -> str:
-    """Format the bounds of an interval: `0.530 to 0.730`; empty without an interval."""
+    """Format the bounds of an interval: `0.530 to 0.730`. Return an empty text if there is no interval."""
     return range_text(interval.low, interval.high, format_spec) if isinstance(interval, Interval) else ""
 
 
@@ -212,21 +215,21 @@ def ci_text(interval: Interval | NoInterval, format_spec: str = ".3f") -> str:
 
 
 def estimate_text(value: float, interval: Interval | NoInterval, format_spec: str = ".3f") -> str:
-    """Format an estimate with its interval: `0.630 (0.530 to 0.730)`; without an interval, the value alone."""
+    """Format an estimate with its interval: `0.630 (0.530 to 0.730)`, or `0.630` if there is no interval."""
     bounds = interval_text(interval, format_spec)
     return f"{value:{format_spec}} ({bounds})" if bounds else f"{value:{format_spec}}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Moments:
-    """Moments of independent values, from which the interval of their mean is computed."""
+    """What the interval of a mean is computed from, for independent values."""
 
     n: int
     mean: float
     deviation: float
     """Standard deviation with divisor n - 1; 0 for one value."""
     untied: int
-    """Number of values that differ from the most common one."""
+    """Number of values that differ from the most common value."""
     values: tuple[float, ...] | None = None
     """The values, ascending; None if there are more than `LARGE_SAMPLE`."""
 
@@ -243,12 +246,12 @@ class Moments:
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterMoments:
-    """Moments of clustered values, from which the interval of their mean is computed."""
+    """What the interval of a mean is computed from, for clustered values."""
 
     n: int
     """Number of values."""
     mean: float
-    """Mean of all values, not of the means of the clusters."""
+    """Mean of all values. Large clusters count more than small ones."""
     counts: tuple[float, ...]
     """Number of values in each cluster."""
     sums: tuple[float, ...]
@@ -256,7 +259,7 @@ class ClusterMoments:
 
     @cached_property
     def effective(self) -> float:
-        """The effective number of clusters, at most the number of clusters (Kish 1965)."""
+        """The effective number of clusters (Kish 1965): fewer than the clusters if these have unequal sizes."""
         return self.n**2 / float(np.square(self.counts).sum())
 
     @cached_property
@@ -282,10 +285,10 @@ def moments(values: Values) -> Moments: ...
 @overload
 def moments(values: Values, clusters: Sequence[Hashable] | None) -> Moments | ClusterMoments: ...
 def moments(values: Values, clusters: Sequence[Hashable] | None = None) -> Moments | ClusterMoments:
-    """Compute the moments of values; values that agree to 9 decimals are tied.
+    """Compute the moments of values. Values that are equal to 9 decimals count as tied.
 
-    `clusters[i]` is the cluster of value i, for example its conversation or its question. If each value is its own
-    cluster, the values are independent. Raises ValueError for no values, NaN, or different lengths.
+    `clusters[i]` is the cluster of value i, such as its conversation or its question. Values are independent if there
+    are no clusters, or if each value is its own cluster. Raises ValueError for no values, NaN, or different lengths.
     """
     array = finite_array(values)
     if not array.size:
@@ -334,15 +337,15 @@ def mean_interval(
 ) -> Interval | NoInterval:
     """Return the two-sided interval of a mean of values within `bounds` (None: unbounded), independent or clustered.
 
-    - If all values are at the bounds (0/1): Clopper and Pearson's interval.
-    - Up to 500 values or clusters: Student's t or the Bayesian bootstrap, whichever is wider at each end. The bootstrap
-      has an extra point for values that a small sample does not contain by chance. This point is far out on the side of
-      a long tail, and near the bound if few values are untied.
-    - More than 500: Student's t. If fewer than 50 values are untied, Clopper and Pearson's interval of a share with the
-      same mean is used instead; it is conservative. If fewer than 50 clusters are untied, the bootstrap is used, too.
+    - All values at the bounds (0/1): Clopper and Pearson's interval.
+    - Up to 500 values or clusters: at each end, the wider of Student's t and the Bayesian bootstrap (see the module's
+      docstring). The extra point of the bootstrap is far out on the side of a long tail, and near the bound if few
+      values are untied.
+    - More than 500: Student's t. With fewer than 50 untied values, Clopper and Pearson's interval of a share with the
+      same mean, which is conservative. With fewer than 50 untied clusters, also the bootstrap.
 
     For clusters, Student's t uses the standard error of the jackknife and the effective number of clusters minus 1 as
-    degrees of freedom; the bootstrap weights whole clusters. There is no interval with fewer than 5 values or effective
+    degrees of freedom; the bootstrap weights clusters. There is no interval with fewer than 5 values or effective
     clusters, or if all values are tied and have no bounds. Raises ValueError for a level outside (0, 1) or a mean
     outside the bounds.
     """
@@ -351,9 +354,9 @@ def mean_interval(
         raise ValueError(f"level must be between 0 and 1, got {level}")
     if not low - 1e-9 <= summary.mean <= high + 1e-9:
         raise ValueError(f"the mean {summary.mean} is outside the bounds {low} and {high}")
-    refusal = _refusal(summary, bounds)
-    if refusal:
-        return NoInterval(reason=refusal, n=summary.n)
+    problem = _why_no_interval(summary, bounds)
+    if problem:
+        return NoInterval(reason=problem, n=summary.n)
     limits = _cached_limits if _unit_count(summary) <= LARGE_SAMPLE else _limits
     bottom, top, method = limits(summary, bounds, level)
     return Interval(
@@ -368,7 +371,7 @@ def mean_interval(
 
 
 def two_sided_p(summary: Moments | ClusterMoments, *, bounds: tuple[float, float] | None) -> float:
-    """Return the two-sided p value of the hypothesis that the mean is 0.
+    """Return the two-sided p value for a mean of 0.
 
     It is below 0.05 if the 95% CI of `mean_interval` excludes 0. Raises ValueError if all values are tied and have no
     bounds.
@@ -383,7 +386,7 @@ def two_sided_p(summary: Moments | ClusterMoments, *, bounds: tuple[float, float
     units = _sums_and_counts(summary)
     if bounds and isinstance(summary, Moments) and _share_method(summary, bounds, units):
         return _share_p_value(summary, bounds)
-    p = two_sided_t(summary.mean / summary.error, summary.df)
+    p = two_sided_t_p(summary.mean / summary.error, summary.df)
     if units is None:
         return p
     sums, counts = units
@@ -393,7 +396,7 @@ def two_sided_p(summary: Moments | ClusterMoments, *, bounds: tuple[float, float
 
 
 def wilson_interval(share: float, n: int, *, level: float = 0.95) -> Interval:
-    """Return Wilson's score interval of a share of n trials; the number of successes need not be whole.
+    """Return Wilson's score interval of a share of n trials. The number of successes can be fractional.
 
     Raises ValueError for n = 0 or a share outside [0, 1].
     """
@@ -407,7 +410,7 @@ def wilson_interval(share: float, n: int, *, level: float = 0.95) -> Interval:
 
 
 def share_bounds(count: float, n: int, *, level: float = 0.95) -> tuple[float, float]:
-    """Return the exact two-sided bounds of `count` / n (Clopper and Pearson 1934); `count` need not be whole."""
+    """Return the exact two-sided bounds of `count` / n (Clopper and Pearson 1934); `count` can be fractional."""
     tail = (1 - level) / 2
     low = beta_quantile(tail, count, n - count + 1) if count > 0 else 0.0
     high = beta_quantile(1 - tail, count + 1, n - count) if count < n else 1.0
@@ -415,7 +418,7 @@ def share_bounds(count: float, n: int, *, level: float = 0.95) -> tuple[float, f
 
 
 def _power_of_two(values: FloatArray) -> float:
-    """Return a power of two near the largest value. Dividing by it is exact and keeps squares finite."""
+    """Return a power of two near the largest absolute value. Division by it is exact and keeps squares finite."""
     return math.ldexp(1.0, max(math.frexp(float(np.abs(values).max()))[1], -900))
 
 
@@ -435,7 +438,7 @@ def _unit_count(summary: Moments | ClusterMoments) -> int:
     return summary.n if isinstance(summary, Moments) else len(summary.counts)
 
 
-def _refusal(summary: Moments | ClusterMoments, bounds: tuple[float, float] | None) -> str:
+def _why_no_interval(summary: Moments | ClusterMoments, bounds: tuple[float, float] | None) -> str:
     if summary.n < MIN_FOR_INTERVAL:
         return f"an interval needs at least {MIN_FOR_INTERVAL} values, got {summary.n}"
     if isinstance(summary, ClusterMoments) and summary.effective < MIN_FOR_INTERVAL:
@@ -494,9 +497,9 @@ _cached_limits = lru_cache(maxsize=1024)(_limits)
 
 
 def _share_method(summary: Moments, bounds: tuple[float, float], units: object) -> str:
-    """Return the name of the method if the interval of a share is used: all values at the bounds, or most tied.
+    """Name the interval of a share, if it is used because all values are at the bounds or most are tied.
 
-    Else return an empty text.
+    Return an empty text if another method is used.
     """
     low, high = bounds
     share = (summary.mean - low) / (high - low)
@@ -509,7 +512,7 @@ def _share_method(summary: Moments, bounds: tuple[float, float], units: object) 
 
 
 def _share_p_value(summary: Moments, bounds: tuple[float, float]) -> float:
-    """Return the p value of a mean of 0, by the exact interval of a share."""
+    """Return the p value for a mean of 0 that matches the exact interval of a share."""
     low, high = bounds
     count, share = (summary.mean - low) / (high - low) * summary.n, -low / (high - low)
     if summary.mean > 0:
@@ -525,7 +528,7 @@ def _share_limits(summary: Moments, bounds: tuple[float, float], level: float) -
 
 
 def _sums_and_counts(summary: Moments | ClusterMoments) -> tuple[FloatArray, FloatArray] | None:
-    """Return sums and counts of values or clusters for the bootstrap; None if only Student's t is used."""
+    """Return the sums and counts of clusters for the bootstrap; None if only Student's t is used."""
     if isinstance(summary, ClusterMoments):
         if len(summary.counts) > LARGE_SAMPLE and summary.untied >= MIN_UNTIED_LARGE_SAMPLE:
             return None
@@ -536,7 +539,7 @@ def _sums_and_counts(summary: Moments | ClusterMoments) -> tuple[FloatArray, Flo
 def _cluster_widening(summary: Moments | ClusterMoments, level: float) -> float:
     """Return the factor by which the bootstrap of clusters is widened; 1 for independent values.
 
-    It is the ratio of Student's t with the jackknife to Student's t for clusters of equal size.
+    It is the width of Student's t with the jackknife, divided by its width for clusters of equal size.
     """
     if isinstance(summary, Moments):
         return 1.0
@@ -552,8 +555,8 @@ def _extra_points(
 ) -> tuple[float, float]:
     """Return the extra points of the bootstrap, below and above the values.
 
-    - For skewed values, the point on the side of the long tail is further out. An Edgeworth expansion gives half the
-      ratio of the third to the second moment as the distance; small samples underestimate this ratio.
+    - For skewed values, the point on the side of the long tail is further out, by the ratio of the third to the second
+      moment, which is increased because small samples underestimate it.
     - If there are ties with other values on both sides, this point is less far out: the skewness is then due to chance.
     - With few untied values, both points are near the bounds; if all values are tied, they are at the bounds.
     """
@@ -575,7 +578,7 @@ def _extra_points(
 def _balanced_ties(values: FloatArray, low: float, high: float) -> float:
     """Return the weighted share of tied pairs, in [0, 1].
 
-    A tied pair has less weight if most other values are on one side of it, or if it is near a bound.
+    A tied pair has less weight near a bound, and if most other values are on one side of it.
     """
     distinct, times = np.unique(values.round(COMPARED_DECIMALS), return_counts=True)
     below = np.cumsum(times) - times
@@ -588,10 +591,10 @@ def _balanced_ties(values: FloatArray, low: float, high: float) -> float:
 def gate(
     interval: Interval | NoInterval, *, threshold: float, fail: Literal["below", "above"] = "below"
 ) -> GateVerdict:
-    """Return pass or fail if the whole interval is on that side of the threshold, else inconclusive.
+    """Return `pass` or `fail` if the whole interval is on one side of the threshold, else `inconclusive`.
 
-    `fail`: the side of the threshold that fails; the threshold itself passes. Without an interval, the verdict is
-    inconclusive. Raises ValueError if the threshold is NaN.
+    `fail` is the side that fails; a bound at the threshold passes. Without an interval, the verdict is `inconclusive`.
+    Raises ValueError if the threshold is NaN.
     """
     if math.isnan(threshold):
         raise ValueError("the threshold is NaN")
@@ -606,6 +609,6 @@ def gate(
 
 
 def smaller_no_interval(first: Interval | NoInterval, second: Interval | NoInterval) -> NoInterval:
-    """Return the NoInterval with fewer values; at least one argument must be a NoInterval."""
+    """Return the NoInterval with fewer values. At least one argument must be a NoInterval."""
     missing = [interval for interval in (first, second) if isinstance(interval, NoInterval)]
     return min(missing, key=lambda interval: (interval.n, interval.reason))

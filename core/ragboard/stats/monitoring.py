@@ -1,16 +1,16 @@
 """Sequential detection of changes of a mean over batches in time, with a bound on false alarms.
 
-After each batch, every earlier batch is considered as the first one after a change. The evidence for it is the
-likelihood ratio of the difference between the mean since then and the mean before it, both estimated, averaged over
-sizes of the change. The evidence for any change is the mean over the batches of a year. Without a change, its
-expectation is at most 1 within a year, so it exceeds 1/p with probability p at most (Doob's inequality for the
-statistic of Shiryaev and Roberts, Pollak 1985), however often one looks. It exceeds 1/p less often, because it jumps
-over 1/p; the likelihood ratio of each size is therefore divided by the expected share of the jump (Siegmund 1985).
+After each batch, the detector tests every earlier batch as the start of a change. The evidence for a start is the
+likelihood ratio of the difference between the means after and before it, averaged over several sizes of the change. The
+evidence for any change is the mean over the batches of a year. Without a change, its expectation within a year is at
+most 1, so it exceeds 1/p with probability p at most, however often one looks (Doob's inequality for the statistic of
+Shiryaev and Roberts, Pollak 1985). It exceeds 1/p less often, because it jumps over 1/p: the likelihood ratio of each
+size is therefore divided by the expected share of the jump (Siegmund 1985).
 
-Assumed: batches are independent and have the same distribution until it changes, and means of `MIN_SAMPLES` samples are
-normal after a correction for skewness. Days that differ more than their samples explain are allowed for, if that is as
-common before as after: the variance of a mean is multiplied by the observed dispersion of the batches before and after
-the change, and the score is then that of Student's t.
+Assumptions: batches are independent and have the same distribution until it changes, and means of `MIN_SAMPLES` samples
+are normal after a correction for skewness. Days may differ by more than sampling explains, if they do so before and
+after the change: the variance of a mean is multiplied by the observed dispersion of the batches on each side, and the
+score is then that of Student's t.
 """
 
 from __future__ import annotations
@@ -27,32 +27,32 @@ from numpy.typing import NDArray
 from ragboard.stats.checks import FloatArray, finite_array
 from ragboard.stats.distributions import normal_cdf
 
-__all__ = ["Batches", "Change", "batches_of", "find_changes"]
+__all__ = ["Batches", "Change", "find_changes", "summarize_batches"]
 
 ALPHA = 0.05
 """Probability of a false alarm within a year, over all series."""
 DAYS = 365
-"""Batches of a year if each is a day."""
+"""Default number of batches in a year: one a day."""
 MIN_BATCHES = 14
 """Minimum number of batches before the first change."""
 MIN_SAMPLES = 100
 """Minimum number of samples before a change."""
 SIZES = (0.5, 1.0, 2.0, 4.0, 8.0)
-"""The sizes of a change that are considered, as multiples of the size to detect."""
+"""The sizes of a change that are tested, as multiples of the size to detect."""
 SIZE_WEIGHTS = (0.15, 0.5, 0.2, 0.1, 0.05)
 """The weight of each size; the sum is 1."""
 WORSE_WEIGHT = 0.8
-"""The weight of changes for the worse; changes for the better have the rest."""
+"""The weight of changes for the worse; changes for the better have 1 minus this."""
 DEVIATIONS = 0.2
-"""The default size to detect, in standard deviations of a sample."""
+"""The default size to detect, in standard deviations of the samples."""
 MAX_INFORMATION = 200.0
-"""Maximum squared standard errors, of the smallest size, of the samples after a possible change."""
+"""Starts are no longer tested once the smallest size is this many squared standard errors: it would have been seen."""
 MIN_WINDOW = 30
-"""Minimum of the maximum number of batches after a possible change."""
+"""Starts are tested for at least this number of batches after them."""
 JUMP = 0.63
 """The least decrease of the log of a jump's share, per standard error of a batch: sqrt(2 pi) / 4, rounded up."""
 ROWS = 128
-"""Number of batches that are checked at once."""
+"""Number of batches that are tested at once, to limit memory."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -82,14 +82,15 @@ class Change:
     """A change of the mean."""
 
     start: int
-    """Index of the batch from which on the mean most probably differs."""
+    """Index of the first batch with the changed mean, most probably."""
     earliest: int
-    """With `latest`, the 95% credible interval of `start`, when the change was seen."""
+    """Start of the 95% credible interval of `start`, at the time the change was seen."""
     latest: int
+    """End of this interval."""
     seen: int
-    """Index of the batch after which the evidence was sufficient."""
+    """Index of the batch with which the evidence became sufficient."""
     before: float
-    """The mean before, since the previous change."""
+    """The mean from the previous change to `start`."""
     after: float
     """The mean from `start` to `seen`."""
 
@@ -99,10 +100,12 @@ class Change:
         return self.after - self.before
 
 
-def batches_of(groups: Iterable[Sequence[float | None]], weights: Iterable[Sequence[float]] | None = None) -> Batches:
-    """Return the moments of groups of values; None and NaN are left out, as are groups without other values.
+def summarize_batches(
+    groups: Iterable[Sequence[float | None]], weights: Iterable[Sequence[float]] | None = None
+) -> Batches:
+    """Compute the moments of each batch of values. None and NaN are left out, and batches without other values.
 
-    `weights`: the weight of each value, such as 1 / sampling rate. Raises ValueError for a weight of 0 or less.
+    `weights` are the weights of the values, such as 1 / sampling rate. Raises ValueError for a weight of 0 or less.
     """
     rows: list[tuple[float, float, float, float]] = []
     weights_of = iter(weights) if weights is not None else None
@@ -139,13 +142,13 @@ def find_changes(
     series: int = 1,
     alpha: float = ALPHA,
 ) -> tuple[Change, ...]:
-    """Find the changes of the mean that a monitor would have reported, in order, each from data up to its report.
+    """Find the changes of the mean, in order. Each is found without looking at batches after `seen`.
 
-    Without any change, one of `series` series that are monitored together has a report within a year with probability
-    `alpha` at most. `size`: the difference that is to be detected fast, by default 0.2 standard deviations; changes
-    below a quarter of it are not reported. `worse`: the direction that is to be detected first. `per_year`: the number
-    of batches of a year. After a change, the mean before the next one is estimated from the data since it. Raises
-    ValueError unless 0 < alpha < 1 and the other numbers are above 0.
+    If nothing changes, there is a false alarm in any of `series` monitored series within a year with probability
+    `alpha` at most. `size` is the difference to detect fast, by default 0.2 standard deviations; changes below a
+    quarter of it are not reported. `worse` is the direction to detect fastest. `per_year` is the number of batches in a
+    year. After a change, the search starts anew from its first batch. Raises ValueError unless 0 < alpha < 1 and the
+    other numbers are above 0.
     """
     if not 0 < alpha < 1 or per_year <= 0 or series < 1 or (size is not None and size <= 0):
         raise ValueError("alpha must be between 0 and 1, and per_year, series and size above 0")
@@ -163,7 +166,7 @@ def find_changes(
 
 
 class _Scan:
-    """Cumulative sums of batches from `start` on, and the evidence for a change at each of them."""
+    """Cumulative sums of batches from `start` on, and the evidence for a change at each batch."""
 
     def __init__(
         self, batches: Batches, start: int, dispersion: tuple[float, float], size: float | None, worse: str
@@ -189,7 +192,7 @@ class _Scan:
         return self.earlier[0] + max(squares, 0.0), self.earlier[1] + end - 1
 
     def first_change(self, first: int, threshold: float, min_batches: int) -> Change | None:
-        """Return the first change that is seen after the batch `first` or a later one; None if there is none."""
+        """Return the first change that is seen with batch `first` or a later one; None if there is none."""
         for row in range(max(first - self.start, 1), self.batches, ROWS):
             ends = np.arange(row, min(row + ROWS, self.batches)) + 1
             score, error, size, of_batch = self._scores(ends, min_batches)
@@ -203,7 +206,7 @@ class _Scan:
         return None
 
     def _change(self, end: int, evidence: FloatArray) -> Change:
-        """Return the change that the evidence for each number of batches after it supports most."""
+        """Return the most probable change, given the evidence for each number of batches after it."""
         windows = np.arange(1, evidence.size + 1)
         k = end - int(windows[np.argmax(evidence)])
         posterior = np.exp(evidence - evidence.max())
@@ -222,8 +225,8 @@ class _Scan:
     def _scores(self, ends: NDArray[np.int64], min_batches: int) -> tuple[FloatArray, ...]:
         """Return normal scores of the difference, its standard errors, the sizes to detect, and shares of a batch.
 
-        A row is an end; a column is a number of batches after the change. The error is infinite where a change cannot
-        be. The share of a batch is that of a mean batch in a shift that is counted in standard errors.
+        Rows are last batches, columns are numbers of batches after the change. The error is infinite where no change is
+        tested. The share of a batch is that of a mean batch in a shift that is counted in standard errors.
         """
         freedom = self.freedom[ends]
         variance = self.squares[ends] / np.maximum(freedom, 1)
@@ -262,7 +265,7 @@ class _Scan:
             return np.where(np.isfinite(error), np.log(ratio), -np.inf)
 
     def _columns(self, ends: NDArray[np.int64], variance: FloatArray, size: FloatArray) -> int:
-        """Return the number of batches after a change to consider: with more samples, any change was seen before."""
+        """Return for how many batches after its start a change is tested; see `MAX_INFORMATION`."""
         with np.errstate(divide="ignore", invalid="ignore"):
             samples = MAX_INFORMATION * variance / (SIZES[0] * size) ** 2
         enough = np.searchsorted(self.counts, self.counts[ends] - np.nan_to_num(samples))
@@ -302,9 +305,9 @@ def _score_of_t(t: FloatArray, freedom: FloatArray) -> FloatArray:
 
 
 def _normal_score(z: FloatArray, skew: FloatArray) -> FloatArray:
-    """Return the normal score with the tail probability of z, if the mean has this skewness (Wilson and Hilferty 1931).
+    """Correct z for the skewness of the mean, only towards 0 (Wilson and Hilferty 1931).
 
-    z itself where the correction would not bring it closer to 0: there the tail is at most that of a normal variable.
+    The result is the normal score with the tail probability of z.
     """
     small = np.abs(skew) < 1e-6
     safe = np.where(small, 1.0, skew)

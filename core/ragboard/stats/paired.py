@@ -32,26 +32,26 @@ __all__ = [
     "SignTest",
     "holm",
     "mcnemar",
-    "outer_difference",
-    "outer_interval",
     "paired_difference",
     "pairs_needed",
     "sign_test",
+    "worst_case_difference",
+    "worst_case_interval",
 ]
 
 
 WORST_CASE = "worst-case bounds"
 
 
-def outer_interval(
+def worst_case_interval(
     low: Interval | NoInterval, high: Interval | NoInterval, *, estimate: float
 ) -> Interval | NoInterval:
-    """Combine two intervals: the lower end of `low` (missing values at their minimum) and the upper end of `high`.
+    """Return the interval from the lower end of `low` to the upper end of `high`.
 
-    The two estimates are the worst-case bounds of Horowitz and Manski (2000). Each end is wrong with a probability of
-    at most (1 - level) / 2 (Bonferroni). Therefore the interval covers the whole range between the bounds with the
-    probability `level`, and the mean with a higher one; Imbens and Manski (2004) give a narrower interval for the mean
-    alone. If `low` or `high` is a NoInterval, the result is one, too. Raises ValueError for different levels or numbers
+    In `low`, missing values are at their minimum, in `high` at their maximum: the two estimates are the worst-case
+    bounds of Horowitz and Manski (2000). The interval covers the whole range between the bounds with probability
+    `level`, and the mean with a higher one; Imbens and Manski (2004) give a narrower interval for the mean. If `low` or
+    `high` is a NoInterval, the result is one, too. Raises ValueError for different levels or numbers
     of values.
     """
     if isinstance(low, NoInterval) or isinstance(high, NoInterval):
@@ -70,12 +70,13 @@ def outer_interval(
     )
 
 
-def outer_difference(complete: PairedDifference, low: PairedDifference, high: PairedDifference) -> PairedDifference:
+def worst_case_difference(
+    complete: PairedDifference, low: PairedDifference, high: PairedDifference
+) -> PairedDifference:
     """Return the difference of complete pairs with the widest interval and the largest p that missing values allow.
 
-    `low` and `high` are over all pairs: missing values are replaced such that the difference is smallest or largest.
-    The interval is the `outer_interval` of both. p is the p value of the difference nearer to 0, or 1 if the two are on
-    different sides of 0. n, means, wins and ties are those of the complete pairs.
+    In `low` and `high`, missing values are filled in to make the difference as small or as large as possible. p is that
+    of the difference nearer to 0, or 1 if the two differ in sign. n, means, wins and ties are of the complete pairs.
     """
     worst_case = None
     if low.difference > 0:
@@ -84,7 +85,7 @@ def outer_difference(complete: PairedDifference, low: PairedDifference, high: Pa
         worst_case = high
     return replace(
         complete,
-        interval=outer_interval(low.interval, high.interval, estimate=complete.difference),
+        interval=worst_case_interval(low.interval, high.interval, estimate=complete.difference),
         p=worst_case.p if worst_case else 1.0,
         p_method=f"{worst_case.p_method}, at the worst case" if worst_case else "the missing values allow either sign",
         detectable=None,
@@ -93,10 +94,10 @@ def outer_difference(complete: PairedDifference, low: PairedDifference, high: Pa
 
 
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
-    """Return the p values adjusted for their number (Holm 1979), in the same order.
+    """Return the p values, adjusted for multiple tests (Holm 1979), in the same order.
 
-    The probability that any true null hypothesis has an adjusted p below 0.05 is at most 5%, even if the tests are
-    dependent. Raises ValueError for a p outside 0 to 1.
+    With no true difference, an adjusted p is below 0.05 in any of the tests with a probability of at most 5%. The tests
+    can be dependent. Raises ValueError for a p outside 0 to 1.
     """
     if not all(0 <= p <= 1 for p in p_values):
         raise ValueError("p values must be between 0 and 1")
@@ -110,12 +111,12 @@ Flags = Sequence[bool] | NDArray[np.bool_]
 MIN_PAIRS = 3
 """Minimum number of untied differences for a detectable difference."""
 MAX_FLIPS = 12
-"""Maximum number of non-zero differences for which all sign flips are enumerated."""
+"""With more non-zero differences than this, sign flips are not enumerated."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SignTest:
-    """The result of a sign test; ties do not count."""
+    """The result of a sign test, which leaves ties out."""
 
     wins: int
     losses: int
@@ -151,7 +152,7 @@ class PairedDifference:
     """Power of the minimum detectable difference."""
     level: float
     warning: str = ""
-    """A warning about the interval; empty without one."""
+    """A warning about the interval; empty if there is none."""
 
 
 def paired_difference(
@@ -165,14 +166,13 @@ def paired_difference(
 ) -> PairedDifference:
     """Compare `second[i]` with `first[i]`, pair by pair.
 
-    `bounds` are the bounds of a difference: (-1, 1) for scores from 0 to 1. `clusters[i]` is the cluster of pair i, for
-    example its conversation or its question; None: pairs are independent.
+    `bounds` are the bounds of a difference, such as (-1, 1) for scores from 0 to 1. `clusters[i]` is the cluster of
+    pair i, such as its conversation or its question; None means that pairs are independent.
 
-    Interval and p of the mean difference are computed as in `mean_interval`. With at most 12 non-zero differences, p is
-    at least as large as the p value of Fisher's test (1935): the share of all sign flips whose mean is at least as far
-    from 0. If there is no interval, p is computed by Fisher's test or, for clusters or more non-zero differences, by
-    the sign test. Swapping `first` and `second` changes only the signs. Raises ValueError for no pairs, different
-    lengths, NaN, or a difference outside the bounds.
+    The interval is that of `mean_interval`, and p matches it. With at most 12 non-zero differences, p is at least that
+    of Fisher's sign-flip test (1935). If there is no interval, p is that of Fisher's test or, for clusters or more
+    non-zero differences, of the sign test. Swapping `first` and `second` changes only the signs. Raises ValueError for
+    no pairs, different lengths, NaN, or a difference outside the bounds.
     """
     if len(first) != len(second):
         raise ValueError(f"{len(first)} first and {len(second)} second values are not pairs")
@@ -200,7 +200,7 @@ def paired_difference(
         p_method=p_method,
         sign=sign,
         ties=summary.n - wins - losses,
-        detectable=_detectable(summary, level, power),
+        detectable=_detectable(summary, interval, level, power),
         df=summary.df,
         power=power,
         level=level,
@@ -209,10 +209,10 @@ def paired_difference(
 
 
 def pairs_needed(comparison: PairedDifference, difference: float) -> int | None:
-    """Return the number of pairs (at least 3) needed to detect a true difference with the power of the comparison.
+    """Return how many pairs (at least 3) are needed to detect a true difference with the power of the comparison.
 
-    It is assumed that further pairs vary like the compared pairs and come in clusters of the same size. None if the
-    comparison has no detectable difference. Raises ValueError unless the difference is above 0.
+    This assumes that further pairs vary like the compared ones and have clusters of the same size. None if the
+    comparison has no minimum detectable difference. Raises ValueError unless the difference is above 0.
     """
     if not difference > 0:
         raise ValueError(f"the difference to detect must be above 0, got {difference}")
@@ -237,13 +237,13 @@ def pairs_needed(comparison: PairedDifference, difference: float) -> int | None:
 
 
 def sign_test(wins: int, losses: int) -> SignTest:
-    """Return the result of the exact two-sided sign test; p is 1 without wins and losses."""
+    """Run the exact two-sided sign test. Without wins and losses, p is 1."""
     p = min(1.0, 2 * fair_coin_cdf(min(wins, losses), wins + losses))
     return SignTest(wins=wins, losses=losses, p=p)
 
 
 def mcnemar(first: Flags, second: Flags) -> SignTest:
-    """Return McNemar's exact test (1947) of paired booleans; a win is a pair in which only the second is true.
+    """Run McNemar's exact test (1947) of paired booleans. A win is a pair in which only the second is true.
 
     Raises ValueError for different lengths, and for values other than True and False.
     """
@@ -280,17 +280,27 @@ def _p_value(
 
 
 def _sign_flip_p(differences: FloatArray) -> float:
-    """Return the share of all assignments of signs with a sum at least as far from 0 as the observed sum."""
+    """Return the share of all sign flips whose sum is at least as far from 0 as the observed sum."""
     untied = differences[differences.round(COMPARED_DECIMALS) != 0]
     untied = untied / np.abs(untied).max()
     signs = np.array(list(product((-1.0, 1.0), repeat=untied.size)))
     return float(np.mean(np.abs(signs @ untied) >= abs(untied.sum()) - 1e-9))
 
 
-def _detectable(summary: Moments | ClusterMoments, level: float, power: float) -> float | None:
+def _detectable(
+    summary: Moments | ClusterMoments, interval: Interval | NoInterval, level: float, power: float
+) -> float | None:
+    """Return the minimum detectable difference.
+
+    If the interval is wider than Student's t interval, its width sets the standard error, because p is computed as the
+    interval is.
+    """
     if summary.untied < MIN_UNTIED or summary.df < 1:
         return None
-    return _detectable_in_errors(summary.df, level, power) * summary.error
+    error = summary.error
+    if isinstance(interval, Interval):
+        error = max(error, (interval.high - interval.low) / 2 / t_quantile((1 + level) / 2, summary.df))
+    return _detectable_in_errors(summary.df, level, power) * error
 
 
 def _detectable_in_errors(df: float, level: float, power: float) -> float:

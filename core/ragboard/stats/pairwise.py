@@ -42,10 +42,10 @@ class PairwiseAccuracy:
     """Number of pairs that count."""
     wins: int
     ties: int
-    """Number of pairs with equal scores, also if these do not count."""
+    """Number of pairs with equal scores, even if `policy` excludes them."""
     losses: int
     unscored: int
-    """Number of pairs with a missing score; they never count."""
+    """Number of pairs with a missing score; they do not count."""
     policy: Ties
     """How ties count."""
     seed: int
@@ -60,10 +60,10 @@ def pairwise_accuracy(
     groups: Mapping[str, Hashable] | None = None,
     level: float = 0.95,
 ) -> PairwiseAccuracy:
-    """Return the accuracy with Wilson's interval and a bootstrap interval; `ties` sets how equal scores count.
+    """Return the accuracy with Wilson's interval and a bootstrap interval; `ties` says how equal scores count.
 
-    `groups` maps the id of a pair to its group, if pairs depend on each other (for example, pairs of one question); in
-    this case, only the bootstrap interval is valid. Raises ValueError for an id that occurs twice.
+    `groups` maps the id of each pair to its cluster, such as its question. If pairs share a cluster, only the bootstrap
+    interval is valid. Raises ValueError for an id that occurs twice.
     """
     counted = {name: value for name, value in outcomes(pairs, ties=ties, seed=seed).items() if value is not None}
     scored = [(pair.preferred, pair.other) for pair in pairs if pair.preferred is not None and pair.other is not None]
@@ -89,10 +89,10 @@ def pairwise_accuracy(
 
 
 def outcomes(pairs: Sequence[Pair], *, ties: Ties = "random", seed: int = 0) -> dict[str, float | None]:
-    """Return the outcome of each pair by id: 1 for a win, 0 for a loss; None if the pair does not count.
+    """Return {id: outcome}: 1 for a win, 0 for a loss, None if the pair does not count.
 
-    A tie is 0 or 1 at random, 0.5, 0 or None, depending on `ties`. A random tie depends only on the seed and the pair's
-    id, not on the order of the pairs. Raises ValueError for an id that occurs twice.
+    Equal scores give 0 or 1 at random, 0.5, 0 or None, depending on `ties`. The random outcome depends on the seed and
+    the pair's id, not on the order of the pairs. Raises ValueError for an id that occurs twice.
     """
     finite_array([score for pair in pairs for score in (pair.preferred, pair.other) if score is not None], "scores")
     by_pair = {pair.id: _outcome(pair, ties, seed) for pair in pairs}
@@ -109,9 +109,9 @@ def mcnemar_test(
 ) -> SignTest:
     """Compare the outcomes of two scorers by McNemar's exact test, on the pairs that count for both.
 
-    `first` and `second` map ids of pairs to outcomes, as the function `outcomes` returns them. A win is a pair in which
-    the second scorer has a higher outcome. `groups` maps the id of a pair to its group, if pairs depend on each other;
-    p is then computed over groups, and a group is a win if the sum of its outcomes is higher for the second scorer.
+    `first` and `second` map ids of pairs to outcomes (see `outcomes`). A win is a pair in which the second scorer has
+    the higher outcome. `groups` maps the id of each pair to its cluster, if pairs are clustered. p is then computed
+    over clusters; a cluster is a win if the second scorer has the higher sum of outcomes.
     """
     gains = {
         name: after - before

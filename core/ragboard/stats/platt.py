@@ -1,4 +1,4 @@
-"""Platt scaling: mapping scores of any scale to probabilities."""
+"""Platt scaling: map scores of any scale to probabilities."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Platt:
     """A logistic curve from scores to probabilities: 1 / (1 + exp(-(slope * score + offset)))."""
 
     slope: float
-    """At least 0: a higher score is never less probable."""
+    """At least 0, so a higher score never has a lower probability."""
     offset: float
 
     def probability(self, score: float) -> float:
@@ -30,9 +30,9 @@ class Platt:
 def fit_platt(scores: Sequence[float], positive: Sequence[bool]) -> Platt:
     """Fit the logistic curve by maximum likelihood (Platt 1999).
 
-    Platt's targets are near 0 and 1: (p + 1) / (p + 2) for p positives, 1 / (n + 2) for n negatives. They keep the
-    slope finite if the scores separate the classes. A negative slope is set to 0; the probability is then the mean
-    target. Raises ValueError if a class is empty, lengths differ, or a score is NaN.
+    The targets are Platt's: (p + 1) / (p + 2) for the p positives, 1 / (n + 2) for the n negatives. They keep the slope
+    finite if the scores separate the classes. A negative slope becomes 0; the probability is then the mean target.
+    Raises ValueError if a class is empty, lengths differ, or a score is NaN.
     """
     if len(scores) != len(positive):
         raise ValueError(f"{len(scores)} scores and {len(positive)} outcomes differ in number")

@@ -1,16 +1,16 @@
 """Prediction-powered inference (PPI): a judge's mean score, bias-corrected with labels.
 
-y is a label and f a judge's score. n items have both, and m items (the rest) have only f. The estimate is:
+y is a label and f a judge's score. n labelled items have both; the other m items (the rest) have only f. The estimate:
 
     mean(y) - weight * share * (mean(f, labelled) - mean(f, rest))
 
-In the design `subset`, the labelled items are a random part of the judged items, share is m / (n + m), and the judge's
-mean is over all items. In the design `separate`, the labelled items are a separate set, and share is 1.
+In the design `subset`, the labelled items are a random part of all items, and share is m / (n + m). In the design
+`separate`, they are another set of items, and share is 1.
 
-Weight 1 is prediction-powered inference (Angelopoulos et al. 2023, Science 382). The weight with the smallest variance
-is PPI++ (Angelopoulos, Duchi and Zrnic 2023, arXiv 2311.01453). Weight 0 is the mean of the labels. The variance is the
-sum of two independent parts: the variance of the mean of y - weight * share * f over the labelled items, and the
-variance of the mean of weight * share * f over the rest.
+Weight 1 is PPI (Angelopoulos et al. 2023, Science 382). PPI++ chooses the weight with the smallest variance
+(Angelopoulos, Duchi and Zrnic 2023, arXiv 2311.01453). Weight 0 is the mean label, without the judge. The variance is a
+sum of two parts: that of the mean of y - weight * share * f over the labelled items, and that of the mean of
+weight * share * f over the rest.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from ragboard.stats.intervals import Interval, NoInterval, Values, mean_interval
 __all__ = [
     "MIN_LABELS",
     "LabelsNeeded",
-    "PoweredMean",
-    "PoweredMeans",
+    "MeanEstimate",
+    "MeanEstimates",
     "PpiDesign",
     "PpiEstimates",
     "PpiMoments",
     "binary_ppi_moments",
+    "difference_of_estimates",
+    "estimate_mean",
+    "estimate_means",
     "half_width",
     "labels_needed",
-    "powered_difference",
-    "powered_mean",
-    "powered_means",
     "ppi_estimates",
     "ppi_moments",
 ]
@@ -51,7 +51,7 @@ PpiDesign = Literal["subset", "separate"]
 
 @dataclass(frozen=True, kw_only=True)
 class PpiMoments:
-    """The moments from which an estimate is computed: numbers, or arrays of equal shape for many estimates.
+    """What an estimate is computed from: numbers, or arrays of equal shape for many estimates at once.
 
     Variances and the covariance have the divisor n - 1 or m - 1.
     """
@@ -85,10 +85,10 @@ class PpiEstimates:
 
 
 def ppi_estimates(summary: PpiMoments, *, design: PpiDesign, weight: float | None) -> PpiEstimates:
-    """Compute the estimate with this weight; None: with the weight in [0, 1] that minimises the variance (PPI++).
+    """Compute the estimate with this weight or, if it is None, with the best weight in [0, 1] (PPI++).
 
-    The variance would be too small, because this weight is fitted on the same labels. Therefore it is multiplied by
-    (n - 1) / (n - 2) and 1 + 1 / n, as in a regression with unknown slope. If the result is larger than the variance
+    The best weight is fitted on the same labels, which makes the variance too small. It is multiplied by
+    (n - 1) / (n - 2) and 1 + 1 / n, as in a regression with unknown slope. If it is then larger than the variance
     without the judge, the weight is 0.
     """
     share = summary.m / (summary.n + summary.m) if design == "subset" else 1.0
@@ -114,7 +114,7 @@ def _best_weight(summary: PpiMoments, share: float) -> FloatArray:
 
 
 def _solve_weight(summary: PpiMoments, slope: FloatArray, share: float, penalty: float) -> PpiEstimates:
-    """Compute the estimate with slope = weight * share; `penalty` multiplies the variance over the labelled items."""
+    """Compute the estimate with slope = weight * share. `penalty` multiplies the variance over the labelled items."""
     labelled = summary.label_variance - 2 * slope * summary.covariance + slope**2 * summary.judged_variance
     of_labelled = penalty * np.maximum(labelled, 0.0) / summary.n
     of_rest = slope**2 * summary.rest_variance / summary.m
@@ -136,7 +136,7 @@ def half_width(estimates: PpiEstimates, level: float) -> FloatArray:
 
 
 def ppi_moments(labels: FloatArray, judged: FloatArray, rest: FloatArray) -> PpiMoments:
-    """Compute the moments of at least 2 labelled items and 2 items without a label."""
+    """Compute the moments. There must be at least 2 labelled items and 2 items without a label."""
     return PpiMoments(
         n=labels.size,
         m=rest.size,
@@ -155,8 +155,8 @@ def binary_ppi_moments(
 ) -> PpiMoments:
     """Compute the moments of binary labels and verdicts.
 
-    Of the n labelled items, `both` are accepted by judge and person, `judge_alone` only by the judge, and
-    `person_alone` only by the person. `rest` is the number of the m other items that the judge accepts.
+    Of the n labelled items, judge and person accept `both`, only the judge accepts `judge_alone`, and only the person
+    accepts `person_alone`. Of the m other items, the judge accepts `rest`.
     """
     label, judged, others = (both + person_alone) / n, (both + judge_alone) / n, rest / m
     unbiased = n / (n - 1)
@@ -180,21 +180,21 @@ MIN_RARE = 5
 ENOUGH_RARE = 20
 """With at least this many rare cases, 95% intervals covered the truth in 93.5% to 96.5% of simulations."""
 COVERAGE_WITH_FEW_RARE = "92% to 95%"
-"""Share of simulations with 5 to 19 expected rare cases in which 95% intervals covered the truth."""
+"""How often 95% intervals covered the truth in simulations with 5 to 19 expected rare cases."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class PoweredMean:
+class MeanEstimate:
     """An estimate of the mean label, with its interval."""
 
     interval: Interval
     """The estimate with its interval, which can exceed the range of labels."""
     clipped: Interval
-    """The estimate with its interval, clipped to the range of labels."""
+    """`interval`, clipped to the range of labels."""
     labels: int
     """Number of labelled items used."""
     judged: int
-    """Number of items in the judge's mean; 0 if the judge is not used."""
+    """Number of items whose judge's scores are used."""
     weight: float
     """Weight of the judge's scores, in [0, 1]; 0 if they are not used."""
     error: float
@@ -205,20 +205,20 @@ class PoweredMean:
     """Number of labels that would give the same standard error without a judge; None if all labels are equal or if no
     label is used."""
     warning: str = ""
-    """A warning about the interval; empty without one."""
+    """A warning about the interval; empty if there is none."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class PoweredMeans:
+class MeanEstimates:
     """Four estimates of the mean label, each with an interval or the reason why there is none."""
 
-    classical: PoweredMean | NoInterval
+    classical: MeanEstimate | NoInterval
     """The estimate from labels alone."""
-    judge_only: PoweredMean | NoInterval
+    judge_only: MeanEstimate | NoInterval
     """The estimate from the judge alone; its interval is narrow, but biased like the judge."""
-    ppi: PoweredMean | NoInterval
+    ppi: MeanEstimate | NoInterval
     """The estimate by PPI."""
-    tuned: PoweredMean | NoInterval
+    tuned: MeanEstimate | NoInterval
     """The estimate by PPI++."""
 
 
@@ -230,16 +230,16 @@ class LabelsNeeded:
     """Requested width: upper bound minus lower bound."""
     level: float
     labels: int | None
-    """Labels needed with the judge (PPI++), including existing labels; None if the width cannot be reached."""
+    """Labels needed with the judge (PPI++), existing ones included; None if the width cannot be reached."""
     more: int | None
-    """Labels needed with the judge in addition to existing labels; None if the width cannot be reached."""
+    """Labels needed with the judge beyond the existing ones; None if the width cannot be reached."""
     without_judge: int | None
     """Labels needed without the judge; None if the width cannot be reached."""
     reason: str = ""
     """Why the width cannot be reached with the judge; empty if it can."""
 
 
-def powered_means(
+def estimate_means(
     labels: Values,
     judged: Values,
     rest: Values,
@@ -247,12 +247,12 @@ def powered_means(
     bounds: tuple[float, float] = (0.0, 1.0),
     design: PpiDesign = "subset",
     level: float = 0.95,
-) -> PoweredMeans:
+) -> MeanEstimates:
     """Estimate the mean label from labels alone, from the judge alone, by PPI and by PPI++.
 
-    `labels[i]` and `judged[i]` are the label and the judge's score of the same item, `rest` the judge's scores of items
-    without a label; `bounds` is the range of a label. For the difference of two runs over the same items, pass the
-    differences of their labels and of their scores, and bounds (-1, 1).
+    `labels[i]` and `judged[i]` are the label and the judge's score of one item. `rest` are the judge's scores of items
+    without a label. `bounds` is the range of labels. For the difference of two runs over the same items, pass the
+    differences of their labels and scores, and bounds (-1, 1).
 
     PPI and PPI++ need at least 30 labels, 2 items without a label, and at least 5 of each kind of rare case: errors of
     the judge, items with the judge's rarer score, and items with the rarer label. With fewer than 20 of a kind, the
@@ -260,15 +260,15 @@ def powered_means(
     """
     labels, judged, rest = _arrays(labels, judged, rest)
     all_judged = np.concatenate([judged, rest]) if design == "subset" else rest
-    return PoweredMeans(
+    return MeanEstimates(
         classical=_without_ppi(labels, bounds, level, labels=labels.size, judged=0),
         judge_only=_without_ppi(all_judged, bounds, level, labels=0, judged=all_judged.size),
-        ppi=powered_mean(labels, judged, rest, bounds=bounds, design=design, level=level, weight=1.0),
-        tuned=powered_mean(labels, judged, rest, bounds=bounds, design=design, level=level),
+        ppi=estimate_mean(labels, judged, rest, bounds=bounds, design=design, level=level, weight=1.0),
+        tuned=estimate_mean(labels, judged, rest, bounds=bounds, design=design, level=level),
     )
 
 
-def powered_mean(
+def estimate_mean(
     labels: Values,
     judged: Values,
     rest: Values,
@@ -278,24 +278,24 @@ def powered_mean(
     level: float = 0.95,
     weight: float | None = None,
     compat: Literal["ares"] | None = None,
-) -> PoweredMean | NoInterval:
-    """Estimate the mean label by PPI with this weight; None: by PPI++. See `powered_means` for the arguments.
+) -> MeanEstimate | NoInterval:
+    """Estimate the mean label by PPI with this weight or, if it is None, by PPI++. See `estimate_means`.
 
-    `compat="ares"` computes the estimate as ARES does: weight 1, labelled items as a separate set, variances with
-    divisor n, the normal distribution, and no minimum number of labels or rare cases.
+    `compat="ares"` computes what ARES computes: weight 1, the design `separate`, variances with divisor n, the normal
+    distribution, and no minimum number of labels or rare cases.
     """
     labels, judged, rest = _arrays(labels, judged, rest)
     if compat == "ares":
         return _ares_mean(labels, judged, rest, bounds, level)
-    refusal = _refusal(labels, judged, rest)
-    if refusal:
-        return NoInterval(reason=refusal, n=labels.size)
+    problem = _why_no_interval(labels, judged, rest)
+    if problem:
+        return NoInterval(reason=problem, n=labels.size)
     estimates = ppi_estimates(ppi_moments(labels, judged, rest), design=design, weight=weight)
     error, df = float(estimates.error), float(estimates.df)
     half = t_quantile((1 + level) / 2, df) * error
     method = f"{'PPI++' if weight is None else 'PPI'}, Student's t"
     interval = _interval(float(estimates.estimate), half, level, labels.size, method)
-    return PoweredMean(
+    return MeanEstimate(
         interval=interval,
         clipped=_clip(interval, bounds),
         labels=labels.size,
@@ -308,13 +308,13 @@ def powered_mean(
     )
 
 
-def powered_difference(
-    first: PoweredMean, second: PoweredMean, *, bounds: tuple[float, float] = (-1.0, 1.0)
+def difference_of_estimates(
+    first: MeanEstimate, second: MeanEstimate, *, bounds: tuple[float, float] = (-1.0, 1.0)
 ) -> Interval | NoInterval:
     """Return the interval of `second - first` for two estimates from independent items, by Welch's t.
 
-    The interval is clipped to the bounds. For two runs over the same items, pass the differences to `powered_means`
-    instead: its interval is narrower.
+    It is clipped to the bounds. For two runs over the same items, `estimate_means` of the differences gives a narrower
+    interval.
     """
     n = first.labels + second.labels
     variances = (first.error**2, second.error**2)
@@ -336,7 +336,7 @@ def labels_needed(
     design: PpiDesign = "subset",
     level: float = 0.95,
 ) -> LabelsNeeded:
-    """Return the number of labels for an interval of the given width, with the judge (PPI++) and without it.
+    """Return how many labels an interval of the given width needs, with the judge (PPI++) and without it.
 
     In the design `subset`, 2 items must remain without a label. Raises ValueError for a width that is not above 0, or
     fewer than 30 labels.
@@ -372,7 +372,7 @@ def _arrays(labels: Values, judged: Values, rest: Values) -> tuple[FloatArray, F
 
 
 def _count_rare_cases(labels: FloatArray, judged: FloatArray) -> tuple[int, str]:
-    """Return the number of cases of the rarest kind, and a text with the numbers of all kinds."""
+    """Return the number of the rarest kind of cases, and a text with the numbers of all kinds."""
     counts = {
         "errors of the judge": moments(labels - judged).untied,
         "rarer answers of the judge": moments(judged).untied,
@@ -382,7 +382,7 @@ def _count_rare_cases(labels: FloatArray, judged: FloatArray) -> tuple[int, str]
     return min(counts.values()), f"{text} among {labels.size}"
 
 
-def _refusal(labels: FloatArray, judged: FloatArray, rest: FloatArray) -> str:
+def _why_no_interval(labels: FloatArray, judged: FloatArray, rest: FloatArray) -> str:
     if labels.size < MIN_LABELS:
         return f"an estimate needs at least {MIN_LABELS} labels, got {labels.size}"
     if rest.size < 2:
@@ -401,13 +401,13 @@ def _warning(labels: FloatArray, judged: FloatArray) -> str:
 
 def _ares_mean(
     labels: FloatArray, judged: FloatArray, rest: FloatArray, bounds: tuple[float, float], level: float
-) -> PoweredMean:
+) -> MeanEstimate:
     errors = judged - labels
     error = math.sqrt(rest.var() / rest.size + errors.var() / labels.size)
     half = normal_quantile((1 + level) / 2) * error
     estimate = float(rest.mean() - errors.mean())
     interval = _interval(estimate, half, level, labels.size, "PPI as ARES computes it, normal")
-    return PoweredMean(
+    return MeanEstimate(
         interval=interval,
         clipped=_clip(interval, bounds),
         labels=labels.size,
@@ -426,13 +426,13 @@ def _effective_labels(labels: FloatArray, error: float) -> float | None:
 
 def _without_ppi(
     values: FloatArray, bounds: tuple[float, float], level: float, *, labels: int, judged: int
-) -> PoweredMean | NoInterval:
+) -> MeanEstimate | NoInterval:
     """Estimate the mean from values of one source: only labels, or only the judge."""
     summary = moments(values)
     interval = mean_interval(summary, bounds=bounds, level=level)
     if isinstance(interval, NoInterval):
         return interval
-    return PoweredMean(
+    return MeanEstimate(
         interval=interval,
         clipped=interval,
         labels=labels,
@@ -455,14 +455,14 @@ def _clip(interval: Interval, bounds: tuple[float, float]) -> Interval:
 
 
 def _width_at(n: int, summary: PpiMoments, design: PpiDesign, level: float, *, tuned: bool) -> float:
-    """Return the width of the interval with n labels that have the same moments as the existing labels."""
+    """Return the width of the interval with n labels, if they have the moments of the existing labels."""
     m = summary.n + summary.m - n if design == "subset" else summary.m
     estimates = ppi_estimates(replace(summary, n=n, m=m), design=design, weight=None if tuned else 0.0)
     return 2 * t_quantile((1 + level) / 2, float(estimates.df)) * float(estimates.error)
 
 
 def _smallest_n(width_at: Callable[[int], float], width: float, max_n: int) -> int | None:
-    """Return the smallest n from 3 to `max_n` with at most this width, or None. Widths must decrease with n."""
+    """Return the smallest n from 3 to `max_n` with at most this width, or None. The width must decrease with n."""
     if width_at(max_n) > width:
         return None
     low, high = 3, max_n

@@ -1,4 +1,4 @@
-"""Rankings of systems, with the uncertainty of each rank."""
+"""Rank systems, and say how uncertain each rank is."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Ranked:
     worst: int
     """The worst rank that the differences from the other systems allow."""
     level: float
-    """Confidence level at which the true ranks of all systems are between their `best` and `worst`."""
+    """Confidence level at which all systems have their true ranks between `best` and `worst`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +40,7 @@ class MethodResult:
 
     name: str
     tau: float
-    """Mean Kendall's tau-b of estimated and true order; 0 for a repetition in which all estimates are tied."""
+    """Mean Kendall's tau-b of estimated and true order. A repetition in which all estimates are tied counts as 0."""
     tau_error: float
     """Monte Carlo standard error of the mean."""
     tau_low: float
@@ -48,7 +48,7 @@ class MethodResult:
     tau_high: float
     """97.5% quantile of tau over repetitions."""
     coverage: float
-    """Share of intervals that contain the true rate, over all systems and repetitions."""
+    """Share of the intervals of all systems and repetitions that contain the true rate."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,11 +79,11 @@ def rank_systems(
     *,
     level: float = 0.95,
 ) -> tuple[Ranked, ...]:
-    """Rank systems by estimate, highest first, with the best and the worst rank that their differences do not exclude.
+    """Rank systems by estimate, highest first, with the best and the worst rank that each may have.
 
     `difference(a, b, level)` returns the interval of b minus a. It is called for every pair of systems, at a level
-    adjusted for the number of pairs (Bonferroni). The best rank of a system is 1 + the number of systems significantly
-    above it (Mogstad et al. 2024). If a difference has no interval, neither system is above the other. Raises
+    adjusted for the number of pairs (Bonferroni). The best rank of a system is 1 + the number of systems that are
+    significantly above it (Mogstad et al. 2024). A difference without an interval counts as not significant. Raises
     ValueError for NaN.
     """
     finite_array(list(estimates.values()), "estimates")
@@ -125,10 +125,10 @@ def simulate_ranking(
 ) -> RankingSimulation:
     """Simulate systems with known success rates, and compare how well each method ranks them.
 
-    For each system, the judge scores all `items`, and a random subset of `labels` items has labels. `sensitivity` is
-    the probability that the judge accepts a success, `specificity` the probability that it rejects a failure: one
-    number for all systems, or one per system. Raises ValueError if their numbers differ from the number of `rates`, and
-    for fewer than 3 labels or fewer than 2 items without a label.
+    For each system, the judge scores `items` items, of which a random subset of `labels` items has labels.
+    `sensitivity` is the probability that the judge accepts a success, `specificity` that it rejects a failure, each as
+    one number for all systems or one per system. Raises ValueError if their numbers differ from the number of `rates`,
+    and for fewer than 3 labels or fewer than 2 items without a label.
     """
     if not 3 <= labels <= items - 2:
         raise ValueError(f"needs at least 3 labels and 2 items without one, got {labels} labels and {items} items")

@@ -1,6 +1,6 @@
-"""Import a large run in blocks: several processes read them into Parquet files, and one transaction loads the files.
+"""Import a large run in blocks: several processes convert them to Parquet files, and one transaction loads the files.
 
-Only the blocks in progress and the sample ids are held in memory. The database is not locked while the file is read.
+Memory holds only the blocks in progress and the sample ids. The database is not locked while the file is read.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from ragboard.readers import ImportReport, Renamed, RunStream
 from ragboard.readers.runs import RowNotes, SampleIds, question_key
 from ragboard.readers.stream import BLOCK_BYTES, Block, RowPlan
 from ragboard.readers.tables import MAX_COLUMNS
-from ragboard.store.nouns import AddedRun
 from ragboard.store.rows import arrow_table, as_json, passage_rows, sample_row
+from ragboard.store.run_refs import AddedRun
 from ragboard.store.writing import (
     check_description,
     content_line,
@@ -48,7 +48,7 @@ PREFIX = "import-"
 
 
 class ColumnsChangedError(Exception):
-    """A later row has a new column, and with it fields are read from other columns: the file must be read again."""
+    """New columns in a later row change how the file must be read. `columns` are all columns found so far."""
 
     def __init__(self, columns: Sequence[str]) -> None:
         super().__init__(*columns)
@@ -56,21 +56,21 @@ class ColumnsChangedError(Exception):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Prepared:
-    """A block of samples as database rows. Positions start at 0 and ids are unique only within the block."""
+class _PreparedBlock:
+    """A block of samples as database rows. Until `_StagedRun` numbers it, positions start at 0 and ids may repeat."""
 
     samples: pa.Table
     passages: pa.Table
     content: bytes
-    """One line per sample; the run's digest is computed over these lines."""
+    """One line for each sample, for the digest of the run."""
     keys: list[str | None]
-    """For each sample without an id in the file, its `question_key`."""
+    """The `question_key` of each sample without an id in the file; None for samples with an id."""
     lines: list[int]
     rows: RowNotes
     new_columns: tuple[str, ...]
 
 
-def _prepare(plan: RowPlan, block: Block) -> _Prepared:
+def _prepare(plan: RowPlan, block: Block) -> _PreparedBlock:
     read = plan.read(block)
     keys = [None if sample.id else question_key(sample) for sample in read.samples]
     samples = [
@@ -78,7 +78,7 @@ def _prepare(plan: RowPlan, block: Block) -> _Prepared:
         for sample, key in zip(read.samples, keys, strict=True)
     ]
     passages = [row for position, sample in enumerate(samples) for row in passage_rows("", position, sample)]
-    return _Prepared(
+    return _PreparedBlock(
         samples=arrow_table("samples", [sample_row("", *numbered) for numbered in enumerate(samples)]),
         passages=arrow_table("passages", passages),
         content="".join(map(content_line, samples)).encode(),
@@ -90,10 +90,10 @@ def _prepare(plan: RowPlan, block: Block) -> _Prepared:
 
 
 def add_streamed(database: Database, folder: Path, stream: RunStream) -> tuple[AddedRun, ImportReport]:
-    """Add the run of a stream. Return it with the import report. If the store already has the run, nothing changes.
+    """Add the run of a stream to the database, unless it is stored already. Return it with the import report.
 
-    `folder` is for temporary files. Raises ColumnsChangedError, RunExistsError, and RunFileError if a row cannot be
-    read.
+    `folder` is for temporary files. Raises RunFileError if a row cannot be read, RunExistsError if the name is used by
+    another run, and ColumnsChangedError if the file must be read again.
     """
     check_description(stream.run)
     with _staging_folder(folder) as staging:
@@ -103,14 +103,14 @@ def add_streamed(database: Database, folder: Path, stream: RunStream) -> tuple[A
                 staged.add_all(map_in_order(partial(_prepare, stream.plan), stream.blocks(), pool))
             except BrokenExecutor as error:
                 raise StoreError(
-                    "a process that read the file was killed, perhaps because memory ran out; nothing is stored"
+                    "a process that read the file was killed, perhaps because memory ran out; nothing was stored"
                 ) from error
         report = stream.report(staged.rows, tuple(staged.columns))
         return _load(database, stream, staged), report
 
 
 class _StagedRun:
-    """The samples of a run in Parquet files, the run's digest, and notes on its rows for the import report."""
+    """A run whose samples are collected in Parquet files, with its digest and the notes on its rows."""
 
     def __init__(self, stream: RunStream, folder: Path) -> None:
         run, plan = stream.run, stream.plan
@@ -126,8 +126,8 @@ class _StagedRun:
         self.count = 0
         self._ids = SampleIds()
 
-    def add_all(self, blocks: Iterable[_Prepared]) -> None:
-        """Add all blocks; a thread writes each block to the files while the next one gets its positions and ids."""
+    def add_all(self, blocks: Iterable[_PreparedBlock]) -> None:
+        """Add all blocks. A thread writes each block to the files while the next block is numbered."""
         written: Future[None] | None = None
         with ExitStack() as stack, _store_errors(self.folder):
             writers = {
@@ -143,20 +143,20 @@ class _StagedRun:
             if written:
                 written.result()
 
-    def _write(self, block: _Prepared, writers: dict[str, pq.ParquetWriter]) -> None:
+    def _write(self, block: _PreparedBlock, writers: dict[str, pq.ParquetWriter]) -> None:
         self.digest.update(block.content)
         writers["samples"].write_table(block.samples.drop_columns(["run_id"]))
         writers["passages"].write_table(block.passages.drop_columns(["run_id"]))
 
-    def _numbered(self, block: _Prepared) -> _Prepared:
+    def _numbered(self, block: _PreparedBlock) -> _PreparedBlock:
         """Return a block with its positions in the run and unique ids."""
         self._check_columns(block.new_columns)
         self.rows.merge(block.rows)
-        wanted = block.samples["sample_id"].to_pylist()
-        ids = [self._id(*given) for given in zip(wanted, block.keys, block.lines, strict=True)]
+        given_ids = block.samples["sample_id"].to_pylist()
+        ids = [self._id(*given) for given in zip(given_ids, block.keys, block.lines, strict=True)]
         first, self.count = self.count, self.count + len(ids)
         samples, content = block.samples, block.content
-        if ids != wanted:
+        if ids != given_ids:
             samples = _with_column(samples, "sample_id", pa.array(ids))
             content = b"".join(map(_with_id, content.splitlines(), ids))
         return replace(
@@ -166,13 +166,13 @@ class _StagedRun:
             content=content,
         )
 
-    def _id(self, wanted: str, key: str | None, line: int) -> str:
+    def _id(self, given: str, key: str | None, line: int) -> str:
         if key is not None:
             self.rows.derived_ids += 1
             return self._ids.derive(key)
-        assigned = self._ids.assign(wanted)
-        if assigned != wanted:
-            self.rows.renamed.append(Renamed(line=line, given=wanted, assigned=assigned))
+        assigned = self._ids.assign(given)
+        if assigned != given:
+            self.rows.renamed.append(Renamed(line=line, given=given, assigned=assigned))
         return assigned
 
     def _check_columns(self, new: Sequence[str]) -> None:
@@ -192,7 +192,7 @@ def _with_id(line: bytes, sample_id: str) -> bytes:
 
 
 def _with_later_positions(table: Any, first: int) -> Any:
-    """Return an Arrow table with `first` added to its positions."""
+    """Return the table with `first` added to each position."""
     positions = pc.call_function("add", [table["position"], pa.scalar(first, pa.int32())])
     return _with_column(table, "position", positions)
 
@@ -268,7 +268,7 @@ def _staging_folder(folder: Path) -> Generator[Path]:
 
 @contextmanager
 def _store_errors(path: Path) -> Generator[None]:
-    """Raise StoreError instead of an OSError from an import's files."""
+    """Turn an OSError in the block into a StoreError."""
     try:
         yield
     except OSError as error:

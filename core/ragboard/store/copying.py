@@ -7,35 +7,35 @@ from typing import Any
 
 import duckdb
 
-from ragboard.store.nouns import RESULT_TABLES, RunRef
+from ragboard.store.run_refs import RESULT_TABLES, RunRef
 
 __all__ = ["copied_rows", "insert_rows"]
 
 _RUN_TABLES = ("runs", "samples", "passages")
 _EVALUATION_TABLES = ("evaluations", "metrics", "sampling_rates", "score_hours", *RESULT_TABLES)
 _QUESTION_TABLES = {"nugget_lists": "current_nuggets", "question_labels": "current_question_labels"}
-"""Tables with a row per version of a question's nuggets or label, each with the view of the current versions."""
+"""Tables with every version of a question's nuggets or label, and the views of their current versions."""
 
 
 def copied_rows(connection: duckdb.DuckDBPyConnection, run: RunRef) -> dict[str, Any]:
-    """Return the rows of a run, its questions and evaluations, as an Arrow table by name of the table.
+    """Return the rows of a run, its evaluations and the labels of its questions: {table: rows as an Arrow table}.
 
-    The evaluations are those that `run` refers to, and the evaluation with the scores of the run file.
+    The evaluations are those that `run` refers to, and the one with the scores of the run file.
     """
     chosen = (
         "evaluation_id IN (SELECT unnest($evaluations))"
         " OR evaluation_id IN (SELECT evaluation_id FROM evaluations WHERE run_id = $run AND imported)"
     )
-    given = {"run": run.run_id, "evaluations": list(run.evaluations)}
-    of_run = {
+    values = {"run": run.run_id, "evaluations": list(run.evaluations)}
+    run_rows = {
         table: connection.sql(f"FROM {table} WHERE run_id = $run", params={"run": run.run_id}).to_arrow_table()
         for table in _RUN_TABLES
     }
-    of_evaluations = {
-        table: connection.sql(f"FROM {table} WHERE {chosen}", params=given).to_arrow_table()
+    evaluation_rows = {
+        table: connection.sql(f"FROM {table} WHERE {chosen}", params=values).to_arrow_table()
         for table in _EVALUATION_TABLES
     }
-    of_questions = {
+    question_rows = {
         table: connection.sql(
             f"SELECT n.* EXCLUDE (number) FROM {current} n"
             " SEMI JOIN (SELECT question, history::VARCHAR AS history FROM samples WHERE run_id = $run) s"
@@ -44,11 +44,11 @@ def copied_rows(connection: duckdb.DuckDBPyConnection, run: RunRef) -> dict[str,
         ).to_arrow_table()
         for table, current in _QUESTION_TABLES.items()
     }
-    return of_run | of_evaluations | of_questions
+    return run_rows | evaluation_rows | question_rows
 
 
 def insert_rows(connection: duckdb.DuckDBPyConnection, rows: Mapping[str, Any], name: str) -> None:
-    """Insert the rows of `copied_rows` and name the run; a run or evaluation that exists already does not change."""
+    """Insert the rows of `copied_rows`, with this name for the run. Existing runs and evaluations are not changed."""
     id_queries = {
         "run_id": "SELECT run_id FROM runs",
         "evaluation_id": "SELECT evaluation_id FROM evaluations",

@@ -11,17 +11,17 @@ from filelock import FileLock, Timeout
 
 from ragboard.errors import StoreBusyError
 
-__all__ = ["GLANCE_SECONDS", "journals_of", "lock_journals", "remove_journals"]
+__all__ = ["LOCK_TIMEOUT", "journals_of", "lock_journals", "remove_journals"]
 
-GLANCE_SECONDS = 0.3
-"""Seconds to wait for a lock; a process that only checks a journal releases it much sooner."""
+LOCK_TIMEOUT = 0.3
+"""Seconds to wait for a lock. A process that only checks whether an evaluation runs holds it for less."""
 
 EXTENSIONS = (".jsonl", ".json", ".draft", ".status.json", ".status.draft", ".status.stop", ".log", ".batches", ".lock")
 """Extensions of the files of one evaluation."""
 
 
 def journals_of(folder: Path, run_ids: Iterable[str], evaluation_ids: Iterable[str]) -> tuple[Path, ...]:
-    """Return the journals of these evaluations, and of these runs' evaluations that are not in the database yet."""
+    """Return the journals of these evaluations, and of evaluations of these runs that are not yet in the database."""
     runs = set(run_ids)
     unloaded = [path.with_suffix(".jsonl") for path in folder.glob("*.json") if _run_of(path) in runs]
     return tuple(dict.fromkeys((*(folder / f"{name}.jsonl" for name in evaluation_ids), *unloaded)))
@@ -29,13 +29,13 @@ def journals_of(folder: Path, run_ids: Iterable[str], evaluation_ids: Iterable[s
 
 @contextmanager
 def lock_journals(journals: Iterable[Path]) -> Generator[None]:
-    """Lock these evaluations: no other process can work on them. Raises StoreBusyError if a process already does."""
+    """Keep other processes from working on these evaluations. Raises StoreBusyError if a process already does."""
     with ExitStack() as locks:
         for path in journals:
             lock = path.with_suffix(".lock")
             try:
                 if lock.exists():
-                    locks.enter_context(FileLock(lock, timeout=GLANCE_SECONDS, is_singleton=False))
+                    locks.enter_context(FileLock(lock, timeout=LOCK_TIMEOUT, is_singleton=False))
             except (Timeout, PermissionError):
                 raise StoreBusyError(
                     f"evaluation {path.stem} of this run is running{_process(path)}; stop it (Ctrl+C, or Cancel on"

@@ -1,4 +1,4 @@
-"""Delete old samples of runs that grow."""
+"""Delete old samples of growing runs (runs of logged or collected traffic)."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class PrunedRun:
     kept_labelled: int
     """Old samples that were kept because they have human labels."""
     left: int
-    """Samples that the run still has."""
+    """Number of samples after pruning."""
 
 
 def runs_to_prune(connection: duckdb.DuckDBPyConnection, before: datetime, name: str | None) -> list[str]:
-    """Return the ids of runs that grow and have samples from before a time: all, or those of a run or dataset."""
+    """Return the ids of growing runs with samples from before a time. `name` limits them to a run or dataset."""
     rows = connection.execute(
         "SELECT run_id FROM runs WHERE ($name IS NULL OR name = $name OR dataset = $name)"
         " AND run_id IN (SELECT run_id FROM samples WHERE time < $before) ORDER BY imported, run_id",
@@ -46,9 +46,9 @@ def runs_to_prune(connection: duckdb.DuckDBPyConnection, before: datetime, name:
 def prune_run(
     connection: duckdb.DuckDBPyConnection, run_id: str, before: datetime, *, keep_labelled: bool, dry_run: bool
 ) -> PrunedRun:
-    """Delete the samples of a run from before a time (UTC), with their results; with `dry_run` only count them.
+    """Delete the samples of a run from before a time (UTC), with their results; with `dry_run`, only count them.
 
-    Samples without a time are kept, and what trends show of the time before.
+    Samples without a time are kept. Trends still show the deleted samples, from their hourly sums.
     """
     labelled = _LABELLED if keep_labelled else "false"
     rows = connection.execute(

@@ -1,4 +1,4 @@
-"""Find and read runs, samples and evaluations over a connection."""
+"""Read runs, samples and evaluations from the database."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import duckdb
 
 from ragboard.errors import NotFoundError
 from ragboard.records import Evaluation, Nugget, Passage, Sample, Turn
-from ragboard.store.nouns import RunRef
 from ragboard.store.queries.references import with_dataset_references
+from ragboard.store.run_refs import RunRef
 
 __all__ = [
     "column",
@@ -41,7 +41,7 @@ def find_sample(connection: duckdb.DuckDBPyConnection, run: RunRef, sample_id: s
 
 
 def _some_ids(connection: duckdb.DuckDBPyConnection, run: RunRef) -> str:
-    """Return the first few ids of a run, for a message."""
+    """Return the first sample ids of a run, for a message."""
     rows = connection.execute(
         "SELECT sample_id FROM samples WHERE run_id = ? ORDER BY position LIMIT ?", [run.run_id, MAX_LISTED_IDS + 1]
     ).fetchall()
@@ -49,7 +49,7 @@ def _some_ids(connection: duckdb.DuckDBPyConnection, run: RunRef) -> str:
 
 
 def page_end(connection: duckdb.DuckDBPyConnection, run_id: str, start: int, size: int) -> int | None:
-    """Return the position after the last of the next `size` samples from `start` on; None if there are no more."""
+    """Return the position after a page of `size` samples that begins at `start`; None if there are no more samples."""
     row = connection.execute(
         "SELECT max(position) + 1 FROM"
         " (SELECT position FROM samples WHERE run_id = ? AND position >= ? ORDER BY position LIMIT ?)",
@@ -59,9 +59,9 @@ def page_end(connection: duckdb.DuckDBPyConnection, run_id: str, start: int, siz
 
 
 def read_samples(connection: duckdb.DuckDBPyConnection, run_id: str, start: int, stop: int) -> list[tuple[int, Sample]]:
-    """Return the samples at positions `start` to `stop - 1`, with their positions.
+    """Return (position, sample) for positions from `start` to `stop - 1`.
 
-    A sample has only the reference in its run's file; `with_dataset_references` adds those of other runs.
+    References are those in the run file. `with_dataset_references` adds those of other runs.
     """
     parameters = [run_id, start, stop]
     rows = connection.execute(
@@ -108,7 +108,7 @@ def column(connection: duckdb.DuckDBPyConnection, sql: str, parameters: list[Any
 
 
 def run_id_and_name(connection: duckdb.DuckDBPyConnection, name: str) -> tuple[str, str] | None:
-    """Return id and name of the run with this name or, if no run has it, with this id; None if neither exists."""
+    """Return (id, name) of the run with this name, else of the run with this id; None if there is neither."""
     run: tuple[str, str] | None = connection.execute(
         "SELECT run_id, name FROM runs WHERE name = ? OR run_id = ? ORDER BY name = ? DESC",
         [name, name, name],
@@ -117,7 +117,7 @@ def run_id_and_name(connection: duckdb.DuckDBPyConnection, name: str) -> tuple[s
 
 
 def run_shown(connection: duckdb.DuckDBPyConnection, run_id: str, name: str) -> RunRef:
-    """Return what a run's name alone refers to: the run with the evaluations whose statements and scores are shown."""
+    """Return the run with the evaluations that pages show, which is what a run's name without `@EVALUATION` means."""
     main = column(connection, "SELECT evaluation_id FROM shown_evaluations WHERE run_id = ?", [run_id])
     rows = connection.execute(
         "SELECT metric, evaluation_id FROM shown_metrics WHERE run_id = ? AND evaluation_id <> ? ORDER BY metric",
@@ -133,9 +133,9 @@ def run_shown(connection: duckdb.DuckDBPyConnection, run_id: str, name: str) -> 
 
 
 def evaluation_named(connection: duckdb.DuckDBPyConnection, run_id: str, name: str) -> str:
-    """Return the id of the run's evaluation whose id begins with `name` or whose judge is called `name`.
+    """Return the id of the evaluation of a run whose id begins with `name` or whose judge has this name.
 
-    Raises NotFoundError, whose message lists the evaluations, unless exactly one evaluation matches.
+    Raises NotFoundError if none or several match.
     """
     evaluations = read_evaluations(connection, "run_id = ?", run_id)
     matching = [one.id for one in evaluations if name and (one.id.startswith(name) or one.judge == name)]
@@ -147,7 +147,7 @@ def evaluation_named(connection: duckdb.DuckDBPyConnection, run_id: str, name: s
 
 
 def read_evaluations(connection: duckdb.DuckDBPyConnection, where: str, *parameters: str) -> tuple[Evaluation, ...]:
-    """Return the evaluations that meet a condition, newest first."""
+    """Return the evaluations that meet an SQL condition, newest first."""
     rows = connection.execute(
         "SELECT evaluation_id, run_id, judge, heuristic, identity, metrics, imported FROM evaluations"
         f" WHERE {where} ORDER BY finished DESC, evaluation_id",
@@ -168,6 +168,6 @@ def read_evaluations(connection: duckdb.DuckDBPyConnection, where: str, *paramet
 
 
 def metrics_of(connection: duckdb.DuckDBPyConnection, evaluation_id: str) -> tuple[str, ...]:
-    """Return the metrics of an evaluation; empty for a new one."""
+    """Return the metrics of an evaluation; empty if the database does not have it yet."""
     row = connection.execute("SELECT metrics FROM evaluations WHERE evaluation_id = ?", [evaluation_id]).fetchone()
     return tuple(row[0]) if row else ()

@@ -29,7 +29,7 @@ RecordedTable: TypeAlias = Literal["statements", "verdicts", "judgements"]
 
 
 def as_json(value: Any) -> str:
-    """Return a value as JSON with sorted keys; equal values give equal texts."""
+    """Return a value as JSON with sorted keys. Equal values have equal texts."""
     return _SORTED.encode(value)
 
 
@@ -38,16 +38,16 @@ _UNSORTED = json.JSONEncoder(ensure_ascii=False)
 
 
 def score_row(position: int, metric: str, outcome: Outcome) -> tuple[Any, ...]:
-    """Return a row of the table `scores` without its evaluation: position, metric, value, counted, reason, detail."""
+    """Return (position, metric, value, counted, reason, detail) for the table `scores`."""
     if isinstance(outcome, Score):
         return (position, metric, outcome.value, outcome.counted, None, None)
     return (position, metric, None, None, outcome.reason, outcome.detail)
 
 
 def answer_key(sample: Sample) -> str:
-    """Return the key by which labels refer to an answer: a digest of question, history, answer and passage texts.
+    """Return the key of an answer in the tables of labels: a digest of question, history, answer and passages.
 
-    The key does not depend on the run or on the order of the passages.
+    Equal answers in different runs have the same key. The order of the passages does not count.
     """
     passages = sorted([_digest(passage.text) for passage in sample.contexts or ()])
     history = _digest(_history_json(sample))
@@ -109,7 +109,7 @@ def passage_rows(run_id: str, position: int, sample: Sample) -> list[tuple[Any, 
 
 
 def recorded_rows(table: RecordedTable, recorded: RecordedSample) -> Iterator[tuple[Any, ...]]:
-    """Yield what a tool's file says about a sample as rows of `table`, without evaluation and position."""
+    """Yield what a tool's file has for a sample as rows of `table`, without evaluation and position."""
     if table == "judgements":
         yield from (
             (judgement.about, judgement.number, judgement.says, judgement.value, judgement.reason)

@@ -1,4 +1,4 @@
-"""The share of a growing run's samples that an evaluation covers."""
+"""Sampling of growing runs: an evaluation may cover a random share of the samples."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ __all__ = ["SamplingRate", "add_rate", "end_sampling", "read_rates"]
 
 
 class SamplingRate(NamedTuple):
-    """The probability that a sample is evaluated, for samples from a position on up to the next rate."""
+    """The probability that a sample is evaluated. Valid from a position up to that of the next rate."""
 
     first_position: int
     rate: float
-    """In (0, 1]."""
+    """Above 0, at most 1."""
     seed: int
 
-    def draws(self, sample_id: str) -> bool:
-        """Return whether the sample with this id is evaluated; the same for every call."""
+    def selects(self, sample_id: str) -> bool:
+        """Return whether the sample with this id is evaluated. The result depends only on seed and id."""
         digest = blake2b(f"{self.seed}:{sample_id}".encode(errors="replace"), digest_size=8).digest()
         return int.from_bytes(digest, "big") < self.rate * 2**64
 
 
 def read_rates(connection: duckdb.DuckDBPyConnection, evaluation_id: str) -> tuple[SamplingRate, ...]:
-    """Return the sampling rates of an evaluation, by first position."""
+    """Return the sampling rates of an evaluation, ordered by first position."""
     rows = connection.execute(
         "SELECT first_position, rate, seed FROM sampling_rates WHERE evaluation_id = ? ORDER BY first_position",
         [evaluation_id],
@@ -34,7 +34,7 @@ def read_rates(connection: duckdb.DuckDBPyConnection, evaluation_id: str) -> tup
 
 
 def add_rate(connection: duckdb.DuckDBPyConnection, run_id: str, evaluation_id: str, rate: float, seed: int) -> None:
-    """Let a rate hold for samples that come from now on; the first one, for all after those with results."""
+    """Add a sampling rate for samples that are added from now on. The first rate begins after the evaluated samples."""
     earlier = read_rates(connection, evaluation_id)
     sql = (
         "SELECT coalesce(next_position, samples) FROM runs WHERE run_id = ?"
@@ -50,7 +50,7 @@ def add_rate(connection: duckdb.DuckDBPyConnection, run_id: str, evaluation_id: 
 
 
 def end_sampling(connection: duckdb.DuckDBPyConnection, evaluation_id: str) -> bool:
-    """Delete the rates of an evaluation if all samples of its run have results; return whether there were any."""
+    """Delete the rates of an evaluation if all samples of its run have results. Return whether any were deleted."""
     ended = connection.execute(
         "DELETE FROM sampling_rates WHERE evaluation_id = $evaluation AND (SELECT covered >= samples"
         " FROM evaluations JOIN runs USING (run_id) WHERE evaluation_id = $evaluation) RETURNING rate",

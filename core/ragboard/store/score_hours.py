@@ -1,4 +1,4 @@
-"""Keep the table `score_hours`: sums of scores by the hour in which questions were asked."""
+"""Update the table `score_hours`: sums of scores by the hour in which questions were asked."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _COLUMNS = "evaluation_id, metric, hour, n, unscored, weight, square_weight, tot
 def update_score_hours(
     connection: duckdb.DuckDBPyConnection, evaluation_id: str, positions: Iterable[int] | None = None
 ) -> None:
-    """Compute the hours of an evaluation again from its scores: all, or those of the samples at these positions.
+    """Compute the sums of an evaluation from its scores, for all hours or those of the samples at these positions.
 
     Hours with deleted samples keep their sums.
     """
@@ -40,7 +40,7 @@ def update_score_hours(
 
 
 def keep_hours_of_pruned(connection: duckdb.DuckDBPyConnection, run_ids: Sequence[str], before: datetime) -> None:
-    """Keep the sums of all hours before this time (UTC) when samples of these runs are deleted; call it before that."""
+    """Freeze the sums of all hours before this time (UTC). Call this before samples of these runs are deleted."""
     connection.execute(
         "UPDATE score_hours SET pruned = true WHERE hour < $before"
         " AND evaluation_id IN (SELECT evaluation_id FROM evaluations WHERE run_id IN (SELECT unnest($runs)))",

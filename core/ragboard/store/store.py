@@ -17,13 +17,12 @@ from ragboard.database import LOAD_MEMORY, WAIT_SECONDS, Database
 from ragboard.errors import NotFoundError, RunExistsError, StoreError
 from ragboard.prices import Price
 from ragboard.readers import ImportReport, open_runs
-from ragboard.readers.labels import Item
+from ragboard.readers.labels import LabelledItem
 from ragboard.readers.sources import FileSource
 from ragboard.records import Evaluation, MetricDescription, ModelUsage, Run, Sample
 from ragboard.store.bulk import ColumnsChangedError, add_streamed
 from ragboard.store.copying import copied_rows, insert_rows
 from ragboard.store.journals import journals_of, lock_journals, remove_journals
-from ragboard.store.nouns import RESULT_TABLES, AddedRun, RunRef
 from ragboard.store.prune import PrunedRun, prune_run, runs_to_prune
 from ragboard.store.queries.agreements import Agreement, ScorerResult, keep_agreement
 from ragboard.store.queries.draws import draw_counts
@@ -40,6 +39,7 @@ from ragboard.store.reading import (
     run_id_and_name,
     run_shown,
 )
+from ragboard.store.run_refs import RESULT_TABLES, AddedRun, RunRef
 from ragboard.store.sampling import SamplingRate, add_rate, end_sampling, read_rates
 from ragboard.store.score_hours import update_score_hours
 from ragboard.store.writing import (
@@ -68,7 +68,10 @@ __all__ = ["Store"]
 
 
 def keep_upload(folder: Path, owners: Iterable[str], file: Path) -> None:
-    """Copy an uploaded file for each owner; copies after the first are links if possible. Raises StoreError."""
+    """Copy an uploaded file to the folder of each owner (a run or agreement id). Raises StoreError if that fails.
+
+    Copies after the first are links if possible.
+    """
     first: Path | None = None
     try:
         for owner in owners:
@@ -107,17 +110,18 @@ def _link(first: Path, to: Path) -> None:
 JOURNAL_ID = re.compile("[0-9A-Za-z_-]{1,100}")
 MAX_POSITION = 2**31 - 1
 PAGE_SIZE = 256
-"""Number of samples to read in one lease of the database."""
+"""Number of samples that `Store.samples` reads at a time."""
 
 
 class Store:
-    """Runs, evaluations and results in a folder. A call opens the database for a short time (a lease).
-
-    `writable`: False makes every call that would change something raise StoreError. `wait`: how many seconds a call
-    waits while another process uses the database.
-    """
+    """Runs, evaluations and results in a folder. Each call opens the database only for a short time."""
 
     def __init__(self, folder: Path | str, *, writable: bool = True, wait: float = WAIT_SECONDS) -> None:
+        """Do not open the database yet.
+
+        - `writable`: if False, calls that change the store raise StoreError.
+        - `wait`: maximum seconds that a call waits while another process uses the database.
+        """
         self.folder = Path(folder)
         self.database = Database(self.folder / "ragboard.duckdb", writable=writable, wait=wait)
 
@@ -132,7 +136,7 @@ class Store:
 
     @property
     def version(self) -> str:
-        """A text that changes with every write. Reading it does not open the database."""
+        """A text that changes when the database changes. Reading it does not open the database."""
         try:
             stat = self.database.path.stat()
         except FileNotFoundError:
@@ -146,9 +150,9 @@ class Store:
         return self.folder / "journals" / f"{evaluation_id}.jsonl"
 
     def add_runs(self, runs: Iterable[Run]) -> tuple[AddedRun, ...]:
-        """Add all runs, or no run if one fails. Adding the same run again changes nothing.
+        """Add all runs, or none if one fails. Runs that the store already has are not added again.
 
-        Raises RunExistsError if another run already has the name, SettingError for a run without samples or name.
+        Raises RunExistsError if a different run has the name, SettingError for a run without samples or name.
         """
         prepared: list[tuple[Run, str]] = []
         for run in runs:
@@ -160,10 +164,12 @@ class Store:
     def import_file(
         self, file: FileSource, *, tags: Sequence[str] = (), **reading: Any
     ) -> tuple[tuple[AddedRun, ...], ImportReport]:
-        """Read a run file and add its runs: all, or no run if one fails. Return the runs and the import report.
+        """Read a run file and add its runs: all, or none if one fails. Return the runs and the import report.
 
-        `tags`: tags to add to those in the file; `reading`: arguments of `readers.open_runs`. A large JSONL file is
-        read and stored in blocks. Raises the errors of `read_runs` and `add_runs`.
+        - `tags`: tags for the runs, in addition to those in the file.
+        - `reading`: other arguments of `readers.open_runs`.
+
+        Raises the errors of `read_runs` and `add_runs`.
         """
 
         def tagged(run: Run) -> Run:
@@ -183,10 +189,10 @@ class Store:
         return self.add_runs(map(tagged, result.runs)), result.report
 
     def copy_run(self, source: Store, run: RunRef, *, name: str | None = None) -> RunRef:
-        """Copy a run from another store with the evaluations that `run` refers to, and return the copy.
+        """Copy a run with the evaluations of `run` from another store, and return a reference to the copy.
 
-        Labels of answers are not copied. A run that this store already has keeps its name; only its missing evaluations
-        are added. Raises RunExistsError if another run has the name, NotFoundError if the run was deleted.
+        Human labels of answers are not copied. If this store already has the run, it keeps its name and gets only the
+        missing evaluations. Raises RunExistsError if another run has the name, NotFoundError if the run was deleted.
         """
         name = name or run.name
         with source.database.read() as connection:
@@ -202,32 +208,31 @@ class Store:
         return replace(run, name=existing[1] if existing and existing[0] == run.run_id else name)
 
     def same_run(self, run: Run) -> str | None:
-        """Return the id of the same run in the store, even if it was renamed; None if the store does not have it."""
+        """Return the id of an equal run in the store, even if it was renamed; None if there is none."""
         with self.database.read() as connection:
             existing = same_run(connection, run.name, run_digest(run))
         return existing[0] if existing else None
 
     def append(self, run: Run) -> tuple[str, ...]:
-        """Append samples to a run that grows, and return their ids. The first call creates the run.
+        """Append samples to a growing run, and return their ids. The first call creates the run.
 
-        An id that exists already gets a number: `s1#2`. Configuration and dataset are those of the first call. A run
-        that was renamed goes on growing. Positions ascend and are never used again. Safe for several processes at once.
-        Raises RunExistsError if the name belongs to a run that was imported as a whole, SettingError if the
-        configuration differs from the run's configuration.
+        An id that exists already gets a number: `s1#2`. Configuration and dataset are those of the first call. Samples
+        with the original name of a run are appended even if the run was renamed. Several processes can append at once.
+        Raises RunExistsError if an imported run has the name, SettingError if the configuration is different.
         """
         check_run(run)
         run_id = growing_id(run.name)
         with self.database.write() as connection:
             existing = run_id_and_name(connection, run.name)
             if existing and existing[0] != run_id:
-                raise RunExistsError(f"{run.name!r} was imported as a whole and does not grow; log under another name")
+                raise RunExistsError(f"{run.name!r} is an imported run, which does not grow; log under another name")
             if not existing and not run_id_and_name(connection, run_id):
                 connection.execute("DELETE FROM draws WHERE run_id = $run OR other_run_id = $run", {"run": run_id})
                 insert_run(connection, replace(run, samples=()), run_id)
             return grow(connection, run, run_id)
 
     def remove_runs(self, run_ids: Iterable[str]) -> None:
-        """Delete runs with their evaluations, journals and uploaded files; labels of answers stay.
+        """Delete runs with their evaluations, journals and uploaded files, but not the human labels of their answers.
 
         Raises StoreBusyError if a process is evaluating one of the runs.
         """
@@ -247,10 +252,10 @@ class Store:
         drop_uploads(self._uploads, ids)
 
     def remove_samples(self, run_id: str, positions: Iterable[int]) -> int:
-        """Delete samples of a run that grows, with their results, and return their number.
+        """Delete samples of a growing run with their results, and return their number. Journals keep their replies.
 
-        Their positions are not used again. Replies in journals stay. Raises NotFoundError if the run does not exist,
-        SettingError if it does not grow: its id depends on its samples.
+        Raises NotFoundError if the run does not exist, SettingError if it does not grow (its id is a digest of its
+        samples).
         """
         with self.database.write() as connection:
             return delete_samples(connection, run_id, positions)
@@ -258,11 +263,12 @@ class Store:
     def prune(
         self, before: datetime, *, name: str | None = None, keep_labelled: bool = False, dry_run: bool = False
     ) -> tuple[PrunedRun, ...]:
-        """Delete the samples of growing runs from before a time, and their results: of all runs, or a run or dataset.
+        """Delete the samples of growing runs from before a time, with their results. Return the runs that had any.
 
-        `before`: UTC, without a time zone. Samples without a time are kept, with `keep_labelled` also those with human
-        labels. Returns the runs with old samples; with `dry_run` nothing is deleted. The freed space is used again,
-        and given back to the file system as far as it is at the end of the file.
+        - `before`: UTC, without a time zone. Samples without a time are kept.
+        - `name`: only this run, or the runs of this dataset. The default is all growing runs.
+        - `keep_labelled`: keep samples with human labels.
+        - `dry_run`: delete nothing.
         """
         with self.database.read() as connection:
             run_ids = runs_to_prune(connection, before, name)
@@ -273,7 +279,10 @@ class Store:
         return tuple(pruned)
 
     def keep_upload(self, file: Path, *, owners: Iterable[str]) -> None:
-        """Store an uploaded file until the runs or agreements with these ids are deleted. Raises StoreError."""
+        """Store an uploaded file until the runs or agreements with these ids are deleted.
+
+        Raises StoreError if the file cannot be copied.
+        """
         self.require_writable()
         keep_upload(self._uploads, owners, file)
 
@@ -282,7 +291,7 @@ class Store:
         return self.folder / "uploads"
 
     def rename_run(self, run_id: str, name: str) -> None:
-        """Rename a run; its results do not change.
+        """Rename a run.
 
         Raises SettingError if the name cannot be stored, RunExistsError if another run has it, NotFoundError if the run
         does not exist.
@@ -295,14 +304,14 @@ class Store:
             set_column(connection, run_id, "name", name)
 
     def set_tags(self, run_id: str, tags: Iterable[str]) -> None:
-        """Replace the tags of a run; blank and repeated tags are dropped. Raises NotFoundError."""
+        """Replace the tags of a run. Blank and repeated tags are dropped. Raises NotFoundError without such a run."""
         unique = dict.fromkeys(tag.strip() for tag in tags if tag.strip())
         check_text("tags", *unique)
         with self.database.write() as connection:
             set_column(connection, run_id, "tags", list(unique))
 
     def change_tags(self, run_id: str, *, add: Iterable[str], drop: Iterable[str]) -> tuple[str, ...]:
-        """Add and remove tags of a run, and return its tags. Raises NotFoundError."""
+        """Add and remove tags of a run, and return all its tags. Raises NotFoundError without such a run."""
         dropped, new = {tag.strip() for tag in drop}, [tag.strip() for tag in add if tag.strip()]
         check_text("tags", *new)
         with self.database.write() as connection:
@@ -331,11 +340,10 @@ class Store:
             return tuple(column(connection, "SELECT run_id FROM runs WHERE list_contains(tags, ?)", [tag]))
 
     def resolve(self, name: str) -> RunRef:
-        """Return the run with this name or id. `RUN@EVALUATION` selects one evaluation, by its id or its judge's name.
+        """Return the run with this name or id. `RUN@EVALUATION` selects an evaluation by its id or judge.
 
-        Without `@EVALUATION`, each metric is taken from its newest evaluation of all samples or, if there is none, from
-        its newest evaluation; scores in run files are not used. Raises NotFoundError, whose message lists the existing
-        names.
+        Without `@EVALUATION`, the scores of each metric are those of its newest evaluation of all samples, else of its
+        newest evaluation. Raises NotFoundError if there is no such run.
         """
         with self.database.read() as connection:
             found = run_id_and_name(connection, name)
@@ -352,9 +360,9 @@ class Store:
             )
 
     def samples(self, run_id: str, start: int = 0) -> Iterator[tuple[int, Sample]]:
-        """Yield the samples of a run from a position on, one page at a time, with the references of its dataset.
+        """Yield (position, sample) for the samples of a run from a position on, with the references of its dataset.
 
-        With their positions, which ascend but may have gaps where samples were deleted.
+        Positions ascend and may have gaps, where samples were deleted.
         """
         while True:
             with self.database.read() as connection:
@@ -372,7 +380,7 @@ class Store:
             return find_sample(connection, run, sample_id)
 
     def clusters(self, run_id: str) -> dict[str, str]:
-        """Return the cluster of each sample that depends on other samples of its run, by sample id."""
+        """Return {sample id: cluster} for the samples of a run that are not independent."""
         with self.database.read() as connection:
             return dict(
                 connection.execute(
@@ -381,7 +389,7 @@ class Store:
             )
 
     def positions(self, run_id: str, start: int = 0) -> Sequence[int]:
-        """Return the positions of the samples of a run from `start` on, ascending; a range if there are no gaps."""
+        """Return the positions of the samples of a run from `start` on, ascending, as a range if there are no gaps."""
         with self.database.read() as connection:
             found = connection.execute(
                 "SELECT position FROM samples WHERE run_id = ? AND position >= ? ORDER BY position", [run_id, start]
@@ -399,12 +407,12 @@ class Store:
         return int(row[0]) if row else 0
 
     def evaluation_metrics(self, evaluation_id: str) -> tuple[str, ...]:
-        """Return the metrics that an evaluation already has; empty for a new one."""
+        """Return the metrics of an evaluation; empty if the store does not have it yet."""
         with self.database.read() as connection:
             return metrics_of(connection, evaluation_id)
 
     def draw_counts(self, evaluation_id: str) -> dict[str, int]:
-        """Return the number of independent draws, by metric, for metrics of which an evaluation has several draws."""
+        """Return {metric: number of draws} for the metrics of which an evaluation has several draws."""
         with self.database.read() as connection:
             return draw_counts(connection, evaluation_id)
 
@@ -414,7 +422,7 @@ class Store:
         return self.folder / "answers.sqlite"
 
     def covered(self, evaluation_id: str, first: int = 0, last: int | None = None) -> frozenset[int]:
-        """Return the positions, from `first` to `last`, of the samples that an evaluation has results for."""
+        """Return the positions of the evaluated samples from `first` to `last`."""
         with self.database.read() as connection:
             positions = connection.execute(
                 "SELECT DISTINCT position FROM scores WHERE evaluation_id = ? AND position BETWEEN ? AND ?",
@@ -423,13 +431,13 @@ class Store:
         return frozenset(int(position) for position in positions)
 
     def covered_count(self, evaluation_id: str) -> int:
-        """Return the number of samples that an evaluation has results for."""
+        """Return the number of evaluated samples."""
         with self.database.read() as connection:
             counts = column(connection, "SELECT covered FROM evaluations WHERE evaluation_id = ?", [evaluation_id])
         return int(counts[0]) if counts else 0
 
     def sample_ids(self, run_id: str, start: int = 0) -> list[tuple[int, str]]:
-        """Return the position and id of each sample of a run from a position on."""
+        """Return (position, id) of each sample of a run from a position on."""
         with self.database.read() as connection:
             return connection.execute(
                 "SELECT position, sample_id FROM samples WHERE run_id = ? AND position >= ? ORDER BY position",
@@ -437,7 +445,7 @@ class Store:
             ).fetchall()
 
     def growing_runs(self, name: str) -> tuple[RunRef, ...]:
-        """Return the runs that grow and have this name, or whose dataset has it, newest first."""
+        """Return the growing runs with this name or with a dataset of this name, newest first."""
         with self.database.read() as connection:
             rows = connection.execute(
                 "SELECT run_id, name FROM runs WHERE name = $name OR dataset = $name ORDER BY imported DESC, run_id",
@@ -453,14 +461,14 @@ class Store:
             return grows(connection, run_id)
 
     def sampling_rates(self, evaluation_id: str) -> tuple[SamplingRate, ...]:
-        """Return the sampling rates of an evaluation by first position; empty if all samples were to be evaluated."""
+        """Return the sampling rates of an evaluation, ordered by first position; empty if it covers all samples."""
         with self.database.read() as connection:
             return read_rates(connection, evaluation_id)
 
     def set_sampling_rate(self, run_id: str, evaluation_id: str, rate: float, seed: int) -> tuple[SamplingRate, ...]:
-        """Let this rate hold for the samples of a run that come from now on, and return all rates of the evaluation.
+        """Set the sampling rate for samples that are added from now on. Return all rates of the evaluation.
 
-        The first rate also holds for earlier samples without results. Nothing is written if the rate is the same.
+        The first rate also applies to earlier samples without results.
         """
         rates = self.sampling_rates(evaluation_id)
         if rates and (rates[-1].rate, rates[-1].seed) == (rate, seed):
@@ -470,7 +478,7 @@ class Store:
             return read_rates(connection, evaluation_id)
 
     def loaded_state(self, evaluation_id: str) -> Mapping[str, Any] | None:
-        """Return the argument `loaded` that `load` stored with an evaluation's results; None if it had none."""
+        """Return the argument `loaded` of the last call of `load` for an evaluation; None if there was none."""
         with self.database.read() as connection:
             row = connection.execute(
                 "SELECT loaded FROM evaluations WHERE evaluation_id = ?", [evaluation_id]
@@ -478,16 +486,16 @@ class Store:
         return None if row is None or row[0] is None else json.loads(row[0])
 
     def mark_newest(self, evaluation_id: str) -> None:
-        """Make an evaluation the newest of its run without changing its results."""
+        """Make an evaluation the newest of its run."""
         with self.database.write() as connection:
             connection.execute(
                 "UPDATE evaluations SET finished = now() AT TIME ZONE 'UTC' WHERE evaluation_id = ?", [evaluation_id]
             )
 
     def watch_costs(self, day: date, costs: Mapping[str, float]) -> dict[str, float]:
-        """Return what evaluations had cost at the start of a day (UTC), in US dollars.
+        """Return {evaluation: its cost in US dollars up to the start of a day (UTC)}.
 
-        `costs`: what they cost so far, by evaluation; on the first call of a day this is kept as the start.
+        `costs` are the costs up to now. The first call of a day stores them as the costs at its start.
         """
         sql = "SELECT evaluation_id, cost_before FROM watch_days WHERE day = ?"
         with self.database.read() as connection:
@@ -503,12 +511,12 @@ class Store:
         return {evaluation: known[evaluation] for evaluation in costs}
 
     def alert_states(self) -> dict[str, str]:
-        """Return the state of each series that was last sent, by the key of the series."""
+        """Return {key of a series: the state in its last alert}."""
         with self.database.read() as connection:
             return dict(connection.execute("SELECT key, state FROM alert_states").fetchall())
 
     def keep_alert_states(self, states: Mapping[str, str]) -> None:
-        """Store the states that were sent, by the key of the series."""
+        """Store the states in alerts that were just sent, by key of the series."""
         if not states:
             return
         with self.database.write() as connection:
@@ -519,7 +527,7 @@ class Store:
             )
 
     def last_question_changes(self) -> tuple[int, int]:
-        """Return the number of the newest nugget list and of the newest question label; 0 if there is none."""
+        """Return the numbers of the newest nugget list and the newest question label; 0 if there is none."""
         with self.database.read() as connection:
             row = connection.execute(
                 "SELECT (SELECT coalesce(max(number), 0) FROM nugget_lists),"
@@ -528,12 +536,12 @@ class Store:
         return (int(row[0]), int(row[1])) if row else (0, 0)
 
     def dataset_references(self, run_id: str, end: int) -> str:
-        """Return a digest of the references that samples before a position take from the dataset; empty if none."""
+        """Return a digest of the references that samples before `end` get from other runs; empty if there are none."""
         with self.database.read() as connection:
             return dataset_references_digest(connection, run_id, end)
 
     def spending(self, evaluation_id: str) -> tuple[ModelUsage, ...]:
-        """Return the calls, tokens and cost of an evaluation, one entry per model."""
+        """Return the calls, tokens and cost of an evaluation by model."""
         with self.database.read() as connection:
             return tuple(usage_by_evaluation(connection, [evaluation_id]).get(evaluation_id, ()))
 
@@ -548,7 +556,7 @@ class Store:
         return None if row is None or row[0] is None else options_from_json(json.loads(row[0]))
 
     def evaluation(self, evaluation_id: str) -> Evaluation:
-        """Return an evaluation as it was last loaded. Raises NotFoundError if it does not exist."""
+        """Return an evaluation. Raises NotFoundError if it does not exist."""
         with self.database.read() as connection:
             found = read_evaluations(connection, "evaluation_id = ?", evaluation_id)
         if not found:
@@ -561,7 +569,7 @@ class Store:
             return read_evaluations(connection, "run_id = ? AND NOT imported", run_id)
 
     def journal_offsets(self, evaluation_id: str, position: int) -> tuple[int, ...]:
-        """Return the byte offsets, in the evaluation's journal, of the replies behind a sample's results."""
+        """Return the byte offsets in the journal of the replies from which a sample's results were computed."""
         with self.database.read() as connection:
             rows = connection.execute(
                 "SELECT place FROM answer_places WHERE evaluation_id = ? AND position = ? ORDER BY rowid",
@@ -570,7 +578,7 @@ class Store:
         return tuple(dict.fromkeys(row[0] for row in rows))
 
     def prices_used(self, evaluation_id: str) -> Mapping[str, Price]:
-        """Return the prices that an evaluation's cost was computed with, by model; without models of unknown price."""
+        """Return the prices with which the cost was computed, by model, without models of unknown price."""
         with self.database.read() as connection:
             rows = connection.execute(
                 "SELECT model, prompt_price, completion_price, cached_price FROM spending WHERE evaluation_id = ?"
@@ -595,14 +603,18 @@ class Store:
         extend: bool = False,
         sampled: bool = False,
     ) -> None:
-        """Replace an evaluation's results, in one transaction; with `extend` only those at the positions of `results`.
+        """Store the results of an evaluation in one transaction. Results that it had before are replaced.
 
-        `results`: Parquet files by table, for those of `RESULT_TABLES` that have rows; `metrics`: the descriptions of
-        the computed metrics; `tasks`: the names of the task types that each of them can ask; `covered`: the number of
-        samples with results (None: all); `loaded`: what they were computed from, for `loaded_state`. Scores of other
-        metrics stay, because their plugins may be missing. Unless the samples were `sampled`, sampling rates end once
-        all samples have results. Loading twice changes nothing.
-        Raises NotFoundError if the run was deleted meanwhile.
+        - `results`: Parquet files by table, for the tables of `RESULT_TABLES` that have rows.
+        - `metrics`: descriptions of the computed metrics. Scores of other metrics are kept.
+        - `tasks`: by metric, the names of the task types that it can ask.
+        - `covered`: number of evaluated samples; None for all.
+        - `judge_options`: options of the judges; None keeps the stored ones.
+        - `loaded`: what the results were computed from, for `loaded_state`.
+        - `extend`: replace only results at the positions in `results`.
+        - `sampled`: keep the sampling rates, even if all samples have results now.
+
+        Raises NotFoundError if the run was deleted in the meantime.
         """
         with self.database.write() as connection:
             connection.execute(f"SET memory_limit = '{LOAD_MEMORY}'")
@@ -635,8 +647,10 @@ class Store:
                 [None if loaded is None else json.dumps(loaded), evaluation.id],
             )
 
-    def keep_agreement(self, agreement: Agreement, items: Sequence[Item], results: Iterable[ScorerResult]) -> None:
-        """Store an agreement with annotators' ratings and scorers' results, replacing an earlier version of it."""
+    def keep_agreement(
+        self, agreement: Agreement, items: Sequence[LabelledItem], results: Iterable[ScorerResult]
+    ) -> None:
+        """Store an agreement with its items and scorer results. Replaces an agreement with the same id."""
         with self.database.write() as connection:
             drop_agreement(connection, agreement.id)
             keep_agreement(connection, agreement, items, results)

@@ -1,4 +1,4 @@
-"""Write runs and evaluations to the database over a connection."""
+"""Write runs and evaluations to the database."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from ragboard.records import (
     Turn,
     Unscored,
 )
-from ragboard.store.nouns import RESULT_TABLES, AddedRun
 from ragboard.store.queries.nuggets import append_lists, history_json
 from ragboard.store.reading import column, page_end, read_samples, run_id_and_name
 from ragboard.store.rows import append_rows, as_json, passage_rows, recorded_rows, sample_row, score_row
+from ragboard.store.run_refs import RESULT_TABLES, AddedRun
 from ragboard.store.score_hours import update_score_hours
 
 if TYPE_CHECKING:
@@ -71,8 +71,7 @@ PAGE_SIZE = 1_000
 """Number of samples of a stored run to read at a time."""
 
 CLUSTER_REACH = 5_000
-"""The most positions between two samples of a growing run that get a common cluster. The clusters and the questions of
-a smaller run are read with every sample that is appended."""
+"""Maximum distance between two samples in one cluster of a growing run, so that an append to a large run stays fast."""
 
 
 def check_name(name: str) -> None:
@@ -83,7 +82,7 @@ def check_name(name: str) -> None:
 
 
 def check_text(what: str, *texts: str) -> None:
-    """Raise SettingError if a text cannot be stored; `what` says in the message which text it is."""
+    """Raise SettingError if a text cannot be stored. `what` is the name of the text in the message."""
     try:
         "".join(texts).encode()
     except UnicodeEncodeError as error:
@@ -93,7 +92,7 @@ def check_text(what: str, *texts: str) -> None:
 def set_column(
     connection: duckdb.DuckDBPyConnection, run_id: str, column: Literal["name", "tags", "notes"], to: Any
 ) -> None:
-    """Replace a value of a run. Raises NotFoundError if the run does not exist."""
+    """Set a column of a run. Raises NotFoundError if the run does not exist."""
     changed = connection.execute(f"UPDATE runs SET {column} = ? WHERE run_id = ? RETURNING run_id", [to, run_id])
     if changed.fetchone() is None:
         raise NotFoundError("the run is no longer in the store")
@@ -123,14 +122,14 @@ def check_run(run: Run) -> None:
 def run_digest(run: Run) -> str:
     """Return the id of a run: a digest of its name, configuration, dataset, samples and file scores.
 
-    The order of keys and fields that the run does not use do not change the digest.
+    The digest does not depend on the order of keys or on unused fields.
     """
     scores = run.scores.outcomes if run.scores else ()
     return _digest(run.name, run.config, run.dataset, run.samples, scores)
 
 
 def stored_digest(connection: duckdb.DuckDBPyConnection, run_id: str) -> str:
-    """Return the `run_digest` of a run in the store. It differs from the run's id if an older version added the run."""
+    """Return the `run_digest` of a stored run. Runs that older versions of ragboard added have another id."""
     row = connection.execute(
         "SELECT name, config, dataset, dataset_key, (SELECT count(DISTINCT question) FROM samples WHERE run_id = $run)"
         " FROM runs WHERE run_id = $run",
@@ -160,24 +159,24 @@ def _digest(
 
 
 def new_digest() -> blake2b:
-    """Return an empty digest, to be updated with the lines of a run."""
+    """Return an empty digest for the lines of a run."""
     return blake2b(digest_size=6)
 
 
 def head_line(name: str, config: Mapping[str, JsonValue], dataset: str | None) -> str:
-    """Return the first line of the text that a run's digest is computed from."""
+    """Return the first line for the digest of a run."""
     return _line([name, config, dataset])
 
 
 def content_line(sample: Sample) -> str:
-    """Return a sample's line in the text that its run's digest is computed from."""
+    """Return the line of a sample for the digest of its run."""
     content = _content(sample)
     members = ", ".join([f'"{name}": {_json(content[name])}' for name in sorted(content)])
     return f"{{{members}}}\n"
 
 
 def _json(value: Any) -> str:
-    """Return the same text as `as_json`; strings are written by orjson, which is ten times as fast."""
+    """Return the same text as `as_json`, but faster: orjson writes the strings."""
     if type(value) is str:
         try:
             return orjson.dumps(value).decode()
@@ -193,9 +192,11 @@ def _line(value: Any) -> str:
 
 
 def _content(sample: Sample) -> dict[str, Any]:
-    """Return a sample's fields that differ from their defaults; a field added to ragboard later changes no old ids.
+    """Return the fields of a sample that are part of the run's digest: those that differ from their defaults.
 
-    Fields that belong to the question are left out, because they can change while the run stays the same.
+    Fields that later versions of ragboard add do not change old ids. Fields of the question are left out, because they
+    can change after the import.
+
     """
     content: dict[str, Any] = {}
     for name, empty in _EMPTY.items():
@@ -210,17 +211,17 @@ def _content(sample: Sample) -> dict[str, Any]:
 
 
 def _default(field: Field[Any]) -> tuple[Any, ...]:
-    """Return the default of a field in a tuple; an empty tuple if the field has no default."""
+    """Return the default of a field as a tuple; empty if the field has no default."""
     if field.default_factory is not MISSING:
         return (field.default_factory(),)
     return () if field.default is MISSING else (field.default,)
 
 
-OF_THE_QUESTION = ("nuggets", "answerability", "reference_note")
-"""The fields of a sample that belong to its question: they are the same in every run that asks it."""
+QUESTION_FIELDS = ("nuggets", "answerability", "reference_note")
+"""Fields of a sample that belong to its question, and are the same in every run with the question."""
 
-_EMPTY = {field.name: _default(field) for field in fields(Sample) if field.name not in (*OF_THE_QUESTION, "time")}
-"""The default of each field that `_content` reads. `time` is left out because it is read from the metadata."""
+_EMPTY = {field.name: _default(field) for field in fields(Sample) if field.name not in (*QUESTION_FIELDS, "time")}
+"""The default of each field that `_content` reads, without `time`, which is computed from the metadata."""
 _PASSAGE_FIELDS = attrgetter(*(field.name for field in fields(Passage)))
 _TURN_FIELDS = attrgetter(*(field.name for field in fields(Turn)))
 
@@ -251,7 +252,7 @@ def _stored_scores(connection: duckdb.DuckDBPyConnection, run_id: str) -> list[d
 
 
 def questions_key(questions: Iterable[str]) -> str:
-    """Return a digest of questions: sorted, each once. Runs with the same questions have the same digest."""
+    """Return a digest of distinct, sorted questions, to compare the questions of runs."""
     digest = blake2b(digest_size=6)
     for question in questions:
         digest.update(question.encode() + b"\0")
@@ -259,20 +260,19 @@ def questions_key(questions: Iterable[str]) -> str:
 
 
 def _dataset_name(questions: int, key: str) -> str:
-    """Return the name of a dataset that the user did not name."""
+    """Return a name for a dataset without one: `60 questions (3fa8)`."""
     return f"{questions:,} question{'' if questions == 1 else 's'} ({key[:4]})"
 
 
 def growing_id(name: str) -> str:
-    """Return the id of a run that grows: a digest of its name only, because its content changes."""
+    """Return the id of a growing run: a digest of its name, because its samples change."""
     return blake2b(as_json(["grows", name]).encode(), digest_size=6).hexdigest()
 
 
 def grow(connection: duckdb.DuckDBPyConnection, run: Run, run_id: str) -> tuple[str, ...]:
-    """Append samples to a run, and return their ids.
+    """Append samples to a growing run, and return their ids. Raises SettingError for a different configuration.
 
-    Of a large run only the ids are read, by the database, and the samples that can share a cluster with the new ones:
-    those at the `CLUSTER_REACH` positions before them.
+    In a large run, only the last `CLUSTER_REACH` samples are compared with the new ones to find clusters.
     """
     row = connection.execute(
         "SELECT samples, config, coalesce(next_position, samples) FROM runs WHERE run_id = ?", [run_id]
@@ -295,7 +295,7 @@ def grow(connection: duckdb.DuckDBPyConnection, run: Run, run_id: str) -> tuple[
     else:
         _insert_samples(connection, run_id, named, first)
         _extend_clusters(connection, run_id, end - CLUSTER_REACH)
-        key = run_id  # its questions are its own
+        key = run_id  # too many questions to compare with those of other runs
     connection.execute(
         "UPDATE runs SET samples = ?, dataset_key = ?, next_position = ? WHERE run_id = ?",
         [count, key, end, run_id],
@@ -304,22 +304,22 @@ def grow(connection: duckdb.DuckDBPyConnection, run: Run, run_id: str) -> tuple[
 
 
 def delete_samples(connection: duckdb.DuckDBPyConnection, run_id: str, positions: Iterable[int]) -> int:
-    """Delete samples of a run that grows, with their results, as `Store.remove_samples` describes."""
+    """Do the work of `Store.remove_samples`."""
     name = column(connection, "SELECT name FROM runs WHERE run_id = ?", [run_id])
     if not name:
         raise NotFoundError("the run is no longer in the store")
     if not grows(connection, run_id):
-        raise SettingError(f"run {name[0]!r} was imported as a whole: its samples cannot be deleted one by one")
-    gone_positions = frozenset(positions)
-    connection.register("deleted_positions", pa.table({"position": pa.array(sorted(gone_positions), pa.int32())}))
-    gone = "position IN (SELECT position FROM deleted_positions)"
+        raise SettingError(f"run {name[0]!r} is an imported run: its samples cannot be deleted, only the whole run")
+    deleted_positions = frozenset(positions)
+    connection.register("deleted_positions", pa.table({"position": pa.array(sorted(deleted_positions), pa.int32())}))
+    is_deleted = "position IN (SELECT position FROM deleted_positions)"
     connection.execute("UPDATE runs SET next_position = coalesce(next_position, samples) WHERE run_id = ?", [run_id])
     evaluations = "evaluation_id IN (SELECT evaluation_id FROM evaluations WHERE run_id = ?)"
     for table in RESULT_TABLES:
         if table != "spending":
-            connection.execute(f"DELETE FROM {table} WHERE {evaluations} AND {gone}", [run_id])
-    connection.execute(f"DELETE FROM passages WHERE run_id = ? AND {gone}", [run_id])
-    ((deleted,),) = connection.execute(f"DELETE FROM samples WHERE run_id = ? AND {gone}", [run_id]).fetchall()
+            connection.execute(f"DELETE FROM {table} WHERE {evaluations} AND {is_deleted}", [run_id])
+    connection.execute(f"DELETE FROM passages WHERE run_id = ? AND {is_deleted}", [run_id])
+    ((deleted,),) = connection.execute(f"DELETE FROM samples WHERE run_id = ? AND {is_deleted}", [run_id]).fetchall()
     connection.unregister("deleted_positions")
     connection.execute(
         "UPDATE runs SET samples = (SELECT count(*) FROM samples WHERE run_id = $run) WHERE run_id = $run",
@@ -332,29 +332,26 @@ def delete_samples(connection: duckdb.DuckDBPyConnection, run_id: str, positions
     )
     for evaluation in column(connection, "SELECT evaluation_id FROM evaluations WHERE run_id = ?", [run_id]):
         update_score_hours(connection, evaluation)
-    _drop_from_draws(connection, run_id, gone_positions)
+    _drop_from_draws(connection, run_id, deleted_positions)
     return int(deleted)
 
 
-def _drop_from_draws(connection: duckdb.DuckDBPyConnection, run_id: str, gone: Collection[int]) -> None:
-    """Remove deleted samples from the draws of a run: the rest is a random sample of those that are left."""
+def _drop_from_draws(connection: duckdb.DuckDBPyConnection, run_id: str, deleted: Collection[int]) -> None:
+    """Remove deleted samples from the draws of a run. The rest of a draw is still a random sample."""
     drawn = connection.execute("SELECT draw_id, positions, population FROM draws WHERE run_id = ?", [run_id]).fetchall()
     for draw_id, positions, population in drawn:
-        left = [position for position in positions if position not in gone]
+        left = [position for position in positions if position not in deleted]
         if left:
             connection.execute(
                 "UPDATE draws SET positions = ?, population = ? WHERE draw_id = ?",
-                [left, max(len(left), population - len(gone)), draw_id],
+                [left, max(len(left), population - len(deleted)), draw_id],
             )
         else:
             connection.execute("DELETE FROM draws WHERE draw_id = ?", [draw_id])
 
 
 def grows(connection: duckdb.DuckDBPyConnection, run_id: str | None) -> bool:
-    """Return whether samples are appended to a run, which therefore has no digest of them as its id.
-
-    Without an id, return whether they are appended to any run.
-    """
+    """Return whether a run, or any run, grows (samples can be appended). Imported runs do not."""
     rows = connection.execute(
         "SELECT run_id, name, next_position FROM runs WHERE run_id = $run OR $run IS NULL", {"run": run_id}
     ).fetchall()
@@ -364,33 +361,33 @@ def grows(connection: duckdb.DuckDBPyConnection, run_id: str | None) -> bool:
 def _with_unique_ids(
     connection: duckdb.DuckDBPyConnection, run_id: str, samples: Sequence[Sample]
 ) -> tuple[Sample, ...]:
-    """Return the samples; an id that the run or an earlier sample has becomes `ID#2` and so on."""
+    """Return the samples with ids that are unique in the run: a duplicate becomes `ID#2` and so on."""
     ids = [sample.id for sample in samples]
-    taken = set(
+    used = set(
         column(
             connection,
             "SELECT sample_id FROM samples WHERE run_id = ? AND sample_id IN (SELECT unnest(?))",
             [run_id, ids],
         )
     )
-    repeated = {sample_id for sample_id, times in Counter(ids).items() if times > 1} | taken
+    repeated = {sample_id for sample_id, times in Counter(ids).items() if times > 1} | used
     if repeated:
         sql = (
             "SELECT sample_id FROM samples WHERE run_id = ? AND contains(sample_id, '#')"
             " AND regexp_replace(sample_id, '#[0-9]+$', '') IN (SELECT unnest(?))"
         )
-        taken.update(column(connection, sql, [run_id, list(repeated)]))
+        used.update(column(connection, sql, [run_id, list(repeated)]))
     named: list[Sample] = []
     for sample in samples:
-        named.append(replace(sample, id=_unique_id(sample.id, taken)))
-        taken.add(named[-1].id)
+        named.append(replace(sample, id=_unique_id(sample.id, used)))
+        used.add(named[-1].id)
     return tuple(named)
 
 
 def _can_join_cluster(
     connection: duckdb.DuckDBPyConnection, samples: Sequence[Sample], earlier_questions: set[str]
 ) -> bool:
-    """Return whether a new sample is a turn of a conversation, or asks the same question as another sample."""
+    """Return whether a new sample is a turn of a conversation, or has the same question as another sample."""
     names = set(column(connection, "SELECT unnest(conversation_columns())", []))
     questions = {sample.question for sample in samples}
     return (
@@ -412,7 +409,7 @@ def _unique_id(sample_id: str, existing: set[str]) -> str:
 
 
 def add_run(connection: duckdb.DuckDBPyConnection, run: Run, run_id: str) -> AddedRun:
-    """Add a run unless the store has it already. Raises RunExistsError if a different run has its name."""
+    """Add a run, unless the store already has it. Raises RunExistsError if a different run has its name."""
     existing = same_or_free(connection, run.name, run_id)
     if existing is None:
         insert_run(connection, run, run_id)
@@ -422,7 +419,10 @@ def add_run(connection: duckdb.DuckDBPyConnection, run: Run, run_id: str) -> Add
 
 
 def same_or_free(connection: duckdb.DuckDBPyConnection, name: str, run_id: str) -> tuple[str, str] | None:
-    """Return the result of `same_run`. Raises RunExistsError if a different run has the name."""
+    """Return (id, name) of the stored run with this digest; None if it can be added.
+
+    Raises RunExistsError if a different run has the name.
+    """
     existing = same_run(connection, name, run_id)
     if existing is None and run_id_and_name(connection, name):
         raise RunExistsError(f"another run is already called {name!r}; give this one another name with --name")
@@ -430,9 +430,9 @@ def same_or_free(connection: duckdb.DuckDBPyConnection, name: str, run_id: str) 
 
 
 def same_run(connection: duckdb.DuckDBPyConnection, name: str, digest: str) -> tuple[str, str] | None:
-    """Return id and name of the stored run with this digest, or None.
+    """Return (id, name) of the stored run with this digest; None if there is none.
 
-    The ids of runs that older versions added differ from their digests; such a run is found by its name.
+    Runs that older versions of ragboard added do not have their digest as id. They are found by name.
     """
     run = run_id_and_name(connection, digest)
     if run and run[0] == digest:
@@ -455,7 +455,7 @@ def insert_run(connection: duckdb.DuckDBPyConnection, run: Run, run_id: str) -> 
 def insert_run_row(
     connection: duckdb.DuckDBPyConnection, run: Run, run_id: str, samples: int, questions: int, key: str
 ) -> None:
-    """Insert a run without its samples. `questions`: number of distinct questions; `key`: their `questions_key`."""
+    """Insert a row for a run. `questions` is the number of distinct questions, `key` their `questions_key`."""
     connection.execute(
         "INSERT INTO runs (run_id, name, config, dataset, dataset_key, source, tags, samples, imported, notes)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, now() AT TIME ZONE 'UTC', '')",
@@ -473,7 +473,7 @@ def insert_run_row(
 
 
 def _insert_samples(connection: duckdb.DuckDBPyConnection, run_id: str, samples: Sequence[Sample], first: int) -> None:
-    """Insert samples; the first gets the position `first`."""
+    """Insert samples at positions from `first` on."""
     for start in range(0, len(samples), 10_000):
         part = list(enumerate(samples[start : start + 10_000], first + start))
         append_rows(connection, "samples", [sample_row(run_id, *numbered) for numbered in part])
@@ -481,7 +481,7 @@ def _insert_samples(connection: duckdb.DuckDBPyConnection, run_id: str, samples:
 
 
 def _keep_nuggets(connection: duckdb.DuckDBPyConnection, run: Run) -> None:
-    """Store the nuggets in a run file, only for questions without nuggets in the store."""
+    """Store the nuggets of a run file for questions that have no nuggets in the store."""
     given = {
         (sample.question, history_json(sample.history)): sample.nuggets
         for sample in run.samples
@@ -507,7 +507,7 @@ def mark_clusters(connection: duckdb.DuckDBPyConnection, run_id: str) -> None:
 
 
 def _extend_clusters(connection: duckdb.DuckDBPyConnection, run_id: str, first: int) -> None:
-    """Store the clusters of new samples, among those from the position `first` on; earlier clusters stay."""
+    """Store the clusters of new samples, found among the samples from position `first` on. Old clusters stay."""
     connection.execute(
         "WITH recent AS (SELECT position, cluster FROM samples WHERE run_id = $run AND position >= $first),"
         " joined AS (SELECT c.position, coalesce(arg_min(r.cluster, r.position) OVER (PARTITION BY c.cluster),"
@@ -522,13 +522,13 @@ def _extend_clusters(connection: duckdb.DuckDBPyConnection, run_id: str, first: 
 def _insert_scores(connection: duckdb.DuckDBPyConnection, run_id: str, scores: FileScores) -> None:
     """Insert the scores and verdicts of a run file as an evaluation.
 
-    If the file has verdicts, the evaluation is shown like one by ragboard: with its statements. If ragboard's formula
-    gives the same scores from these verdicts, they are stored under the name of ragboard's metric.
+    An evaluation with verdicts is not marked as imported, so pages show it like an evaluation by ragboard. Scores that
+    equal those of a metric of ragboard (`equivalent_metrics`) get the name of this metric.
     """
     source: dict[str, JsonValue] = {"tool": scores.tool, "format": scores.format, "columns": dict(scores.columns)}
     judge_identity = f"file/{scores.format.rpartition(' (')[0]}/{scores.judge}"
     has_verdicts = bool(scores.recorded)
-    metrics = [_recounted(scores, metric) for metric in scores.metrics]
+    metrics = [_under_own_name(scores, metric) for metric in scores.metrics]
     evaluation = Evaluation(
         id=blake2b(as_json([run_id, source]).encode(), digest_size=6).hexdigest(),
         run_id=run_id,
@@ -538,10 +538,10 @@ def _insert_scores(connection: duckdb.DuckDBPyConnection, run_id: str, scores: F
         metrics=tuple(metric.spec for metric in metrics),
         imported=not has_verdicts,
     )
-    tasks = dict.fromkeys(scores.recounted.values(), STATEMENT_TASKS)
+    tasks = dict.fromkeys(scores.equivalent_metrics.values(), STATEMENT_TASKS)
     put_evaluation(connection, evaluation, metrics, tasks=tasks)
     rows = (
-        (evaluation.id, *score_row(position, scores.recounted.get(metric, metric), outcome))
+        (evaluation.id, *score_row(position, scores.equivalent_metrics.get(metric, metric), outcome))
         for position, outcomes in enumerate(scores.outcomes)
         for metric, outcome in outcomes.items()
     )
@@ -561,9 +561,9 @@ STATEMENT_TASKS = ("ExtractStatements", "Verify")
 """Names of the tasks that produce statements and their verdicts."""
 
 
-def _recounted(scores: FileScores, metric: MetricDescription) -> MetricDescription:
+def _under_own_name(scores: FileScores, metric: MetricDescription) -> MetricDescription:
     """Return the description of a metric in a file, under ragboard's name if ragboard's formula gives its scores."""
-    spec = scores.recounted.get(metric.spec, metric.spec)
+    spec = scores.equivalent_metrics.get(metric.spec, metric.spec)
     if spec == metric.spec:
         return metric
     label = metric.label.removesuffix(f" ({scores.tool} file)")
@@ -585,10 +585,7 @@ def put_evaluation(
     covered: int | None = None,
     judge_options: JudgeOptions | None = None,
 ) -> None:
-    """Write an evaluation and its metrics, and replace earlier versions.
-
-    `judge_options`: None keeps the stored ones.
-    """
+    """Insert or replace an evaluation and its metrics. The arguments are those of `Store.load`."""
     connection.execute(
         "INSERT OR REPLACE INTO evaluations (evaluation_id, run_id, judge, heuristic, identity, metrics, finished,"
         " covered, judging, imported, has_statements, reads_history) SELECT ?, ?, ?, ?, ?, ?, now() AT TIME ZONE 'UTC',"
@@ -617,7 +614,7 @@ def put_evaluation(
 
 
 def positions_in(connection: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> dict[str, Any]:
-    """Return the positions of the rows of Parquet files, with the first and the last one."""
+    """Return the positions in Parquet files, and the first and last of them, as SQL parameters."""
     if not files:
         return {"first": 0, "last": -1, "positions": []}
     sql = "SELECT min(position), max(position), list(DISTINCT position) FROM read_parquet(?)"
@@ -626,7 +623,7 @@ def positions_in(connection: duckdb.DuckDBPyConnection, files: Sequence[Path]) -
 
 
 def mark_statements(connection: duckdb.DuckDBPyConnection, evaluation_id: str) -> None:
-    """Store whether an evaluation has statements of answers."""
+    """Set the column `has_statements` of an evaluation."""
     connection.execute(
         "UPDATE evaluations SET has_statements = EXISTS (FROM statements WHERE evaluation_id = $evaluation"
         " AND side = 'response') WHERE evaluation_id = $evaluation",
@@ -635,7 +632,7 @@ def mark_statements(connection: duckdb.DuckDBPyConnection, evaluation_id: str) -
 
 
 def drop_agreement(connection: duckdb.DuckDBPyConnection, agreement_id: str) -> bool:
-    """Delete an agreement with its items and scores; return whether it existed."""
+    """Delete an agreement with its items and scores. Return whether it existed."""
     for table in ("agreement_items", "agreement_scores"):
         connection.execute(f"DELETE FROM {table} WHERE agreement_id = ?", [agreement_id])
     deleted = connection.execute("DELETE FROM agreements WHERE agreement_id = ? RETURNING 1", [agreement_id])

@@ -1,4 +1,4 @@
-"""The tasks that judges answer, one module per task. To add a task, write its module and prompt, and add it to `TASKS`.
+"""The tasks that judges answer. To add a task, write a module and a prompt, and add the task to `TASKS`.
 
 Prompts are Markdown files in `prompts/1/`. Users can replace them by files with the same names.
 """
@@ -13,11 +13,11 @@ from ragboard.tasks.base import (
     DRAW_STEP,
     Exchange,
     Failure,
-    NotAsked,
+    NotSent,
     OnCall,
     Reply,
+    ReplySizes,
     Role,
-    Sizes,
     Task,
     ignore_call,
     is_valid_reply,
@@ -27,7 +27,7 @@ from ragboard.tasks.bert_score import BertScore, BertScores
 from ragboard.tasks.classify import AresQuality, Classification, Classify
 from ragboard.tasks.codec import adapter, encode, task_key
 from ragboard.tasks.critique import Critique, CritiqueVerdict
-from ragboard.tasks.examples import Example
+from ragboard.tasks.examples import WritingExample
 from ragboard.tasks.extract_entities import Entities, ExtractEntities
 from ragboard.tasks.extract_statements import ExtractedStatement, Extraction, ExtractStatements
 from ragboard.tasks.generate_questions import GenerateQuestions, Questions
@@ -64,7 +64,6 @@ __all__ = [
     "Critique",
     "CritiqueVerdict",
     "Entities",
-    "Example",
     "Exchange",
     "ExtractEntities",
     "ExtractStatements",
@@ -76,7 +75,7 @@ __all__ = [
     "GradeSupport",
     "JudgePassages",
     "MatchReference",
-    "NotAsked",
+    "NotSent",
     "NuggetLabels",
     "Nuggets",
     "OnCall",
@@ -92,13 +91,13 @@ __all__ = [
     "ReferenceMatch",
     "Reply",
     "ReplyFormatError",
+    "ReplySizes",
     "RewriteQuestion",
     "Role",
     "SelectSentences",
     "Selection",
     "Similarities",
     "Similarity",
-    "Sizes",
     "Support",
     "SupportGrade",
     "Task",
@@ -110,6 +109,7 @@ __all__ = [
     "WriteAnswer",
     "WriteNuggets",
     "WriteQuestions",
+    "WritingExample",
     "WrittenText",
     "decode_reply",
     "encode",
@@ -153,7 +153,7 @@ PROMPTED_TASKS: tuple[type[Task], ...] = tuple(task for task in TASKS if task.pr
 
 
 def decode_reply(task: str, data: object) -> Reply:
-    """Convert JSON data to the reply of a task type, which is given by its name.
+    """Convert JSON data to a reply. `task` is the name of the task type.
 
     Raises ValueError for an unknown task type, or if the data is not a reply to it.
     """

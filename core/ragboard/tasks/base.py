@@ -1,9 +1,8 @@
 """Base classes of tasks. A task is a question to a judge.
 
-A task is a frozen dataclass with everything that the question consists of, so it can be hashed, journalled, cached and
-replayed. Its reply is another frozen dataclass. `draw` numbers independent replies to the same question. `history` has
-the earlier turns of the conversation, oldest first. The module of a task defines its prompt fields, how a reply is
-parsed and checked, its description for people, and the reply that a cost estimate assumes.
+A task is a frozen dataclass with all texts of the question, so it can be hashed, journalled, cached and replayed. Its
+reply is another frozen dataclass. Each module of `ragboard.tasks` has one task: its fields, how its prompt is filled,
+how a reply is parsed and checked, its description for people, and the reply that a cost estimate assumes.
 """
 
 from __future__ import annotations
@@ -26,43 +25,45 @@ __all__ = [
     "AnyTask",
     "Exchange",
     "Failure",
-    "NotAsked",
+    "NotSent",
     "OnCall",
     "PromptFiles",
     "PromptTexts",
     "Reply",
+    "ReplySizes",
     "ReplyT",
     "Role",
-    "Sizes",
     "Task",
+    "answer_or_reference",
     "as_json",
-    "count_of",
+    "count_in_words",
     "ignore_call",
     "is_valid_reply",
     "reply_or_failure",
-    "side_of",
     "with_reason",
     "wrong_count",
 ]
 
 Role = Literal["extract", "verify", "ask", "embed"]
-"""The roles of judges in an evaluation. `ask` is for tasks that need a chat model. A judge can have several roles."""
+"""The roles of judges in an evaluation: split texts into statements, verify statements, compare texts (`embed`), and
+all other tasks (`ask`), most of which need a chat model."""
 
 DRAW_STEP = 1000
-"""An evaluation adds this to `draw` for each of its further draws. The draws of a single metric are below it."""
+"""In draw k of an evaluation, counted from 0, the `draw` of each task is increased by k times this number."""
 
 MAX_TOKENS = 10**9
-"""Maximum plausible number of tokens of a call; a larger count is treated as missing."""
+"""Maximum plausible number of tokens of a call. A larger count is treated as missing."""
 
 HISTORY_NOTE = (
     "The question continues a conversation. Its earlier turns, the oldest first, show what the question and the texts "
     "below refer to. They are no evidence, and they are not judged."
 )
-"""Introduces the earlier turns in a prompt. Replies depend on this text, but a judge's identity does not include it."""
+"""The text before the earlier turns in a prompt. If it is changed, replies can change, but the judge's identity and the
+task keys stay the same."""
 
 
 class Reply(ABC):
-    """A judge's reply. Subclasses are frozen dataclasses. Do not rename them or their fields: journals store both."""
+    """A judge's reply. Subclasses are frozen dataclasses. Journals store their fields, so do not rename these."""
 
     __slots__ = ()
 
@@ -76,7 +77,7 @@ R_co = TypeVar("R_co", bound=Reply, covariant=True, default=Reply)
 
 
 PromptFiles: TypeAlias = Mapping[str, tuple[str, ...]]
-"""The fields of each prompt file, by file name; a field that ends with a question mark is optional."""
+"""The fields that each prompt file contains, by file name. A question mark after a field means that it is optional."""
 
 
 class PromptTexts(Protocol):
@@ -84,17 +85,17 @@ class PromptTexts(Protocol):
 
     @property
     def texts(self) -> Mapping[str, str]:
-        """Text of each prompt file, by its name without `.md`."""
+        """The text of each prompt file, by its name without `.md`."""
         ...
 
     @property
     def examples(self) -> Mapping[str, tuple[LabelledExample, ...]]:
-        """Labelled examples, by ARES quality."""
+        """The user's labelled examples, by ARES quality."""
         ...
 
 
 class Task(ABC, Generic[R_co]):
-    """A question to a judge. Subclasses are frozen dataclasses. Their names and fields are part of task keys."""
+    """A question to a judge. Subclasses are frozen dataclasses. Task keys depend on their names and fields."""
 
     __slots__ = ()
 
@@ -102,25 +103,25 @@ class Task(ABC, Generic[R_co]):
     """The role of the judge that answers the task."""
     is_judgement: ClassVar[bool] = True
     """Whether the reply is a judgement; False if it only splits, writes or compares texts."""
-    judge_needed: ClassVar[str] = ""
-    """The judge to suggest in errors, with its option. Empty if any judge for the role may be suggested."""
+    suggested_judge: ClassVar[str] = ""
+    """The judge that errors suggest, with its option. If empty, errors suggest a judge for the role."""
     reply: ClassVar[type[Reply]]
     """The type of the reply."""
     runs_first: ClassVar[bool] = False
-    """Whether the task goes before others in the queue, because other tasks need its reply."""
+    """Whether the task overtakes others in the queue, because other tasks wait for its reply."""
     reply_model: ClassVar[type[ReplyModel]]
-    """The pydantic model of a chat model's JSON reply; not set for a task without a prompt."""
+    """The pydantic model of a chat model's JSON reply. Tasks without a prompt have none."""
     prompts: ClassVar[PromptFiles] = {}
     """The prompt files that the task type can use, the default first. Empty if it has no prompt."""
     instruction_fields: ClassVar[frozenset[str]] = frozenset({"n", "quality", "examples"})
-    """Prompt fields with instructions; all other fields contain texts to judge."""
+    """Prompt fields with instructions. All other fields contain texts to judge."""
     tags: ClassVar[tuple[str, ...]] = ()
     """The tags around the texts to judge in the prompts."""
     history_note: ClassVar[str] = HISTORY_NOTE
     """The text that introduces the earlier turns of a conversation in the prompt."""
 
     draw: int
-    """The number of the draw; tasks that differ only in this ask the same question independently."""
+    """The number of the reply, from 0. Tasks that differ only in `draw` ask the same question again."""
 
     def prompt_file(self) -> str:
         """Return the name of the prompt file of this task. Raises NotImplementedError if it has no prompt."""
@@ -129,37 +130,37 @@ class Task(ABC, Generic[R_co]):
         return next(iter(self.prompts))
 
     def prompt_fields(self, prompts: PromptTexts, mark: str) -> dict[str, str]:
-        """Return the text of each prompt field; `mark` is appended to the name of every tag (see `markup`).
+        """Return the text of each prompt field. `mark` is appended to the name of every tag (see `markup`).
 
         Raises NotImplementedError if the task has no prompt.
         """
         del prompts, mark
         raise NotImplementedError(f"{type(self).__name__} has no prompt")
 
-    def shown_examples(self, prompts: PromptTexts) -> tuple[LabelledExample, ...] | None:
-        """Return the user's examples that the prompt shows, or None if the prompt has no field for examples."""
+    def examples_in_prompt(self, prompts: PromptTexts) -> tuple[LabelledExample, ...] | None:
+        """Return the user's examples for the prompt; None if the prompt has no examples."""
         del prompts
         return None
 
     def trivial_reply(self) -> R_co | None:
-        """Return the reply if it is known without asking the judge (an empty text, no passages), else None."""
+        """Return the reply if no judge is needed, for example for an empty text; else None."""
         return None
 
     def schema(self) -> dict[str, Any]:
-        """Return the JSON schema of the reply. Limits for counts and numbers are only in `parse` and `check`."""
+        """Return the JSON schema of a reply. It has no limits for counts and numbers: `parse` and `check` do that."""
         return schema_of(self.reply_model)
 
     def parse(self, value: Json) -> R_co:
         """Convert a model's JSON to the reply.
 
-        Raises ReplyFormatError with a message that tells the model what is wrong, NotImplementedError if the task has
-        no prompt.
+        Raises ReplyFormatError if the JSON is not a reply; its message is sent to the model. Raises NotImplementedError
+        if the task has no prompt.
         """
         del value
         raise NotImplementedError(f"{type(self).__name__} cannot be sent to a chat model")
 
     def check(self, reply: Any, /) -> str | None:
-        """Return a message if the reply does not fit the task, such as a wrong number of verdicts; else None."""
+        """Return what is wrong if the reply does not fit the task, such as a wrong number of verdicts; else None."""
         del reply
         return None
 
@@ -168,10 +169,10 @@ class Task(ABC, Generic[R_co]):
         """Return a description of the task for people: `Check 3 statements against 5 passages, together`."""
 
     @abstractmethod
-    def simulate(self, sizes: Sizes) -> tuple[R_co, str]:
-        """Return, for cost estimates, a reply of the assumed size and the JSON text that a model would write.
+    def simulate(self, sizes: ReplySizes) -> tuple[R_co, str]:
+        """Return a reply of the assumed size and the JSON text that a model would write, for cost estimates.
 
-        The JSON text may differ from the reply: it contains the longest words that a model may write.
+        The JSON text can have other labels than the reply, because it has the longest labels.
         """
 
 
@@ -180,14 +181,15 @@ AnyTask: TypeAlias = Task[Any]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Failure:
-    """The judge gave no usable reply to this task; `detail` says why."""
+    """There is no usable reply to a task."""
 
     detail: str
+    """The reason."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class NotAsked(Failure):
-    """The judge was not asked, because a limit for cost, calls or time was reached."""
+class NotSent(Failure):
+    """The task was not sent, because a limit of cost, calls or time was reached."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -200,11 +202,11 @@ class Exchange:
     """None if the server does not report it."""
     completion_tokens: int | None = None
     cached_tokens: int | None = None
-    """The prompt tokens that the server read from its cache."""
+    """The part of `prompt_tokens` that the server read from its cache."""
     truncated: bool = False
     """Whether the reply was cut off at the token limit."""
     batch: bool = False
-    """Whether the request was in a batch, which has a different price."""
+    """Whether the request was in a batch, which is charged at another price."""
 
     def __post_init__(self) -> None:
         """Replace values that cannot be token counts with None."""
@@ -215,24 +217,24 @@ class Exchange:
 
 
 OnCall: TypeAlias = Callable[[Task, Exchange], None]
-"""A callback after every call to a model. For a call that answers several tasks, it gets the first of these tasks."""
+"""A callback after every call to a model. If the call answers several tasks, it gets the first of them."""
 
 
 def ignore_call(_task: Task, _exchange: Exchange) -> None:
-    """Do nothing; the `OnCall` for callers that do not count calls."""
+    """Do nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sizes:
+class ReplySizes:
     """The sizes of replies that a cost estimate assumes. Lengths are in characters."""
 
     statements: int | None = None
-    """Statements per answer; None: the number that `split` returns."""
+    """Statements per answer; None: as many as `split` returns."""
     reference_statements: int | None = None
-    """Statements per reference; None: the number that `split` returns."""
-    at_least: bool = False
-    """Whether to assume the worst case. The numbers of statements are then minimums: `split` can return more. All
-    statements are as long as the longest."""
+    """Statements per reference; None: as many as `split` returns."""
+    worst_case: bool = False
+    """Whether to assume the longest replies. Every statement is then as long as the longest, and there are at least as
+    many as `split` returns."""
     question: int = 60
     reason: int = 80
     quote: int = 60
@@ -241,12 +243,12 @@ class Sizes:
     """Number of repair requests per task."""
 
     def split(self, text: str) -> tuple[list[str], bool]:
-        """Return the assumed statements of a text, one per sentence, and whether it declines to answer (never)."""
+        """Return the assumed statements of a text, one per sentence, and whether it is a refusal (always False)."""
         return [text[start:end] for start, end in sentence_spans(text)], False
 
 
 def reply_or_failure(task: Task, reply: Reply | Failure) -> Reply | Failure:
-    """Return the reply, or a Failure that says why it does not fit the task."""
+    """Return the reply if it fits the task, else a Failure with the reason."""
     if isinstance(reply, Failure):
         return reply
     problem = _mismatch(task, reply)
@@ -254,7 +256,7 @@ def reply_or_failure(task: Task, reply: Reply | Failure) -> Reply | Failure:
 
 
 def is_valid_reply(task: Task, reply: Reply | Failure) -> bool:
-    """Return whether a stored reply fits the task; a Failure always fits."""
+    """Return whether a stored reply fits the task. A Failure always does."""
     return isinstance(reply, Failure) or _mismatch(task, reply) is None
 
 
@@ -265,7 +267,7 @@ def _mismatch(task: Task, reply: Reply) -> str | None:
 
 
 def wrong_count(plural: str, got: int, expected: int) -> str | None:
-    """Return a message that names both numbers, or None if they are equal."""
+    """Return a message with both numbers; None if they are equal."""
     return None if got == expected else f"expected {expected} {plural}, got {got}"
 
 
@@ -274,13 +276,13 @@ def as_json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def count_of(items: Sequence[object], noun: str) -> str:
-    """Return the number of items with its noun: `1 statement`, `2 statements`."""
+def count_in_words(items: Sequence[object], noun: str) -> str:
+    """Return the number of items with a noun: `1 statement`, `2 statements`."""
     return f"{len(items):,} {noun}{'' if len(items) == 1 else 's'}"
 
 
-def side_of(text: str, sample: Sample) -> str:
-    """Return `reference` if the text is the sample's reference and differs from its answer, else `answer`."""
+def answer_or_reference(text: str, sample: Sample) -> str:
+    """Return `reference` if the text is the sample's reference and not also its answer, else `answer`."""
     return "reference" if text == sample.reference and text != sample.answer else "answer"
 
 

@@ -6,17 +6,16 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragboard.records import Sample
-from ragboard.tasks.base import Reply, Sizes, Task, as_json, count_of, wrong_count
+from ragboard.tasks.base import Reply, ReplySizes, Task, as_json, count_in_words, wrong_count
 
 __all__ = ["BertScore", "BertScores"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BertScores(Reply):
-    """Precision and recall of the task's `text` against each of its `others`, in order.
+    """Precision and recall of the task's `text` against each of its `others`, in order; None if a text has no tokens.
 
-    Values are at most 1. They are rescaled with the model's baseline: two random texts score 0 on average, so values
-    can be negative. None if a text has no tokens.
+    The values are rescaled so that two random texts score 0 on average. They are at most 1 and can be negative.
     """
 
     precision: tuple[float | None, ...]
@@ -33,11 +32,11 @@ def _in_words(value: float | None) -> str:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BertScore(Task[BertScores]):
-    """Match the tokens of `text` with the tokens of each of `others`. A local model does this, without a prompt."""
+    """Compare the tokens of `text` with the tokens of each of `others`. A local model answers this without a prompt."""
 
     role = "embed"
     is_judgement = False
-    judge_needed: ClassVar[str] = "a local model for BERTScore, --embed bertscore"
+    suggested_judge: ClassVar[str] = "a local model for BERTScore: --embed bertscore"
     reply = BertScores
 
     text: str
@@ -51,8 +50,8 @@ class BertScore(Task[BertScores]):
         )
 
     def describe(self, sample: Sample) -> str:
-        return f"Compare the tokens of a text with {count_of(self.others, 'other text')}"
+        return f"Compare the tokens of a text with {count_in_words(self.others, 'other text')}"
 
-    def simulate(self, sizes: Sizes) -> tuple[BertScores, str]:
+    def simulate(self, sizes: ReplySizes) -> tuple[BertScores, str]:
         values = (0.0,) * len(self.others)
         return BertScores(precision=values, recall=values), as_json("")

@@ -1,4 +1,4 @@
-"""Decide whether an ARES quality holds."""
+"""Decide whether an answer or its passages have one of the qualities of ARES."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeAlias
 
 from ragboard.records import Sample, Turn
-from ragboard.tasks.base import PromptFiles, PromptTexts, Reply, Sizes, Task, as_json, with_reason
-from ragboard.tasks.examples import LabelledExample, labelled_examples
-from ragboard.tasks.markup import numbered
+from ragboard.tasks.base import PromptFiles, PromptTexts, Reply, ReplySizes, Task, as_json, with_reason
+from ragboard.tasks.examples import LabelledExample, format_labelled_examples
+from ragboard.tasks.markup import tagged_texts
 from ragboard.tasks.replies import Json, VerdictJson
 
 __all__ = ["AresQuality", "Classification", "Classify"]
@@ -19,12 +19,13 @@ AresQuality: TypeAlias = Literal["context_relevance", "answer_faithfulness", "an
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Classification(Reply):
-    """Whether the quality holds. The probability and the reason are optional."""
+    """Whether the quality holds."""
 
     holds: bool
     probability: float | None = None
     """The probability that the quality holds, in [0, 1]; None if the judge only says yes or no."""
     reason: str = ""
+    """The judge's reason; empty if it gives none."""
 
     def describe(self) -> str:
         with_probability = "" if self.probability is None else f", probability {self.probability:.2f}"
@@ -35,8 +36,8 @@ class Classification(Reply):
 class Classify(Task[Classification]):
     """Decide whether the passages or the answer have a quality.
 
-    Context relevance is about question and contexts, answer faithfulness about contexts and answer, answer relevance
-    about question and answer. A trained judge may read another selection of these texts.
+    A chat model reads question and contexts for context relevance, contexts and answer for answer faithfulness,
+    question and answer for answer relevance. A trained judge may read other texts of the sample.
     """
 
     role = "verify"
@@ -64,11 +65,11 @@ class Classify(Task[Classification]):
         return {
             "question": self.question,
             "answer": self.answer,
-            "passages": numbered("passage", self.contexts, mark),
-            "examples": labelled_examples(self.shown_examples(prompts), mark),
+            "passages": tagged_texts("passage", self.contexts, mark),
+            "examples": format_labelled_examples(self.examples_in_prompt(prompts), mark),
         }
 
-    def shown_examples(self, prompts: PromptTexts) -> tuple[LabelledExample, ...]:
+    def examples_in_prompt(self, prompts: PromptTexts) -> tuple[LabelledExample, ...]:
         return prompts.examples.get(self.quality, ())
 
     def parse(self, value: Json) -> Classification:
@@ -85,5 +86,5 @@ class Classify(Task[Classification]):
     def describe(self, sample: Sample) -> str:
         return f"Decide whether {self.quality.replace('_', ' ')} holds"
 
-    def simulate(self, sizes: Sizes) -> tuple[Classification, str]:
+    def simulate(self, sizes: ReplySizes) -> tuple[Classification, str]:
         return Classification(holds=True), as_json({"reason": "." * sizes.reason, "verdict": "yes"})

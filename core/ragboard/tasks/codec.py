@@ -9,13 +9,12 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from ragboard.tasks.base import Reply, Task
-from ragboard.tasks.markup import imitates
+from ragboard.tasks.markup import contains_tag
 
 __all__ = ["adapter", "encode", "task_key"]
 
 NOT_IN_PROMPT = {"against"}
-"""Task fields that are in no prompt and no task key. Only the wording of the embedded judge's reasons depends on
-them."""
+"""Task fields that are in no prompt and no task key. They change only the wording of the embedded judge's reasons."""
 
 
 @cache
@@ -25,19 +24,19 @@ def adapter(kind: type[Task | Reply]) -> TypeAdapter[Any]:
 
 
 def encode(value: Task | Reply) -> bytes:
-    """Return the value as JSON, without the fields `NOT_IN_PROMPT` and without an empty history. Deterministic."""
+    """Return the value as JSON, without the fields in `NOT_IN_PROMPT` and without an empty history."""
     excluded = {*NOT_IN_PROMPT, "history"} if getattr(value, "history", None) == () else NOT_IN_PROMPT
     return adapter(type(value)).dump_json(value, exclude=excluded)
 
 
 def task_key(task: Task, identity: str) -> str:
-    """Return a digest of everything that can change the reply, 32 hexadecimal digits.
+    """Return a digest of everything that can change the reply: 32 hexadecimal digits.
 
-    This is the task with its draw, the judge's identity, and whether the prompt marks its tags (see `markup`).
+    It covers the task, the judge's identity, and whether the prompt marks its tags (see `markup`).
     """
     digest = blake2b(digest_size=16)
     encoded = encode(task)
-    marked = (b"marked",) if task.tags and imitates(encoded.decode(), task.tags) else ()
+    marked = (b"marked",) if task.tags and contains_tag(encoded.decode(), task.tags) else ()
     for part in (type(task).__name__.encode(), identity.encode(), encoded, *marked):
         digest.update(len(part).to_bytes(8, "big"))
         digest.update(part)

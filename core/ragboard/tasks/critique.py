@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragboard.records import Sample, Turn
-from ragboard.tasks.base import PromptFiles, PromptTexts, Reply, Sizes, Task, as_json, with_reason
+from ragboard.tasks.base import PromptFiles, PromptTexts, Reply, ReplySizes, Task, as_json, with_reason
 from ragboard.tasks.markup import tagged_sample
 from ragboard.tasks.replies import Json, VerdictJson
 
@@ -54,5 +54,5 @@ class Critique(Task[CritiqueVerdict]):
     def describe(self, sample: Sample) -> str:
         return f"Answer yes or no about the answer: {self.definition}"
 
-    def simulate(self, sizes: Sizes) -> tuple[CritiqueVerdict, str]:
+    def simulate(self, sizes: ReplySizes) -> tuple[CritiqueVerdict, str]:
         return CritiqueVerdict(yes=False), as_json({"reason": "." * sizes.reason, "verdict": "yes"})

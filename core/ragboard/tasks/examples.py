@@ -1,4 +1,4 @@
-"""The user's few-shot examples, formatted for prompts."""
+"""Format the user's few-shot examples for prompts."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from ragboard.tasks.markup import tagged_sample
 
-__all__ = ["Example", "LabelledExample", "labelled_examples", "writing_examples"]
+__all__ = ["LabelledExample", "WritingExample", "format_labelled_examples", "format_writing_examples"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Example:
-    """A person's question about a passage, with a right and a contradictory answer. Missing texts are empty."""
+class WritingExample:
+    """A question about a passage, with a right and a contradictory answer, all by a person. Missing texts are empty."""
 
     passage: str
     question: str
@@ -22,7 +22,7 @@ class Example:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LabelledExample:
-    """The texts that an ARES quality is about, and a person's verdict."""
+    """The texts that an ARES quality is about, and a person's label."""
 
     question: str
     contexts: tuple[str, ...]
@@ -30,10 +30,10 @@ class LabelledExample:
     holds: bool
 
 
-def writing_examples(examples: tuple[Example, ...], field: str, mark: str = "") -> str:
+def format_writing_examples(examples: tuple[WritingExample, ...], field: str, mark: str = "") -> str:
     """Format examples for a prompt that asks for the text in `field`: `question`, `answer` or `contradictory`.
 
-    Examples without that text are left out.
+    Examples without this text are left out.
     """
     parts: list[str] = []
     for example in examples:
@@ -50,8 +50,8 @@ def writing_examples(examples: tuple[Example, ...], field: str, mark: str = "") 
     return "\n\n".join(parts)
 
 
-def labelled_examples(examples: tuple[LabelledExample, ...], mark: str = "") -> str:
-    """Format examples with their verdicts, without reasons, because label files have none."""
+def format_labelled_examples(examples: tuple[LabelledExample, ...], mark: str = "") -> str:
+    """Format examples with their labels. Label files have no reasons, so the examples have none."""
     return "\n\n".join(
         f"{_heading(mark)}\n\n{tagged_sample(example.question, example.contexts, example.answer, mark)}\n\n"
         + json.dumps({"verdict": "yes" if example.holds else "no"})

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragboard.records import Sample
-from ragboard.tasks.base import PromptFiles, PromptTexts, Reply, Sizes, Task, as_json
+from ragboard.tasks.base import PromptFiles, PromptTexts, Reply, ReplySizes, Task, as_json
 from ragboard.tasks.replies import Json, ReplyModel, Texts
 
 __all__ = ["Entities", "ExtractEntities"]
@@ -14,7 +14,7 @@ __all__ = ["Entities", "ExtractEntities"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Entities(Reply):
-    """The names as the text spells them, in reading order, each once."""
+    """The names, in the spelling and order of the text, without repetition."""
 
     names: tuple[str, ...]
 
@@ -60,7 +60,7 @@ class ExtractEntities(Task[Entities]):
     def describe(self, sample: Sample) -> str:
         return "List the people, places, things, dates and amounts that a text names"
 
-    def simulate(self, sizes: Sizes) -> tuple[Entities, str]:
+    def simulate(self, sizes: ReplySizes) -> tuple[Entities, str]:
         """Assume that one word in ten is a name; in the worst case, every word."""
-        words = tuple(dict.fromkeys(self.text.split()[:: 1 if sizes.at_least else 10]))
+        words = tuple(dict.fromkeys(self.text.split()[:: 1 if sizes.worst_case else 10]))
         return Entities(names=words), as_json({"entities": words})

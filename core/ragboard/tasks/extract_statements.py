@@ -8,8 +8,26 @@ from typing import Annotated, ClassVar
 from pydantic import BeforeValidator, ValidationInfo
 
 from ragboard.records import Sample, Span, Turn
-from ragboard.tasks.base import PromptFiles, PromptTexts, Reply, Sizes, Task, as_json, count_of, side_of
-from ragboard.tasks.replies import ABSENT, Json, Quote, ReplyModel, Text, items_of, object_of, reply_error
+from ragboard.tasks.base import (
+    PromptFiles,
+    PromptTexts,
+    Reply,
+    ReplySizes,
+    Task,
+    answer_or_reference,
+    as_json,
+    count_in_words,
+)
+from ragboard.tasks.replies import (
+    NONE_IF_MISSING,
+    Json,
+    Quote,
+    ReplyModel,
+    Text,
+    reply_error,
+    require_list,
+    require_object,
+)
 from ragboard.text.quotes import locate
 
 __all__ = ["ExtractStatements", "ExtractedStatement", "Extraction"]
@@ -17,30 +35,31 @@ __all__ = ["ExtractStatements", "ExtractedStatement", "Extraction"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ExtractedStatement:
-    """One statement of a text, and the span that it comes from; None if it was not found in the text."""
+    """One statement of a text."""
 
     text: str
     span: Span | None = None
+    """The part of the text that states it; None if it was not found."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Extraction(Reply):
-    """The statements of a text in reading order; sentences that decline to answer are left out."""
+    """The statements of a text, in reading order. Refusals are not statements."""
 
     statements: tuple[ExtractedStatement, ...]
     refuses: bool
-    """Whether the text declines to answer, completely or in part."""
+    """Whether any part of the text declines to answer."""
 
     def describe(self) -> str:
         refuses = "; it declines to answer, at least in part" if self.refuses else ""
-        return f"{count_of(self.statements, 'statement')}{refuses}"
+        return f"{count_in_words(self.statements, 'statement')}{refuses}"
 
 
 def _statement(value: object) -> object:
-    return {"statement": value} if isinstance(value, str) else object_of(value, "statements")
+    return {"statement": value} if isinstance(value, str) else require_object(value, "statements")
 
 
-def _flag(value: object, info: ValidationInfo) -> bool:
+def _true_or_false(value: object, info: ValidationInfo) -> bool:
     if not isinstance(value, bool):
         raise reply_error(f"`{info.field_name}` is neither true nor false")
     return value
@@ -52,12 +71,14 @@ class _Statement(ReplyModel):
 
 
 class StatementsJson(ReplyModel):
-    """Statements, each with a quote from the text; a statement can also be a plain string."""
+    """Statements as JSON. Each is an object with a quote from the text, or a plain string."""
 
     key = "statements"
-    checked_last = "statements"
-    statements: Annotated[list[Annotated[_Statement, BeforeValidator(_statement)]], BeforeValidator(items_of), ABSENT]
-    refuses: Annotated[bool, BeforeValidator(_flag), ABSENT]
+    reported_last = "statements"
+    statements: Annotated[
+        list[Annotated[_Statement, BeforeValidator(_statement)]], BeforeValidator(require_list), NONE_IF_MISSING
+    ]
+    refuses: Annotated[bool, BeforeValidator(_true_or_false), NONE_IF_MISSING]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -84,9 +105,9 @@ class ExtractStatements(Task[Extraction]):
         return None if self.text.strip() else Extraction(statements=(), refuses=False)
 
     def parse(self, value: Json) -> Extraction:
-        """Convert the statements, and locate each in the text: the statement itself or, if it is not found, its quote.
+        """Convert the statements, and find the span of each in the text, by its words or else by its quote.
 
-        The search begins at the start of the previous statement.
+        The search begins at the start of the previous statement's span.
         """
         json = StatementsJson.read(value, self)
         statements: list[ExtractedStatement] = []
@@ -109,12 +130,12 @@ class ExtractStatements(Task[Extraction]):
         return None
 
     def describe(self, sample: Sample) -> str:
-        return f"Split the {side_of(self.text, sample)} into statements"
+        return f"Split the {answer_or_reference(self.text, sample)} into statements"
 
-    def simulate(self, sizes: Sizes) -> tuple[Extraction, str]:
-        """Assume the number of statements in `sizes` or, if it is None, the statements that `sizes.split` returns."""
+    def simulate(self, sizes: ReplySizes) -> tuple[Extraction, str]:
+        """Assume `sizes.statements` statements; if that is None, the statements that `sizes.split` returns."""
         texts, refuses = sizes.split(self.text)
-        if sizes.statements and sizes.at_least:
+        if sizes.statements and sizes.worst_case:
             texts = [max(texts, key=len, default=self.text)] * max(sizes.statements, len(texts))
         elif sizes.statements:
             length = -(-len(self.text) // sizes.statements)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragboard.records import Sample, Turn
-from ragboard.tasks.base import PromptFiles, PromptTexts, Reply, Sizes, Task, as_json
+from ragboard.tasks.base import PromptFiles, PromptTexts, Reply, ReplySizes, Task, as_json
 from ragboard.tasks.replies import Json, ReplyFormatError, ReplyModel, Texts
 
 __all__ = ["GenerateQuestions", "Questions", "QuestionsJson", "simulated_questions", "too_many"]
@@ -14,11 +14,7 @@ __all__ = ["GenerateQuestions", "Questions", "QuestionsJson", "simulated_questio
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Questions(Reply):
-    """Questions; empty if the text answers no question.
-
-    A chat model must return either no question or exactly `n`. Other judges may return fewer, so `check` only rejects
-    more.
-    """
+    """Questions; empty if the text answers no question."""
 
     questions: tuple[str, ...]
 
@@ -34,12 +30,12 @@ class QuestionsJson(ReplyModel):
 
 
 def too_many(reply: Questions, n: int) -> str | None:
-    """Return a message if there are more than `n` questions, else None."""
+    """Return a message if there are more than `n` questions; else None. A judge may return fewer."""
     count = len(reply.questions)
     return f"expected at most {n} question{'s' * (n != 1)}, got {count}" if count > n else None
 
 
-def simulated_questions(n: int, sizes: Sizes) -> tuple[Questions, str]:
+def simulated_questions(n: int, sizes: ReplySizes) -> tuple[Questions, str]:
     """Return `n` questions of the assumed length, and their JSON text."""
     texts = tuple(f"{number} {'.' * sizes.question}" for number in range(n))
     return Questions(questions=texts), as_json({"questions": texts})
@@ -47,7 +43,7 @@ def simulated_questions(n: int, sizes: Sizes) -> tuple[Questions, str]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GenerateQuestions(Task[Questions]):
-    """Generate `n` questions to which the text is an answer."""
+    """Generate `n` questions that could have led to the answer."""
 
     role = "ask"
     is_judgement = False
@@ -73,7 +69,7 @@ class GenerateQuestions(Task[Questions]):
         return Questions(questions=()) if self.n < 1 or not self.answer.strip() else None
 
     def parse(self, value: Json) -> Questions:
-        """Convert the questions. Raises ReplyFormatError for another number of questions than 0 or `n`."""
+        """Convert the questions. Raises ReplyFormatError if there are neither 0 nor `n`."""
         questions = QuestionsJson.read(value, self).questions
         if questions and len(questions) != self.n:
             raise ReplyFormatError(f"expected {self.n} question{'s' * (self.n != 1)}, got {len(questions)}")
@@ -85,5 +81,5 @@ class GenerateQuestions(Task[Questions]):
     def describe(self, sample: Sample) -> str:
         return f"Generate {self.n} questions from the answer"
 
-    def simulate(self, sizes: Sizes) -> tuple[Questions, str]:
+    def simulate(self, sizes: ReplySizes) -> tuple[Questions, str]:
         return simulated_questions(self.n, sizes)

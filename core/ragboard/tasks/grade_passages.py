@@ -9,17 +9,17 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import BeforeValidator, ValidationInfo
 
 from ragboard.records import BEST_GRADE, Sample, Turn
-from ragboard.tasks.base import PromptFiles, PromptTexts, Reply, Sizes, Task, as_json, count_of, wrong_count
-from ragboard.tasks.markup import numbered
+from ragboard.tasks.base import PromptFiles, PromptTexts, Reply, ReplySizes, Task, as_json, count_in_words, wrong_count
+from ragboard.tasks.markup import tagged_texts
 from ragboard.tasks.replies import (
-    ABSENT,
+    NONE_IF_MISSING,
     Comment,
     Json,
     ReplyModel,
     WholeNumber,
-    numbered_by,
+    one_per_text,
     reply_error,
-    shown,
+    shortened_repr,
     whole_number,
 )
 
@@ -28,7 +28,7 @@ __all__ = ["GradePassages", "PassageGrades"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PassageGrades(Reply):
-    """The grade of each passage, a whole number from 0 to 3, with a reason, in the order of the passages."""
+    """A grade from 0 to 3 and a reason for each passage, in the order of the passages."""
 
     grades: tuple[int, ...]
     reasons: tuple[str, ...]
@@ -43,7 +43,7 @@ def _grade(value: object, info: ValidationInfo) -> int:
     number = whole_number(value)
     if number is None or not 0 <= number <= BEST_GRADE:
         raise reply_error(
-            f"`{info.field_name}`", after_place=f" is {shown(value)}, no whole number from 0 to {BEST_GRADE}"
+            f"`{info.field_name}`", after_place=f" is {shortened_repr(value)}, no whole number from 0 to {BEST_GRADE}"
         )
     return number
 
@@ -51,19 +51,19 @@ def _grade(value: object, info: ValidationInfo) -> int:
 class _Passage(ReplyModel):
     passage: WholeNumber
     reason: Comment
-    grade: Annotated[Literal[0, 1, 2, 3], BeforeValidator(_grade), ABSENT]
+    grade: Annotated[Literal[0, 1, 2, 3], BeforeValidator(_grade), NONE_IF_MISSING]
 
 
 class GradesJson(ReplyModel):
     """A grade with a reason for each passage, as JSON."""
 
     key = "passages"
-    passages: Annotated[list[_Passage], numbered_by("passage", "passages"), ABSENT]
+    passages: Annotated[list[_Passage], one_per_text("passage", "passages"), NONE_IF_MISSING]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GradePassages(Task[PassageGrades]):
-    """Grade how relevant each passage is to the question, from 0 (irrelevant) to 3 (dedicated to it, exact answer)."""
+    """Grade how relevant each passage is to the question, from 0 (irrelevant) to 3 (has the exact answer)."""
 
     role = "ask"
     reply = PassageGrades
@@ -77,7 +77,7 @@ class GradePassages(Task[PassageGrades]):
     draw: int = 0
 
     def prompt_fields(self, prompts: PromptTexts, mark: str) -> dict[str, str]:
-        return {"question": self.question, "passages": numbered("passage", self.passages, mark)}
+        return {"question": self.question, "passages": tagged_texts("passage", self.passages, mark)}
 
     def trivial_reply(self) -> PassageGrades | None:
         return None if self.passages else PassageGrades(grades=(), reasons=())
@@ -95,9 +95,9 @@ class GradePassages(Task[PassageGrades]):
         )
 
     def describe(self, sample: Sample) -> str:
-        return f"Grade the relevance of {count_of(self.passages, 'passage')} from 0 to {BEST_GRADE}"
+        return f"Grade the relevance of {count_in_words(self.passages, 'passage')} from 0 to {BEST_GRADE}"
 
-    def simulate(self, sizes: Sizes) -> tuple[PassageGrades, str]:
+    def simulate(self, sizes: ReplySizes) -> tuple[PassageGrades, str]:
         count = len(self.passages)
         rows = [{"passage": rank, "reason": "." * sizes.reason, "grade": BEST_GRADE} for rank in range(1, count + 1)]
         return PassageGrades(grades=(BEST_GRADE,) * count, reasons=("",) * count), as_json({"passages": rows})

@@ -1,4 +1,4 @@
-"""Grade how far one passage supports a sentence, with the grades of TREC RAG."""
+"""Grade how much of a sentence a passage supports, with the grades of TREC RAG."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Annotated, ClassVar, Literal, TypeAlias
 from pydantic import BeforeValidator
 
 from ragboard.records import Sample
-from ragboard.tasks.base import PromptFiles, PromptTexts, Reply, Sizes, Task, as_json
-from ragboard.tasks.replies import ABSENT, Json, OneOf, ReplyModel
+from ragboard.tasks.base import PromptFiles, PromptTexts, Reply, ReplySizes, Task, as_json
+from ragboard.tasks.replies import NONE_IF_MISSING, Json, OneOf, ReplyModel
 
 __all__ = ["GradeSupport", "Support", "SupportGrade"]
 
@@ -19,7 +19,7 @@ Support: TypeAlias = Literal["full", "partial", "none"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SupportGrade(Reply):
-    """How far the passage supports the sentence."""
+    """How much of the sentence the passage supports."""
 
     support: Support
 
@@ -31,12 +31,12 @@ class SupportJson(ReplyModel):
     """A grade without a reason, as JSON."""
 
     key = "support"
-    support: Annotated[Support, BeforeValidator(OneOf("full", "partial", "none")), ABSENT]
+    support: Annotated[Support, BeforeValidator(OneOf("full", "partial", "none")), NONE_IF_MISSING]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GradeSupport(Task[SupportGrade]):
-    """Grade how far one passage alone supports a sentence of an answer."""
+    """Grade how much of an answer's sentence one passage supports."""
 
     role = "verify"
     reply = SupportGrade
@@ -61,5 +61,5 @@ class GradeSupport(Task[SupportGrade]):
     def describe(self, sample: Sample) -> str:
         return "Grade how far a cited passage supports a sentence"
 
-    def simulate(self, sizes: Sizes) -> tuple[SupportGrade, str]:
-        return SupportGrade(support="full"), as_json({"support": "partial"})  # the longest grade
+    def simulate(self, sizes: ReplySizes) -> tuple[SupportGrade, str]:
+        return SupportGrade(support="full"), as_json({"support": "partial"})  # `partial` is the longest grade

@@ -10,28 +10,28 @@ from ragboard.tasks.base import (
     PromptFiles,
     PromptTexts,
     Reply,
-    Sizes,
+    ReplySizes,
     Task,
+    answer_or_reference,
     as_json,
-    count_of,
-    side_of,
+    count_in_words,
     wrong_count,
 )
-from ragboard.tasks.markup import numbered
-from ragboard.tasks.replies import ABSENT, Comment, Json, ReplyModel, WholeNumber, YesNo, numbered_by
+from ragboard.tasks.markup import tagged_texts
+from ragboard.tasks.replies import NONE_IF_MISSING, Comment, Json, ReplyModel, WholeNumber, YesNo, one_per_text
 
 __all__ = ["JudgePassages", "Usefulness"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Usefulness(Reply):
-    """Whether each passage is useful, with a reason, in the order of the passages."""
+    """Whether each passage is useful, and a reason for each, in the order of the passages."""
 
     useful: tuple[bool, ...]
     reasons: tuple[str, ...]
 
     def describe(self) -> str:
-        return f"{sum(self.useful)} of {count_of(self.useful, 'passage')} useful"
+        return f"{sum(self.useful)} of {count_in_words(self.useful, 'passage')} useful"
 
 
 class _Passage(ReplyModel):
@@ -44,7 +44,7 @@ class PassagesJson(ReplyModel):
     """A verdict with a reason for each passage, as JSON."""
 
     key = "passages"
-    passages: Annotated[list[_Passage], numbered_by("passage", "passages"), ABSENT]
+    passages: Annotated[list[_Passage], one_per_text("passage", "passages"), NONE_IF_MISSING]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -64,7 +64,7 @@ class JudgePassages(Task[Usefulness]):
     draw: int = 0
 
     def prompt_fields(self, prompts: PromptTexts, mark: str) -> dict[str, str]:
-        passages = numbered("passage", self.passages, mark)
+        passages = tagged_texts("passage", self.passages, mark)
         return {"question": self.question, "answer": self.answer, "passages": passages}
 
     def trivial_reply(self) -> Usefulness | None:
@@ -81,10 +81,10 @@ class JudgePassages(Task[Usefulness]):
         )
 
     def describe(self, sample: Sample) -> str:
-        target = side_of(self.answer, sample)
-        return f"Judge which of {count_of(self.passages, 'passage')} are useful for the {target}"
+        target = answer_or_reference(self.answer, sample)
+        return f"Judge which of {count_in_words(self.passages, 'passage')} are useful for the {target}"
 
-    def simulate(self, sizes: Sizes) -> tuple[Usefulness, str]:
+    def simulate(self, sizes: ReplySizes) -> tuple[Usefulness, str]:
         count = len(self.passages)
         rows = [{"passage": rank, "reason": "." * sizes.reason, "useful": "yes"} for rank in range(1, count + 1)]
         return Usefulness(useful=(True,) * count, reasons=("",) * count), as_json({"passages": rows})

@@ -1,8 +1,8 @@
-"""Put texts in tags for prompts, so that a text cannot imitate a tag.
+"""Put the texts of a prompt in tags that no text can imitate.
 
-A text that contains such a tag could end early and continue as another passage. If any text of a prompt contains such a
-tag, all tags of the prompt get a mark that occurs in no text. A marked prompt is another question, so `task_key` covers
-whether there is a mark.
+A passage that contains `</passage>` could make the model read the rest as instructions or as another passage. If a text
+contains a tag of the prompt, every tag of the prompt gets a mark that occurs in no text: `<passage-1f0c9a2b>`. A marked
+prompt can get another reply, so `task_key` depends on whether there is a mark.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from ragboard.records import Turn
 
 __all__ = [
     "MAX_HISTORY_CHARACTERS",
-    "conversation",
-    "imitates",
+    "contains_tag",
     "mark_for",
-    "numbered",
-    "numbered_lines",
+    "tagged_lines",
     "tagged_sample",
+    "tagged_texts",
+    "tagged_turns",
 ]
 
 MAX_HISTORY_CHARACTERS = 16_000
-"""Maximum number of characters of earlier turns in a prompt. Replies depend on it, but task keys do not include it."""
+"""Maximum number of characters of earlier turns in a prompt. If it is changed, task keys stay the same."""
 
-# Matches the heading `# Now`, which precedes the texts of a prompt, at the start of a line in a JSON string.
+# Matches `# Now`, the heading before the texts in every prompt, at the start of a line in a JSON string.
 _HEADING = re.compile(r"#(?:(?<=\\[nrt]#)|(?<=[\s\"]#))#*[ \t]+now[ \t]*(?:\\[nr]|\")", re.IGNORECASE)
 
 
-def imitates(texts_json: str, tags: Iterable[str]) -> bool:
-    """Return whether the texts, given as JSON, contain one of these tags or the heading `# Now`."""
+def contains_tag(texts_json: str, tags: Iterable[str]) -> bool:
+    """Return whether the JSON text contains one of these tags or the heading `# Now`."""
     return bool(_tag_pattern(frozenset(tags)).search(texts_json) or _HEADING.search(texts_json))
 
 
@@ -44,37 +44,38 @@ def _tag_pattern(names: frozenset[str]) -> re.Pattern[str]:
 
 
 def mark_for(texts: str) -> str:
-    """Return a mark that does not occur in the texts: 8 hexadecimal digits. Equal texts have equal marks."""
+    """Return 8 hexadecimal digits that do not occur in the texts. Equal texts get equal digits."""
     digests = (blake2b(f"{number}{texts}".encode(), digest_size=4).hexdigest() for number in count())
     return next(digest for digest in digests if digest not in texts)
 
 
 def tagged_sample(question: str, contexts: tuple[str, ...], answer: str | None, mark: str = "") -> str:
-    """Format the question, the passages if there are any, and the answer unless it is None."""
+    """Put the question, the passages if there are any, and the answer unless it is None in tags."""
     parts = [f"<question{mark}>\n{question}\n</question{mark}>"]
     if contexts:
-        parts.append(numbered("passage", contexts, mark))
+        parts.append(tagged_texts("passage", contexts, mark))
     if answer is not None:
         parts.append(f"<answer{mark}>\n{answer}\n</answer{mark}>")
     return "\n".join(parts)
 
 
-def numbered(tag: str, texts: tuple[str, ...], mark: str = "") -> str:
-    """Put each text, unchanged, in a tag with its number, from 1."""
+def tagged_texts(tag: str, texts: tuple[str, ...], mark: str = "") -> str:
+    """Put each text in a tag with its number, from 1."""
     return "\n".join(f'<{tag}{mark} number="{number}">\n{text}\n</{tag}{mark}>' for number, text in enumerate(texts, 1))
 
 
-def numbered_lines(tag: str, texts: tuple[str, ...], mark: str = "") -> str:
-    """Put each text on one line in a tag with its number, from 1."""
+def tagged_lines(tag: str, texts: tuple[str, ...], mark: str = "") -> str:
+    """Put each text in a tag with its number, from 1, with line breaks replaced by spaces."""
     return "\n".join(
         f'<{tag}{mark} number="{number}">{" ".join(text.split())}</{tag}{mark}>' for number, text in enumerate(texts, 1)
     )
 
 
-def conversation(turns: Sequence[Turn], mark: str = "") -> str:
-    """Format the turns in order. If they are too long, some are replaced by a note.
+def tagged_turns(turns: Sequence[Turn], mark: str = "") -> str:
+    """Put each turn in a tag with its number and role, in order.
 
-    From the newest turn to the oldest, a turn is shown in full if it fits into the rest of `MAX_HISTORY_CHARACTERS`.
+    If the turns are longer than `MAX_HISTORY_CHARACTERS`, the newest turns that fit are kept, and a note replaces the
+    others.
     """
     budget, fitting = MAX_HISTORY_CHARACTERS, set[int]()
     for number in range(len(turns), 0, -1):

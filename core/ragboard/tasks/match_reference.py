@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragboard.records import Sample, Turn
-from ragboard.tasks.base import PromptFiles, PromptTexts, Reply, Sizes, Task, as_json, with_reason
+from ragboard.tasks.base import PromptFiles, PromptTexts, Reply, ReplySizes, Task, as_json, with_reason
 from ragboard.tasks.replies import Json, VerdictJson
 
 __all__ = ["MatchReference", "ReferenceMatch"]
@@ -25,7 +25,7 @@ class ReferenceMatch(Reply):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MatchReference(Task[ReferenceMatch]):
-    """Decide whether an answer agrees with the reference, which counts as right."""
+    """Decide whether an answer agrees with the reference answer."""
 
     role = "ask"
     reply = ReferenceMatch
@@ -49,5 +49,5 @@ class MatchReference(Task[ReferenceMatch]):
     def describe(self, sample: Sample) -> str:
         return "Decide whether the answer agrees with the reference"
 
-    def simulate(self, sizes: Sizes) -> tuple[ReferenceMatch, str]:
+    def simulate(self, sizes: ReplySizes) -> tuple[ReferenceMatch, str]:
         return ReferenceMatch(matches=True), as_json({"reason": "." * sizes.reason, "verdict": "yes"})

@@ -1,4 +1,4 @@
-"""Nuggets, the facts that a good answer states: write them, decide which are vital, and look for them in an answer."""
+"""Tasks about nuggets, the facts that a good answer states: write, weigh and assign them."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Annotated, Any, ClassVar, cast
 from pydantic import BeforeValidator, ValidationInfo
 
 from ragboard.records import Importance, Nugget, NuggetLabel, Sample, Turn
-from ragboard.tasks.base import PromptFiles, PromptTexts, Reply, Sizes, Task, as_json, count_of, wrong_count
-from ragboard.tasks.markup import numbered, numbered_lines
+from ragboard.tasks.base import PromptFiles, PromptTexts, Reply, ReplySizes, Task, as_json, count_in_words, wrong_count
+from ragboard.tasks.markup import tagged_lines, tagged_texts
 from ragboard.tasks.replies import (
-    ABSENT,
+    NONE_IF_MISSING,
     Comment,
     Json,
     OneOf,
     ReplyModel,
     Text,
     WholeNumber,
-    items_of,
-    numbered_by,
+    one_per_text,
     reply_error,
+    require_list,
 )
 
 __all__ = ["AssignNuggets", "NuggetLabels", "Nuggets", "WeighNuggets", "WriteNuggets"]
@@ -35,16 +35,16 @@ class Nuggets(Reply):
 
     def describe(self) -> str:
         vital = sum(nugget.importance == "vital" for nugget in self.nuggets)
-        return f"{count_of(self.nuggets, 'nugget')}, {vital} vital"
+        return f"{count_in_words(self.nuggets, 'nugget')}, {vital} vital"
 
 
 class _NuggetRow(ReplyModel):
     text: Text
-    importance: Annotated[Importance, BeforeValidator(OneOf("vital", "okay")), ABSENT]
+    importance: Annotated[Importance, BeforeValidator(OneOf("vital", "okay")), NONE_IF_MISSING]
 
 
-def _at_most(value: object, info: ValidationInfo) -> list[Any]:
-    items, n = items_of(value, info), cast("WriteNuggets", info.context).n
+def _at_most_n(value: object, info: ValidationInfo) -> list[Any]:
+    items, n = require_list(value, info), cast("WriteNuggets", info.context).n
     if len(items) > n:
         raise reply_error(f"`nuggets` holds {len(items)} nuggets; at most {n} were asked for")
     return items
@@ -54,7 +54,7 @@ class NuggetsJson(ReplyModel):
     """A list of nuggets with their importance, as JSON."""
 
     key = "nuggets"
-    nuggets: Annotated[list[_NuggetRow], BeforeValidator(_at_most), ABSENT]
+    nuggets: Annotated[list[_NuggetRow], BeforeValidator(_at_most_n), NONE_IF_MISSING]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -80,8 +80,8 @@ class WriteNuggets(Task[Nuggets]):
     def prompt_fields(self, prompts: PromptTexts, mark: str) -> dict[str, str]:
         return {
             "question": self.question,
-            "passages": numbered("passage", self.passages, mark),
-            "nuggets": numbered_lines("nugget", self.nuggets, mark) or "(none yet)",
+            "passages": tagged_texts("passage", self.passages, mark),
+            "nuggets": tagged_lines("nugget", self.nuggets, mark) or "(none yet)",
             "n": str(self.n),
         }
 
@@ -100,27 +100,27 @@ class WriteNuggets(Task[Nuggets]):
         return f"expected at most {self.n} nuggets, got {len(reply.nuggets)}" if len(reply.nuggets) > self.n else None
 
     def describe(self, sample: Sample) -> str:
-        return f"Write nuggets from {count_of(self.passages, 'passage')}"
+        return f"Write nuggets from {count_in_words(self.passages, 'passage')}"
 
-    def simulate(self, sizes: Sizes) -> tuple[Nuggets, str]:
-        """Assume six nuggets; in the worst case, `n`."""
-        count = self.n if sizes.at_least else min(6, self.n)
+    def simulate(self, sizes: ReplySizes) -> tuple[Nuggets, str]:
+        """Assume six nuggets; `n` in the worst case."""
+        count = self.n if sizes.worst_case else min(6, self.n)
         nuggets = tuple(Nugget(text=f"{number} {'.' * sizes.quote}", importance="vital") for number in range(count))
         rows = [{"text": nugget.text, "importance": nugget.importance} for nugget in nuggets]
         return Nuggets(nuggets=nuggets), as_json({"nuggets": rows})
 
 
-class _WeightRow(ReplyModel):
+class _ImportanceRow(ReplyModel):
     nugget: WholeNumber
     reason: Comment
-    importance: Annotated[Importance, BeforeValidator(OneOf("vital", "okay")), ABSENT]
+    importance: Annotated[Importance, BeforeValidator(OneOf("vital", "okay")), NONE_IF_MISSING]
 
 
 class WeighedJson(ReplyModel):
     """The importance of each nugget, as JSON."""
 
     key = "nuggets"
-    nuggets: Annotated[list[_WeightRow], numbered_by("nugget", "nuggets"), ABSENT]
+    nuggets: Annotated[list[_ImportanceRow], one_per_text("nugget", "nuggets"), NONE_IF_MISSING]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -139,7 +139,7 @@ class WeighNuggets(Task[Nuggets]):
     draw: int = 0
 
     def prompt_fields(self, prompts: PromptTexts, mark: str) -> dict[str, str]:
-        return {"question": self.question, "nuggets": numbered_lines("nugget", self.nuggets, mark)}
+        return {"question": self.question, "nuggets": tagged_lines("nugget", self.nuggets, mark)}
 
     def trivial_reply(self) -> Nuggets | None:
         return None if self.nuggets else Nuggets(nuggets=())
@@ -158,9 +158,9 @@ class WeighNuggets(Task[Nuggets]):
         return None
 
     def describe(self, sample: Sample) -> str:
-        return f"Decide which of {count_of(self.nuggets, 'nugget')} are vital"
+        return f"Decide which of {count_in_words(self.nuggets, 'nugget')} are vital"
 
-    def simulate(self, sizes: Sizes) -> tuple[Nuggets, str]:
+    def simulate(self, sizes: ReplySizes) -> tuple[Nuggets, str]:
         nuggets = tuple(Nugget(text=text, importance="vital") for text in self.nuggets)
         reason = "." * sizes.reason
         rows = [{"nugget": n, "reason": reason, "importance": "vital"} for n in range(1, len(nuggets) + 1)]
@@ -176,7 +176,7 @@ _IN_WORDS: dict[NuggetLabel, str] = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NuggetLabels(Reply):
-    """Whether the answer states each nugget, with a reason, in the order of the nuggets."""
+    """Whether the answer states each nugget, and a reason for each, in the order of the nuggets."""
 
     labels: tuple[NuggetLabel, ...]
     reasons: tuple[str, ...]
@@ -189,14 +189,14 @@ class NuggetLabels(Reply):
 class _LabelRow(ReplyModel):
     nugget: WholeNumber
     reason: Comment
-    label: Annotated[NuggetLabel, BeforeValidator(OneOf("support", "partial_support", "not_support")), ABSENT]
+    label: Annotated[NuggetLabel, BeforeValidator(OneOf("support", "partial_support", "not_support")), NONE_IF_MISSING]
 
 
 class AssignedJson(ReplyModel):
     """A label with a reason for each nugget, as JSON."""
 
     key = "nuggets"
-    nuggets: Annotated[list[_LabelRow], numbered_by("nugget", "nuggets"), ABSENT]
+    nuggets: Annotated[list[_LabelRow], one_per_text("nugget", "nuggets"), NONE_IF_MISSING]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -216,7 +216,7 @@ class AssignNuggets(Task[NuggetLabels]):
     draw: int = 0
 
     def prompt_fields(self, prompts: PromptTexts, mark: str) -> dict[str, str]:
-        nuggets = numbered_lines("nugget", self.nuggets, mark)
+        nuggets = tagged_lines("nugget", self.nuggets, mark)
         return {"question": self.question, "answer": self.answer, "nuggets": nuggets}
 
     def trivial_reply(self) -> NuggetLabels | None:
@@ -239,9 +239,9 @@ class AssignNuggets(Task[NuggetLabels]):
         )
 
     def describe(self, sample: Sample) -> str:
-        return f"Look for {count_of(self.nuggets, 'nugget')} in the answer"
+        return f"Look for {count_in_words(self.nuggets, 'nugget')} in the answer"
 
-    def simulate(self, sizes: Sizes) -> tuple[NuggetLabels, str]:
+    def simulate(self, sizes: ReplySizes) -> tuple[NuggetLabels, str]:
         count = len(self.nuggets)
         rows = [
             {"nugget": number, "reason": "." * sizes.reason, "label": "partial_support"}

@@ -8,10 +8,10 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import BeforeValidator
 
 from ragboard.records import Sample, Turn
-from ragboard.tasks.base import PromptFiles, PromptTexts, Reply, Sizes, Task, as_json, with_reason
+from ragboard.tasks.base import PromptFiles, PromptTexts, Reply, ReplySizes, Task, as_json, with_reason
 from ragboard.tasks.markup import tagged_sample
 from ragboard.tasks.rate import QUALITY_FILES, Quality
-from ragboard.tasks.replies import ABSENT, Comment, Json, OneOf, ReplyModel
+from ragboard.tasks.replies import NONE_IF_MISSING, Comment, Json, OneOf, ReplyModel
 
 __all__ = ["Prefer", "Preference"]
 
@@ -32,15 +32,14 @@ class PreferenceJson(ReplyModel):
 
     key = "better"
     reason: Comment
-    better: Annotated[Literal["A", "B"], BeforeValidator(OneOf("A", "B")), ABSENT]
+    better: Annotated[Literal["A", "B"], BeforeValidator(OneOf("A", "B")), NONE_IF_MISSING]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Prefer(Task[Preference]):
     """Choose the better of two candidates by one quality.
 
-    `a` and `b` are answers; for context relevance, each is a list of passages joined into one text. The prompt shows
-    `a` first.
+    `a` and `b` are answers. For context relevance, each is the text of several passages. The prompt shows `a` first.
     """
 
     role = "ask"
@@ -54,7 +53,7 @@ class Prefer(Task[Preference]):
     a: str
     b: str
     contexts: tuple[str, ...]
-    """The passages of both answers; the prompt shows them only for faithfulness."""
+    """The passages of both answers. The prompt has them only for faithfulness."""
     history: tuple[Turn, ...] = ()
     draw: int = 0
 
@@ -74,5 +73,5 @@ class Prefer(Task[Preference]):
     def describe(self, sample: Sample) -> str:
         return f"Choose the better of two candidates by {self.quality.replace('_', ' ')}"
 
-    def simulate(self, sizes: Sizes) -> tuple[Preference, str]:
+    def simulate(self, sizes: ReplySizes) -> tuple[Preference, str]:
         return Preference(better="a"), as_json({"reason": "." * sizes.reason, "better": "A"})

@@ -6,26 +6,26 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from ragboard.records import Sample, Turn
-from ragboard.tasks.base import PromptFiles, PromptTexts, Reply, Sizes, Task, as_json, with_reason
+from ragboard.tasks.base import PromptFiles, PromptTexts, Reply, ReplySizes, Task, as_json, with_reason
 from ragboard.tasks.markup import tagged_sample
 from ragboard.tasks.replies import Json, RatingJson
 
 __all__ = ["QUALITY_FILES", "Quality", "Rate", "Rating"]
 
 Quality = Literal["faithfulness", "answer_relevance", "context_relevance"]
-"""The three qualities of the RAGAS paper, which a judge can rate or compare in one step."""
+"""The three qualities of the RAGAS paper."""
 
 QUALITY_FILES: PromptFiles = {
     "quality_faithfulness": (),
     "quality_answer_relevance": (),
     "quality_context_relevance": (),
 }
-"""The prompt files that define each quality."""
+"""The prompt files with the definition of each quality. They have no fields."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Rating(Reply):
-    """A rating: a whole number from 0 to 10, higher is better."""
+    """A rating from 0 to 10; higher is better."""
 
     value: int
     reason: str = ""
@@ -38,8 +38,7 @@ class Rating(Reply):
 class Rate(Task[Rating]):
     """Rate a quality from 0 to 10 in one step, without extracting statements.
 
-    The prompt shows only the texts that the quality is about: no contexts for answer relevance, no answer for context
-    relevance.
+    The prompt has no contexts for answer relevance, and no answer for context relevance.
     """
 
     role = "ask"
@@ -71,5 +70,5 @@ class Rate(Task[Rating]):
     def describe(self, sample: Sample) -> str:
         return f"Rate {self.quality.replace('_', ' ')} from 0 to 10"
 
-    def simulate(self, sizes: Sizes) -> tuple[Rating, str]:
+    def simulate(self, sizes: ReplySizes) -> tuple[Rating, str]:
         return Rating(value=10), as_json({"reason": "." * sizes.reason, "rating": 10})

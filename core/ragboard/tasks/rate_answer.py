@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragboard.records import Sample, Turn
-from ragboard.tasks.base import PromptFiles, PromptTexts, Reply, Sizes, Task, as_json, with_reason
+from ragboard.tasks.base import PromptFiles, PromptTexts, Reply, ReplySizes, Task, as_json, with_reason
 from ragboard.tasks.replies import Json, RatingJson
 
 __all__ = ["AnswerRating", "RateAnswer"]
@@ -42,7 +42,7 @@ class RateAnswer(Task[AnswerRating]):
         return {"question": self.question, "answer": self.answer}
 
     def parse(self, value: Json) -> AnswerRating:
-        """Convert the rating from 0 to 10, divided by 10."""
+        """Convert the rating from 0 to 10 to a score in [0, 1]."""
         json = RatingJson.read(value, self)
         return AnswerRating(score=json.rating / 10, reason=json.reason)
 
@@ -52,5 +52,5 @@ class RateAnswer(Task[AnswerRating]):
     def describe(self, sample: Sample) -> str:
         return "Rate how well the answer answers the question"
 
-    def simulate(self, sizes: Sizes) -> tuple[AnswerRating, str]:
+    def simulate(self, sizes: ReplySizes) -> tuple[AnswerRating, str]:
         return AnswerRating(score=1.0), as_json({"reason": "." * sizes.reason, "rating": 10})

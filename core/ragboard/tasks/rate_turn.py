@@ -1,4 +1,4 @@
-"""Rate an answer in its conversation from 1 to 10."""
+"""Rate an answer of a conversation from 1 to 10."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragboard.records import Sample, Turn
-from ragboard.tasks.base import PromptFiles, PromptTexts, Sizes, Task, as_json
-from ragboard.tasks.markup import numbered
+from ragboard.tasks.base import PromptFiles, PromptTexts, ReplySizes, Task, as_json
+from ragboard.tasks.markup import tagged_texts
 from ragboard.tasks.rate import Rating
 from ragboard.tasks.replies import Json, RatingJson, ReplyFormatError
 
@@ -34,7 +34,7 @@ class RateTurn(Task[Rating]):
     def prompt_fields(self, prompts: PromptTexts, mark: str) -> dict[str, str]:
         return {
             "question": self.question,
-            "passages": numbered("passage", self.contexts, mark),
+            "passages": tagged_texts("passage", self.contexts, mark),
             "reference": self.reference,
             "answer": self.answer,
         }
@@ -51,5 +51,5 @@ class RateTurn(Task[Rating]):
     def describe(self, sample: Sample) -> str:
         return "Rate the answer in its conversation from 1 to 10"
 
-    def simulate(self, sizes: Sizes) -> tuple[Rating, str]:
+    def simulate(self, sizes: ReplySizes) -> tuple[Rating, str]:
         return Rating(value=10), as_json({"reason": "." * sizes.reason, "rating": 10})

@@ -1,8 +1,8 @@
-"""JSON replies of chat models, as pydantic models that define the schema and parse the reply.
+"""Pydantic models of the JSON replies of chat models. They define the schema and parse the reply.
 
-Prompts number statements, passages and sentences, and replies refer to these numbers. A reply may write 3 as "3" or
-3.0. A number that is missing, repeated or out of range raises ReplyFormatError, whose message is sent to the model.
-Reasons and other explanations can be missing.
+Prompts number statements, passages and sentences, and replies refer to these numbers, as 3, "3" or 3.0. A number that
+is missing, repeated or out of range raises ReplyFormatError. Its message is sent to the model, which then corrects the
+reply. Reasons and quotes can be missing.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 __all__ = [
-    "ABSENT",
+    "NONE_IF_MISSING",
     "Comment",
     "Json",
     "OneOf",
@@ -30,22 +30,22 @@ __all__ = [
     "VerdictJson",
     "WholeNumber",
     "YesNo",
-    "items_of",
-    "numbered_by",
-    "object_of",
+    "one_per_text",
     "reply_error",
+    "require_list",
+    "require_object",
     "schema_of",
-    "shown",
+    "shortened_repr",
     "whole_number",
 ]
 
 Json: TypeAlias = Mapping[str, Any]
 
-NUMBERED = {"verdicts": "statement", "passages": "passage", "nuggets": "nugget"}
-"""The noun for an item of each list, by the key of the list."""
+ITEM_NOUNS = {"verdicts": "statement", "passages": "passage", "nuggets": "nugget"}
+"""What the items of each list are called in messages, by the key of the list."""
 
-ABSENT = Field(default=None, validate_default=True)
-"""The default of a field that may be missing in the JSON: its validator gets None and reports it."""
+NONE_IF_MISSING = Field(default=None, validate_default=True)
+"""The default of every field. If the JSON lacks the field, its validator gets None."""
 
 
 class ReplyFormatError(ValueError):
@@ -58,17 +58,17 @@ class ReplyModel(BaseModel):
     model_config = ConfigDict(frozen=True, defer_build=True)
 
     key: ClassVar[str]
-    """The key by which the reply is recognised among other JSON in the text."""
-    checked_last: ClassVar[str] = ""
-    """The field whose errors are reported only if no other field has an error."""
+    """The key that distinguishes the reply from other JSON in the model's text."""
+    reported_last: ClassVar[str] = ""
+    """A field whose errors are reported only if no other field has an error; empty for none."""
 
     @classmethod
     def read(cls, value: Json, task: object) -> Self:
-        """Convert JSON to the reply to a task. Raises ReplyFormatError with the first error."""
+        """Validate a model's JSON as the reply to a task. Raises ReplyFormatError with the first error."""
         try:
             return cls.model_validate(value, context=task)
         except ValidationError as error:
-            errors = sorted(error.errors(include_url=False), key=lambda details: cls.checked_last in details["loc"])
+            errors = sorted(error.errors(include_url=False), key=lambda details: cls.reported_last in details["loc"])
             raise ReplyFormatError(_message(errors[0])) from error
 
 
@@ -89,18 +89,18 @@ def _message(error: ErrorDetails) -> str:
 
 def _place(loc: tuple[int | str, ...]) -> str:
     """Return the place of an error in words: ` of statement 1 by passage 2`."""
-    parts = [f"{NUMBERED.get(str(name), name)} {row + 1}" for name, row in pairwise(loc) if isinstance(row, int)]
+    parts = [f"{ITEM_NOUNS.get(str(name), name)} {row + 1}" for name, row in pairwise(loc) if isinstance(row, int)]
     of = f" of {' by '.join(parts)}" if parts else ""
     return f"{of} by the passages together" if "together" in loc else of
 
 
-def shown(value: object) -> str:
-    """Return a wrong value for use in a message: `missing` for None, else the first 60 characters of its repr."""
+def shortened_repr(value: object) -> str:
+    """Return the first 60 characters of the value's repr, or `missing` for None."""
     return "missing" if value is None else repr(value)[:60]
 
 
 def whole_number(value: object) -> int | None:
-    """Return the value as a whole number if it is one, or "3" or 3.0; None for anything else, including booleans."""
+    """Return a whole number, also given as "3" or 3.0; None for any other value, including booleans."""
     match value:
         case bool():
             return None
@@ -114,34 +114,36 @@ def whole_number(value: object) -> int | None:
             return None
 
 
-def items_of(value: object, info: ValidationInfo) -> list[Any]:
-    """Return the list in a field. Raises an error for the model if the field is not a list."""
+def require_list(value: object, info: ValidationInfo) -> list[Any]:
+    """Return the value if it is a list. Raises a `reply_error` if it is not."""
     if not isinstance(value, list):
         raise reply_error(f"there is no list `{info.field_name}`", after_place="")
     return cast("list[Any]", value)
 
 
-def object_of(value: object, name: str) -> dict[str, Any]:
-    """Return the value of the field `name` if it is an object. Raises an error for the model if it is not."""
+def require_object(value: object, name: str) -> dict[str, Any]:
+    """Return the value if it is a JSON object. Raises a `reply_error` about the field `name` if it is not."""
     if not isinstance(value, dict):
-        raise reply_error(f"`{name}` holds {shown(value)} where an object was asked for")
+        raise reply_error(f"`{name}` holds {shortened_repr(value)} where an object was asked for")
     return cast("dict[str, Any]", value)
 
 
-def numbered_by(key: str, texts: str) -> BeforeValidator:
-    """Return a validator for a list of objects with a number under `key`. It sorts them by number.
+def one_per_text(key: str, texts: str) -> BeforeValidator:
+    """Return a validator for a list with exactly one object for each text in the task's field `texts`.
 
-    There must be exactly one object for each text in the task's field `texts`.
+    Each object has the number of its text, from 1, under `key`. The validator sorts them by number.
     """
 
     def in_order(value: object, info: ValidationInfo) -> list[dict[str, Any]]:
         count = len(getattr(info.context, texts))
         by_number: dict[int, dict[str, Any]] = {}
-        for item in items_of(value, info):
-            row = object_of(item, f"{key}s")
+        for item in require_list(value, info):
+            row = require_object(item, f"{key}s")
             number = whole_number(row.get(key))
             if number is None or not 1 <= number <= count:
-                raise reply_error("a verdict", after_place=f" for {key} {shown(row.get(key))}, there are 1 to {count}")
+                raise reply_error(
+                    "a verdict", after_place=f" for {key} {shortened_repr(row.get(key))}, there are 1 to {count}"
+                )
             if number in by_number:
                 raise reply_error("two verdicts", after_place=f" for {key} {number}")
             by_number[number] = row
@@ -160,7 +162,7 @@ def _text(value: object, info: ValidationInfo) -> str:
 
 
 def _texts(value: object, info: ValidationInfo) -> list[str]:
-    items = items_of(value, info)
+    items = require_list(value, info)
     if any(not isinstance(item, str) or not any(map(str.isalnum, item)) for item in items):
         raise reply_error(f"`{info.field_name}` holds something that is no text")
     return [" ".join(item.split()) for item in items]
@@ -173,11 +175,11 @@ class OneOf:
         self._words = {word.casefold(): word for word in words}
 
     def __call__(self, value: object, info: ValidationInfo) -> str:
-        """Return the word as spelled in `words`. Raises an error for the model if the value is another word."""
+        """Return the word in the spelling of `words`. Raises a `reply_error` for any other value."""
         word = value.strip().casefold() if isinstance(value, str) else None
         if word not in self._words:
             raise reply_error(
-                f"`{info.field_name}`", after_place=f" is {shown(value)}, none of {', '.join(self._words)}"
+                f"`{info.field_name}`", after_place=f" is {shortened_repr(value)}, none of {', '.join(self._words)}"
             )
         return self._words[word]
 
@@ -194,7 +196,7 @@ def _yes_or_no(value: object, info: ValidationInfo) -> str:
 def _rating(value: object, info: ValidationInfo) -> int:
     number = whole_number(value)
     if number is None or not 0 <= number <= 10:
-        raise reply_error(f"`{info.field_name}` is {shown(value)}, no whole number from 0 to 10")
+        raise reply_error(f"`{info.field_name}` is {shortened_repr(value)}, no whole number from 0 to 10")
     return number
 
 
@@ -206,22 +208,23 @@ def _comment(value: object) -> str:
     return _text_or_empty(value).strip()
 
 
-Text = Annotated[str, BeforeValidator(_text), ABSENT]
+Text = Annotated[str, BeforeValidator(_text), NONE_IF_MISSING]
 """A text with at least one letter or digit."""
-Texts = Annotated[list[str], BeforeValidator(_texts), ABSENT]
-Comment = Annotated[str, BeforeValidator(_comment), ABSENT]
-"""A text that can be missing, without surrounding space."""
-Quote = Annotated[str, BeforeValidator(_text_or_empty), ABSENT]
-"""A text that can be missing, unchanged."""
-YesNo = Annotated[Literal["yes", "no"], BeforeValidator(_yes_or_no), ABSENT]
-"""yes or no; true and false are also accepted."""
-Rating0To10 = Annotated[Literal[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10], BeforeValidator(_rating), ABSENT]
-WholeNumber = Annotated[int, BeforeValidator(lambda value: whole_number(value) or 0), ABSENT]
+Texts = Annotated[list[str], BeforeValidator(_texts), NONE_IF_MISSING]
+"""A list of texts with at least one letter or digit each."""
+Comment = Annotated[str, BeforeValidator(_comment), NONE_IF_MISSING]
+"""A text without surrounding space; empty if it is missing."""
+Quote = Annotated[str, BeforeValidator(_text_or_empty), NONE_IF_MISSING]
+"""A text with its surrounding space; empty if it is missing."""
+YesNo = Annotated[Literal["yes", "no"], BeforeValidator(_yes_or_no), NONE_IF_MISSING]
+"""`yes` or `no`. The model may also write true or false."""
+Rating0To10 = Annotated[Literal[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10], BeforeValidator(_rating), NONE_IF_MISSING]
+WholeNumber = Annotated[int, BeforeValidator(lambda value: whole_number(value) or 0), NONE_IF_MISSING]
 """A whole number; 0 for anything else."""
 
 
 class VerdictJson(ReplyModel):
-    """A reply of yes or no with a reason."""
+    """Yes or no, with a reason, as JSON."""
 
     key = "verdict"
     reason: Comment
@@ -229,7 +232,7 @@ class VerdictJson(ReplyModel):
 
 
 class RatingJson(ReplyModel):
-    """A rating from 0 to 10 with a reason."""
+    """A rating from 0 to 10, with a reason, as JSON."""
 
     key = "rating"
     reason: Comment

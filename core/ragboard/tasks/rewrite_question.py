@@ -1,4 +1,4 @@
-"""Rewrite a follow-up question as a standalone question, which can be understood without the conversation."""
+"""Rewrite a follow-up question so that it can be understood without the conversation."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragboard.records import Sample, Turn
-from ragboard.tasks.base import PromptFiles, PromptTexts, Sizes, Task, as_json
+from ragboard.tasks.base import PromptFiles, PromptTexts, ReplySizes, Task, as_json
 from ragboard.tasks.replies import Json, ReplyFormatError, ReplyModel, Text
 from ragboard.tasks.write_answer import WrittenText
 
@@ -51,6 +51,6 @@ class RewriteQuestion(Task[WrittenText]):
     def describe(self, sample: Sample) -> str:
         return "Rewrite the question as a standalone question"
 
-    def simulate(self, sizes: Sizes) -> tuple[WrittenText, str]:
+    def simulate(self, sizes: ReplySizes) -> tuple[WrittenText, str]:
         text = f"1 {'.' * sizes.question}"
         return WrittenText(text=text), as_json({"question": text})

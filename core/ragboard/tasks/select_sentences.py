@@ -8,32 +8,41 @@ from typing import Annotated, ClassVar, cast
 from pydantic import BeforeValidator, ValidationInfo
 
 from ragboard.records import Sample, Turn
-from ragboard.tasks.base import PromptFiles, PromptTexts, Reply, Sizes, Task, as_json, count_of, wrong_count
-from ragboard.tasks.markup import numbered_lines
-from ragboard.tasks.replies import ABSENT, Json, ReplyModel, items_of, reply_error, shown, whole_number
+from ragboard.tasks.base import PromptFiles, PromptTexts, Reply, ReplySizes, Task, as_json, count_in_words, wrong_count
+from ragboard.tasks.markup import tagged_lines
+from ragboard.tasks.replies import (
+    NONE_IF_MISSING,
+    Json,
+    ReplyModel,
+    reply_error,
+    require_list,
+    shortened_repr,
+    whole_number,
+)
 
 __all__ = ["SelectSentences", "Selection"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Selection(Reply):
-    """Indices of the selected sentences in the task's `sentences`, ascending, each once."""
+    """The selected sentences."""
 
     chosen: tuple[int, ...]
+    """Indices into the task's `sentences`, ascending, without repetition."""
     scores: tuple[float, ...] = ()
-    """How much each sentence of the task helps, in [0, 1]; empty if the judge gives no scores."""
+    """How much each of the task's sentences helps, in [0, 1]; empty if the judge gives no scores."""
 
     def describe(self) -> str:
-        return f"{count_of(self.chosen, 'sentence')} selected"
+        return f"{count_in_words(self.chosen, 'sentence')} selected"
 
 
-def _offered(value: object, info: ValidationInfo) -> list[int]:
+def _sentence_numbers(value: object, info: ValidationInfo) -> list[int]:
     offered = len(cast("SelectSentences", info.context).sentences)
     chosen: list[int] = []
-    for item in items_of(value, info):
+    for item in require_list(value, info):
         number = whole_number(item)
         if number is None or not 1 <= number <= offered:
-            raise reply_error(f"`chosen` holds {shown(item)}, only the sentences 1 to {offered} were offered")
+            raise reply_error(f"`chosen` holds {shortened_repr(item)}, only the sentences 1 to {offered} were offered")
         chosen.append(number)
     return chosen
 
@@ -42,7 +51,7 @@ class ChosenJson(ReplyModel):
     """Numbers of the selected sentences, from 1, as JSON."""
 
     key = "chosen"
-    chosen: Annotated[list[int], BeforeValidator(_offered), ABSENT]
+    chosen: Annotated[list[int], BeforeValidator(_sentence_numbers), NONE_IF_MISSING]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,7 +70,7 @@ class SelectSentences(Task[Selection]):
     draw: int = 0
 
     def prompt_fields(self, prompts: PromptTexts, mark: str) -> dict[str, str]:
-        return {"question": self.question, "sentences": numbered_lines("sentence", self.sentences, mark)}
+        return {"question": self.question, "sentences": tagged_lines("sentence", self.sentences, mark)}
 
     def trivial_reply(self) -> Selection | None:
         return None if self.sentences else Selection(chosen=())
@@ -78,8 +87,8 @@ class SelectSentences(Task[Selection]):
         return wrong_count("scores", len(reply.scores), offered) if reply.scores else None
 
     def describe(self, sample: Sample) -> str:
-        return f"Select the helpful ones of {count_of(self.sentences, 'sentence')}"
+        return f"Select the helpful ones of {count_in_words(self.sentences, 'sentence')}"
 
-    def simulate(self, sizes: Sizes) -> tuple[Selection, str]:
+    def simulate(self, sizes: ReplySizes) -> tuple[Selection, str]:
         positions = range(len(self.sentences))
         return Selection(chosen=tuple(positions)), as_json({"chosen": [position + 1 for position in positions]})

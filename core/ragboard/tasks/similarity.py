@@ -1,18 +1,18 @@
-"""Compare texts in meaning."""
+"""Compare the meaning of texts."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from ragboard.records import Sample
-from ragboard.tasks.base import Reply, Sizes, Task, as_json, count_of, wrong_count
+from ragboard.tasks.base import Reply, ReplySizes, Task, as_json, count_in_words, wrong_count
 
 __all__ = ["Similarities", "Similarity"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Similarities(Reply):
-    """Cosine similarities in [-1, 1], one for each of the task's `others`, in order."""
+    """The similarity of `text` and each of the task's `others`, in order, in [-1, 1]."""
 
     values: tuple[float, ...]
 
@@ -22,7 +22,7 @@ class Similarities(Reply):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Similarity(Task[Similarities]):
-    """Compare `text` with each of `others` in meaning. An embedder answers this; there is no prompt."""
+    """Compare the meaning of `text` and each of `others`. An embedder answers this without a prompt."""
 
     role = "embed"
     is_judgement = False
@@ -36,7 +36,7 @@ class Similarity(Task[Similarities]):
         return wrong_count("similarities", len(reply.values), len(self.others))
 
     def describe(self, sample: Sample) -> str:
-        return f"Compare the meaning of a text with {count_of(self.others, 'other text')}"
+        return f"Compare the meaning of a text with {count_in_words(self.others, 'other text')}"
 
-    def simulate(self, sizes: Sizes) -> tuple[Similarities, str]:
+    def simulate(self, sizes: ReplySizes) -> tuple[Similarities, str]:
         return Similarities(values=(0.0,) * len(self.others)), as_json("")

@@ -1,4 +1,4 @@
-"""Check statements against passages, an answer or a reference."""
+"""Verify statements against passages, an answer or a reference."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from ragboard.tasks.base import (
     PromptFiles,
     PromptTexts,
     Reply,
-    Sizes,
+    ReplySizes,
     Task,
+    answer_or_reference,
     as_json,
-    count_of,
-    side_of,
+    count_in_words,
     wrong_count,
 )
-from ragboard.tasks.markup import numbered, numbered_lines
+from ragboard.tasks.markup import tagged_lines, tagged_texts
 from ragboard.tasks.replies import (
-    ABSENT,
+    NONE_IF_MISSING,
     Comment,
     Json,
     OneOf,
     Quote,
     ReplyModel,
     WholeNumber,
-    numbered_by,
+    one_per_text,
     reply_error,
     schema_of,
-    shown,
+    shortened_repr,
     whole_number,
 )
 from ragboard.text.quotes import locate
@@ -42,7 +42,7 @@ from ragboard.text.quotes import locate
 __all__ = ["Verification", "VerifiedAgainst", "Verify"]
 
 VerifiedAgainst: TypeAlias = Literal["passages", "answer", "reference"]
-"""The texts that statements are checked against."""
+"""The texts that statements are verified against."""
 
 NO_PASSAGE = Verdict(label="unsupported", reason="No passage was given.")
 
@@ -51,14 +51,12 @@ _FIELDS = ("statements", "passages", "question?", "history?")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Verification(Reply):
-    """Verdicts on statements.
-
-    `joint` has one verdict per statement, against all passages together. `single` has one row per statement, with one
-    verdict per passage. Each is empty if the task does not ask for it. Ranks in evidence count passages from 1.
-    """
+    """Verdicts on statements. Ranks in the evidence are numbers of passages, from 1."""
 
     joint: tuple[Verdict, ...] = ()
+    """One verdict per statement, against all passages together; empty if the task does not ask for it."""
     single: tuple[tuple[Verdict, ...], ...] = ()
+    """One row per statement with one verdict per passage; empty if the task does not ask for it."""
 
     def describe(self) -> str:
         single = [verdict for row in self.single for verdict in row]
@@ -74,93 +72,98 @@ def _label_counts(verdicts: Sequence[Verdict]) -> str:
 _Label = Annotated[
     Literal["supported", "contradicted", "unsupported"],
     BeforeValidator(OneOf("supported", "contradicted", "unsupported")),
-    ABSENT,
+    NONE_IF_MISSING,
 ]
 
 
-def _dicts(value: object) -> list[Any]:
+def _objects_in(value: object) -> list[Any]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
-def _together(value: object, info: ValidationInfo) -> object:
+def _require_joint(value: object, info: ValidationInfo) -> object:
     if not isinstance(value, dict):
         field = f"`together` of `statement {info.data['statement']}`"
-        raise reply_error(f"{field} holds {shown(value)} where an object was asked for")
+        raise reply_error(f"{field} holds {shortened_repr(value)} where an object was asked for")
     return value
 
 
-class _Cell(ReplyModel):
+class _SingleVerdict(ReplyModel):
     passage: WholeNumber
     label: _Label
     quote: Quote
     reason: SkipJsonSchema[Comment]
 
 
-class _Quoted(ReplyModel):
+class _QuotedPassage(ReplyModel):
     passage: WholeNumber
     quote: Quote
 
 
-class _Together(ReplyModel):
+class _JointVerdict(ReplyModel):
     label: _Label
     reason: Comment
-    quotes: Annotated[list[_Quoted], BeforeValidator(_dicts), ABSENT]
+    quotes: Annotated[list[_QuotedPassage], BeforeValidator(_objects_in), NONE_IF_MISSING]
 
 
-class _Row(ReplyModel):
+class _StatementRow(ReplyModel):
     statement: WholeNumber
     raw: SkipJsonSchema[dict[str, Any]]
-    """The row in the model's JSON."""
+    """The row as the model wrote it."""
 
     @model_validator(mode="before")
     @classmethod
-    def _keep_raw(cls, row: dict[str, Any]) -> dict[str, Any]:
+    def _with_raw(cls, row: dict[str, Any]) -> dict[str, Any]:
         return {**row, "raw": row}
 
     def quotes(self) -> list[tuple[object, object]]:
-        """Return the (passage, quote) pairs of the joint verdict; without quotes, of single verdicts with its label."""
+        """Return the (passage, quote) pairs of the joint verdict.
+
+        If the joint verdict has none, return those of the verdicts on single passages with the same label.
+        """
         together = self.raw["together"]
-        if quotes := _dicts(together.get("quotes")):
+        if quotes := _objects_in(together.get("quotes")):
             return [(item.get("passage"), item.get("quote")) for item in quotes]
-        same_label = (cell for cell in _dicts(self.raw.get("passages")) if cell.get("label") == together.get("label"))
-        return [(cell.get("passage"), cell.get("quote")) for cell in same_label]
+        verdicts = _objects_in(self.raw.get("passages"))
+        return [
+            (item.get("passage"), item.get("quote")) for item in verdicts if item.get("label") == together.get("label")
+        ]
 
 
-class _SingleRow(_Row):
-    passages: Annotated[list[_Cell], numbered_by("passage", "passages"), ABSENT]
+class _SingleRow(_StatementRow):
+    passages: Annotated[list[_SingleVerdict], one_per_text("passage", "passages"), NONE_IF_MISSING]
 
 
-class _JointRow(_Row):
-    together: Annotated[_Together, BeforeValidator(_together), ABSENT]
+class _JointRow(_StatementRow):
+    together: Annotated[_JointVerdict, BeforeValidator(_require_joint), NONE_IF_MISSING]
 
 
 class _BothRow(_SingleRow):
-    together: Annotated[_Together, BeforeValidator(_together), ABSENT]
+    together: Annotated[_JointVerdict, BeforeValidator(_require_joint), NONE_IF_MISSING]
 
 
-Row = TypeVar("Row", bound=_Row)
+Row = TypeVar("Row", bound=_StatementRow)
 
 
 class VerdictsJson(ReplyModel, Generic[Row]):
-    """A row for each statement, as JSON."""
+    """The verdicts on each statement, as JSON."""
 
     key = "verdicts"
-    checked_last = "together"
-    verdicts: Annotated[list[Row], numbered_by("statement", "statements"), ABSENT]
+    reported_last = "together"
+    verdicts: Annotated[list[Row], one_per_text("statement", "statements"), NONE_IF_MISSING]
 
 
-_MODELS: dict[tuple[bool, bool], type[VerdictsJson[Any]]] = {
+_REPLY_MODELS: dict[tuple[bool, bool], type[VerdictsJson[Any]]] = {
     (True, True): VerdictsJson[_BothRow],
     (False, True): VerdictsJson[_SingleRow],
     (True, False): VerdictsJson[_JointRow],
-    (False, False): VerdictsJson[_Row],
+    (False, False): VerdictsJson[_StatementRow],
 }
-"""The JSON model of a reply, by (joint, single)."""
+"""The JSON model of a reply, by the task's (joint, single)."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Verify(Task[Verification]):
-    """Check each statement against passages: together, separately, or both."""
+    """Verify each statement against all passages together, against each passage, or both."""
 
     role = "verify"
     reply = Verification
@@ -172,12 +175,12 @@ class Verify(Task[Verification]):
     statements: tuple[str, ...]
     passages: tuple[str, ...]
     joint: bool
-    """Ask for one verdict against all passages together."""
+    """Whether to ask for a verdict against all passages together."""
     single: bool
-    """Ask for a verdict against each passage separately."""
+    """Whether to ask for a verdict against each passage separately."""
     history: tuple[Turn, ...] = ()
     against: VerifiedAgainst = "passages"
-    """What `passages` contains: the passages, the answer or the reference. Not part of the prompt or the task key."""
+    """What `passages` contains. It is not in the prompt or the task key."""
     draw: int = 0
 
     def prompt_file(self) -> str:
@@ -186,8 +189,8 @@ class Verify(Task[Verification]):
     def prompt_fields(self, prompts: PromptTexts, mark: str) -> dict[str, str]:
         return {
             "question": self.question,
-            "passages": numbered("passage", self.passages, mark),
-            "statements": numbered_lines("statement", self.statements, mark),
+            "passages": tagged_texts("passage", self.passages, mark),
+            "statements": tagged_lines("statement", self.statements, mark),
         }
 
     def trivial_reply(self) -> Verification | None:
@@ -200,18 +203,18 @@ class Verify(Task[Verification]):
         )
 
     def schema(self) -> dict[str, Any]:
-        return schema_of(_MODELS[self.joint, self.single])
+        return schema_of(_REPLY_MODELS[self.joint, self.single])
 
     def parse(self, value: Json) -> Verification:
-        """Convert the verdicts. A quote that is not in its passage gives no evidence, but the verdict counts."""
-        rows = _MODELS[self.joint, self.single].read(value, self).verdicts
+        """Convert the verdicts. A verdict whose quote is not in the passage gets no evidence for this quote."""
+        rows = _REPLY_MODELS[self.joint, self.single].read(value, self).verdicts
         single: tuple[tuple[Verdict, ...], ...] = ()
         joint: tuple[Verdict, ...] = ()
         if self.single:
             single = tuple(
                 tuple(
-                    self._verdict(cell.label, cell.reason, [(rank, cell.quote)])
-                    for rank, cell in enumerate(row.passages, 1)
+                    self._verdict(single_verdict.label, single_verdict.reason, [(rank, single_verdict.quote)])
+                    for rank, single_verdict in enumerate(row.passages, 1)
                 )
                 for row in rows
             )
@@ -254,20 +257,20 @@ class Verify(Task[Verification]):
     def describe(self, sample: Sample) -> str:
         texts = (sample.answer, sample.reference)
         if self.joint and not self.single and len(self.passages) == 1 and self.passages[0] in texts:
-            against = f"the {side_of(self.passages[0], sample)}"
+            against = f"the {answer_or_reference(self.passages[0], sample)}"
         else:
             manner = {(True, True): ", together and separately", (False, True): ", separately"}
-            against = count_of(self.passages, "passage") + manner.get((self.joint, self.single), ", together")
-        return f"Check {count_of(self.statements, 'statement')} against {against}"
+            against = count_in_words(self.passages, "passage") + manner.get((self.joint, self.single), ", together")
+        return f"Check {count_in_words(self.statements, 'statement')} against {against}"
 
-    def simulate(self, sizes: Sizes) -> tuple[Verification, str]:
+    def simulate(self, sizes: ReplySizes) -> tuple[Verification, str]:
         """Assume that all statements are supported, with a quote from one passage.
 
-        In the worst case, there is a quote from every passage, and no single passage supports a statement, which leads
-        to further tasks.
+        In the worst case, the reply quotes every passage, and no single passage supports a statement, so metrics send
+        further tasks.
         """
         count = len(self.statements)
-        single_verdict = Verdict(label="unsupported" if sizes.at_least else "supported")
+        single_verdict = Verdict(label="unsupported" if sizes.worst_case else "supported")
         joint_verdict = single_verdict if len(self.passages) == 1 else Verdict(label="supported")
         reply = Verification(
             joint=(joint_verdict,) * count if self.joint else (),
@@ -276,18 +279,18 @@ class Verify(Task[Verification]):
         quotes = [{"passage": rank, "quote": text[: sizes.quote]} for rank, text in enumerate(self.passages, 1)]
         parts: dict[str, Any] = {}
         if self.single:
-            label = "contradicted" if sizes.at_least else "unsupported"
+            label = "contradicted" if sizes.worst_case else "unsupported"
             parts["passages"] = [
                 {
                     "passage": quote["passage"],
                     "label": label,
-                    "quote": quote["quote"] if quote["passage"] == 1 or sizes.at_least else "",
+                    "quote": quote["quote"] if quote["passage"] == 1 or sizes.worst_case else "",
                 }
                 for quote in quotes
             ]
         if self.joint:
             reason = "." * sizes.reason
-            shown_quotes = quotes if sizes.at_least else quotes[:1]
+            shown_quotes = quotes if sizes.worst_case else quotes[:1]
             parts["together"] = {"label": "contradicted", "reason": reason, "quotes": shown_quotes}
         rows = [{"statement": number, **parts} for number in range(1, count + 1)]
         return reply, as_json({"verdicts": rows})

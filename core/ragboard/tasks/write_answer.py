@@ -1,4 +1,4 @@
-"""Write an answer to a question, for synthetic data."""
+"""Write an answer to a question, for synthetic training data."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from ragboard.records import Sample
-from ragboard.tasks.base import PromptFiles, PromptTexts, Reply, Sizes, Task, as_json
-from ragboard.tasks.examples import Example, writing_examples
+from ragboard.tasks.base import PromptFiles, PromptTexts, Reply, ReplySizes, Task, as_json
+from ragboard.tasks.examples import WritingExample, format_writing_examples
 from ragboard.tasks.replies import Json, ReplyModel, Text
 
 __all__ = ["AnswerKind", "WriteAnswer", "WrittenText"]
 
 AnswerKind = Literal["grounded", "contradictory", "unaided", "incomplete"]
-"""grounded: according to the passage; contradictory: contradicts the passage; unaided: written without the passage;
-incomplete: according to the passage, but answers only part of the question."""
+"""`grounded`: from the passage. `contradictory`: contradicts the passage. `unaided`: written without the passage.
+`incomplete`: from the passage, but answers only part of the question."""
 
 _FIELDS = ("question", "passage", "examples?")
 
@@ -54,9 +54,9 @@ class WriteAnswer(Task[WrittenText]):
 
     question: str
     passage: str
-    """The passage to follow or to contradict; empty for an unaided answer."""
+    """The passage; empty for an unaided answer."""
     kind: AnswerKind
-    examples: tuple[Example, ...] = ()
+    examples: tuple[WritingExample, ...] = ()
     draw: int = 0
 
     def prompt_file(self) -> str:
@@ -64,7 +64,7 @@ class WriteAnswer(Task[WrittenText]):
 
     def prompt_fields(self, prompts: PromptTexts, mark: str) -> dict[str, str]:
         written = "contradictory" if self.kind == "contradictory" else "answer"
-        examples = writing_examples(self.examples, written, mark)
+        examples = format_writing_examples(self.examples, written, mark)
         return {"question": self.question, "passage": self.passage, "examples": examples}
 
     def parse(self, value: Json) -> WrittenText:
@@ -73,6 +73,6 @@ class WriteAnswer(Task[WrittenText]):
     def describe(self, sample: Sample) -> str:
         return f"Write an answer to a question ({self.kind})"
 
-    def simulate(self, sizes: Sizes) -> tuple[WrittenText, str]:
+    def simulate(self, sizes: ReplySizes) -> tuple[WrittenText, str]:
         text = "It " + "." * sizes.answer
         return WrittenText(text=text), as_json({"answer": text})

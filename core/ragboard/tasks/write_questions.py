@@ -1,4 +1,4 @@
-"""Write questions that a passage answers, for synthetic data."""
+"""Write questions that a passage answers, for synthetic training data."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ragboard.records import Sample
-from ragboard.tasks.base import PromptFiles, PromptTexts, Sizes, Task
-from ragboard.tasks.examples import Example, writing_examples
+from ragboard.tasks.base import PromptFiles, PromptTexts, ReplySizes, Task
+from ragboard.tasks.examples import WritingExample, format_writing_examples
 from ragboard.tasks.generate_questions import Questions, QuestionsJson, simulated_questions, too_many
 from ragboard.tasks.replies import Json
 
@@ -16,7 +16,7 @@ __all__ = ["WriteQuestions"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WriteQuestions(Task[Questions]):
-    """Write `n` questions that the passage answers and that can be understood without it."""
+    """Write `n` questions that the passage answers. They can be understood without the passage."""
 
     role = "ask"
     is_judgement = False
@@ -28,11 +28,11 @@ class WriteQuestions(Task[Questions]):
 
     passage: str
     n: int
-    examples: tuple[Example, ...] = ()
+    examples: tuple[WritingExample, ...] = ()
     draw: int = 0
 
     def prompt_fields(self, prompts: PromptTexts, mark: str) -> dict[str, str]:
-        examples = writing_examples(self.examples, "question", mark)
+        examples = format_writing_examples(self.examples, "question", mark)
         return {"passage": self.passage, "n": str(self.n), "examples": examples}
 
     def trivial_reply(self) -> Questions | None:
@@ -48,5 +48,5 @@ class WriteQuestions(Task[Questions]):
     def describe(self, sample: Sample) -> str:
         return f"Write {self.n} questions that a passage answers"
 
-    def simulate(self, sizes: Sizes) -> tuple[Questions, str]:
+    def simulate(self, sizes: ReplySizes) -> tuple[Questions, str]:
         return simulated_questions(self.n, sizes)

@@ -1,10 +1,9 @@
 """Find the citations in an answer: their marks, the passages that they name, and the sentences that they belong to.
 
-Marks are `[1]`, `[1, 2]`, `[1-3]`, `[^1]`, `[doc 1]`, `[Source: ID]`, `[ID]`, `【1†...】` and full-width brackets.
-`(1)`
-is a mark only if the answer has no other marks. A number in brackets has up to three digits, of any script, unless it
-is the id of a passage. Markdown links, code, footnote definitions and a list of sources at the end are not citations.
-Offsets are code points of the answer.
+Marks are `[1]`, `[1, 2]`, `[1-3]`, `[^1]`, `[doc 1]`, `[Source: ID]`, `[ID]`, `【1†...】`, and the same in full-width
+brackets. `(1)` is a mark only if the answer has no other marks. A number in brackets has up to three digits, of any
+script, unless it is the id of a passage. Markdown links, code, footnote definitions and a list of sources at the end
+are not citations. Offsets are code points of the answer.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ __all__ = [
 ]
 
 By = Literal["auto", "rank", "id"]
-"""What a number in a mark means: the rank of a passage, or its id. `auto`: whichever of the two names passages."""
+"""What a number in a mark is: the rank of a passage or its id. auto: the one for which the numbers match passages."""
 
 Offsets: TypeAlias = tuple[int, int]
 """(start, end); the end is exclusive."""
@@ -200,7 +199,7 @@ def _part_names(part: str, known: Mapping[str, object], *, labelled: bool) -> It
 
 
 def _round_marks(answer: str, marks: Sequence[Mark], passages: int) -> Iterator[Mark]:
-    """Yield the numbers in round brackets that are citations, and not enumerations, values or out of range."""
+    """Yield the numbers in round brackets that are citations: ranks of passages, not values or parts of a list."""
     end_of_last = -1
     for mark in marks:
         if not all(1 <= int(name) <= passages for name in mark.names):
@@ -353,7 +352,7 @@ def _resolved(names: Sequence[str], passages: Sequence[Passage], by: By) -> dict
 
 
 def _covers(reading: Mapping[str, object], other_reading: Mapping[str, object]) -> bool:
-    """Return whether `reading` gives the same passages as `other_reading` for all names that the latter resolves."""
+    """Return whether `reading` has the same passages as `other_reading` for every name with passages in the latter."""
     return all(reading[name] == ranks_of_name for name, ranks_of_name in other_reading.items() if ranks_of_name)
 
 
@@ -381,7 +380,7 @@ def _from_column(
             raise CitationError(
                 f"the column `citations` has {len(parts)} lists, but the answer has {len(sentences)} sentences"
             )
-        cited = [_written(part) for part in lists]
+        cited = [_cell_names(part) for part in lists]
     else:
         raise CitationError(WHOLE_ANSWER)
     named = _resolved([name for names in cited for name in names], passages, by)
@@ -405,14 +404,14 @@ def _end_of_part(part: Mapping[str, JsonValue], answer: str, at: int) -> int:
 
 
 def _targets(part: Mapping[str, JsonValue]) -> list[str]:
-    return next((_written(part[field]) for field in _TARGETS if field in part), [])
+    return next((_cell_names(part[field]) for field in _TARGETS if field in part), [])
 
 
-def _written(value: JsonValue) -> list[str]:
+def _cell_names(value: JsonValue) -> list[str]:
     """Return the numbers and ids in a cell; from an object, its `id`."""
     if isinstance(value, Mapping):
-        return _written(value.get("id"))
+        return _cell_names(value.get("id"))
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return [name for item in value for name in _written(item)]
+        return [name for item in value for name in _cell_names(item)]
     text = "" if value is None or isinstance(value, bool) else str(value).strip()
     return [text.strip("[]") or text] if text else []

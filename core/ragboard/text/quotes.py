@@ -1,4 +1,4 @@
-"""Locate a model's quotes in a text."""
+"""Find the position of a model's quote in a text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Make training examples of a quality from labelled rows, in three splits that share no documents."""
+"""Make training examples from labelled rows, in three splits that share no documents."""
 
 from __future__ import annotations
 
@@ -12,23 +12,32 @@ from ragboard.errors import SettingError
 from ragboard.readers.ares import AresRow
 from ragboard.tasks import AresQuality
 
-__all__ = ["SPLITS", "Example", "Split", "documents_in", "examples_of", "labelled_examples", "split_rows", "unseen"]
+__all__ = [
+    "SPLITS",
+    "Split",
+    "TrainingExample",
+    "documents_in",
+    "exclude_training_examples",
+    "labelled_examples",
+    "split_rows",
+    "training_examples",
+]
 
 Split: TypeAlias = Literal["train", "validation", "held out"]
 SPLITS: tuple[Split, ...] = get_args(Split)
-"""train: for fitting; validation: for early stopping and calibration; held out: for scores."""
+"""`train` is for fitting, `validation` for early stopping and calibration, `held out` for scores."""
 
 HELD_OUT, VALIDATION = 0.3, 0.2
-"""If the file has no such split: the share of documents to hold out, and the share of the others for validation."""
+"""Shares of documents to hold out, and of the other documents to use for validation, if the file has no such splits."""
 
 MAX_SHORT_DOCUMENT = 100
-"""A document of at most this many characters is too short for training, as in ARES."""
+"""Documents of at most this many characters are not used for training, as in ARES."""
 
 Rows: TypeAlias = Sequence[AresRow]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Example:
+class TrainingExample:
     """A question, the texts that the judge of the quality reads, and whether the quality holds."""
 
     question: str
@@ -36,22 +45,22 @@ class Example:
     answer: str
     holds: bool
     cluster: str
-    """The cluster of the example: its document or, for labelled rows without a document id, its question. Examples in a
-    cluster are not independent."""
+    """The document; for human labels without a document id, the question. Examples in a cluster are not independent."""
     hard_negative: bool = False
+    """Whether it is a strong negative (see `rows.labelled_rows`)."""
 
 
 def split_rows(rows: Rows, seed: int) -> tuple[dict[Split, list[AresRow]], int]:
     """Return the rows of each split, and the number of rows that were left out.
 
-    The column `split` of the file says which split a row belongs to. Without this column, or without validation rows,
-    random documents are put into the missing splits. A row that connects such a document with another document is left
-    out, for example a question with a passage of another document. Raises SettingError if splits in the file share a
-    document or have an unknown name.
+    The column `split` of the file names the split of each row. If it names no held-out or no validation rows, random
+    documents are moved to these splits. A row is then left out if it has texts of documents in two splits, for example
+    a question with a passage of another document. Raises SettingError if splits in the file share a document or have an
+    unknown name.
     """
     splits: dict[Split, list[AresRow]] = {split: [] for split in SPLITS}
     if not any(row.split for row in rows):
-        remaining, splits["held out"], dropped = _draw(rows, HELD_OUT, seed)
+        remaining, splits["held out"], dropped = _split_off(rows, HELD_OUT, seed)
     else:
         for row in rows:
             if row.split not in SPLITS:
@@ -60,23 +69,23 @@ def split_rows(rows: Rows, seed: int) -> tuple[dict[Split, list[AresRow]], int]:
         remaining, dropped = splits["train"], 0
     splits["train"] = remaining
     if not splits["validation"]:
-        splits["train"], splits["validation"], more_dropped = _draw(remaining, VALIDATION, seed)
+        splits["train"], splits["validation"], more_dropped = _split_off(remaining, VALIDATION, seed)
         dropped += more_dropped
     _check_disjoint(splits)
     return splits, dropped
 
 
-def _draw(rows: Rows, share: float, seed: int) -> tuple[list[AresRow], list[AresRow], int]:
-    """Draw documents at random.
+def _split_off(rows: Rows, share: float, seed: int) -> tuple[list[AresRow], list[AresRow], int]:
+    """Choose a random share of the documents.
 
-    Return the rows of the other documents, the rows of the drawn documents, and the number of rows that connect both.
+    Return the rows of the other documents, the rows of the chosen documents, and the number of rows with both.
     """
     by_text, by_question = _documents_by_text(rows), _documents_by_question(rows)
     documents = sorted({*by_text.values(), *map(_document, rows)})
     random.Random(seed).shuffle(documents)  # noqa: S311 - not a secret
-    drawn = set(documents[: round(share * len(documents)) or int(len(documents) > 1)])
+    chosen = set(documents[: round(share * len(documents)) or int(len(documents) > 1)])
     memberships = [
-        [document in drawn for document in (_document(row), by_text[row.document], by_question[row.question])]
+        [document in chosen for document in (_document(row), by_text[row.document], by_question[row.question])]
         for row in rows
     ]
     return (
@@ -91,7 +100,7 @@ def _document(row: AresRow) -> str:
 
 
 def _documents_by_text(rows: Rows) -> dict[str, str]:
-    """Map each document text to its document: that of a row in which it is not labelled irrelevant, else the text."""
+    """Return the document of each text: that of the first row in which it is not irrelevant, else the text itself."""
     documents: dict[str, str] = {}
     for row in rows:
         if row.context_relevance is not False:
@@ -100,7 +109,7 @@ def _documents_by_text(rows: Rows) -> dict[str, str]:
 
 
 def _documents_by_question(rows: Rows) -> dict[str, str]:
-    """Map each question to a document: that of its first row that is not labelled irrelevant, else of its first row."""
+    """Return the document of each question: that of its first row with a relevant passage, else of its first row."""
     documents: dict[str, str] = {}
     for row in sorted(rows, key=lambda row: row.context_relevance is False):
         documents.setdefault(row.question, _document(row))
@@ -118,13 +127,13 @@ def _check_disjoint(splits: Mapping[Split, Rows]) -> None:
                 )
 
 
-def examples_of(rows: Rows, quality: AresQuality, dropped: Counter[str]) -> list[Example]:
-    """Return the examples of a quality, each once. Add the numbers of dropped rows, by reason, to `dropped`.
+def training_examples(rows: Rows, quality: AresQuality, dropped: Counter[str]) -> list[TrainingExample]:
+    """Return the examples of a quality. The numbers of dropped rows, by reason, are added to `dropped`.
 
-    As in ARES, rows with short documents and duplicate rows are dropped. For the two qualities of an answer, rows whose
-    passage is not relevant are dropped too. If rows differ only in the label, all of them are dropped.
+    As in ARES, rows with short documents and duplicates are dropped. For the qualities of an answer, rows with an
+    irrelevant passage are dropped too. Rows that differ only in the label are all dropped.
     """
-    by_texts: dict[tuple[str, str, str], set[Example]] = {}
+    by_texts: dict[tuple[str, str, str], set[TrainingExample]] = {}
     for row in rows:
         if getattr(row, quality) is None:
             continue
@@ -152,7 +161,7 @@ def _reason_to_drop(row: AresRow, quality: AresQuality) -> str:
     return "whose passage does not help" if row.context_relevance is False else ""
 
 
-def labelled_examples(rows: Rows, quality: AresQuality) -> list[Example]:
+def labelled_examples(rows: Rows, quality: AresQuality) -> list[TrainingExample]:
     """Return the examples with human labels. Examples of one document or question form a cluster."""
     return [
         _example(row, quality, cluster=row.document_id or row.question)
@@ -161,18 +170,20 @@ def labelled_examples(rows: Rows, quality: AresQuality) -> list[Example]:
     ]
 
 
-def unseen(examples: Sequence[Example], training: Sequence[Example]) -> list[Example]:
-    """Return the examples whose texts are not in the training examples."""
+def exclude_training_examples(
+    examples: Sequence[TrainingExample], training: Sequence[TrainingExample]
+) -> list[TrainingExample]:
+    """Return the examples with other texts than the training examples."""
     training_texts = set(map(_texts, training))
     return [example for example in examples if _texts(example) not in training_texts]
 
 
-def _texts(example: Example) -> tuple[str, str, str]:
+def _texts(example: TrainingExample) -> tuple[str, str, str]:
     return example.question, example.document, example.answer
 
 
-def _example(row: AresRow, quality: AresQuality, *, cluster: str) -> Example:
-    return Example(
+def _example(row: AresRow, quality: AresQuality, *, cluster: str) -> TrainingExample:
+    return TrainingExample(
         question=row.question,
         document="" if quality == "answer_relevance" else row.document,
         answer="" if quality == "context_relevance" else row.answer,
@@ -183,5 +194,5 @@ def _example(row: AresRow, quality: AresQuality, *, cluster: str) -> Example:
 
 
 def documents_in(rows: Rows) -> Iterator[str]:
-    """Yield the documents of the rows, each once."""
+    """Yield the documents of the rows, without repetition."""
     yield from dict.fromkeys(map(_document, rows))

@@ -1,4 +1,4 @@
-"""Train the model of one quality: collect examples, fine-tune, calibrate, score."""
+"""Train the model of one quality: choose examples, fine-tune, calibrate and score."""
 
 from __future__ import annotations
 
@@ -14,12 +14,18 @@ from typing import Any, TypeAlias, cast
 
 from ragboard.errors import StoreError
 from ragboard.judges.local.models import load
-from ragboard.judges.trained.classifier import PARTS_READ, Classifier, TextTooLongError
-from ragboard.judges.trained.files import FILE, TrainedQuality
+from ragboard.judges.trained.classifier import MODEL_INPUTS, Classifier, TextTooLongError
+from ragboard.judges.trained.judge_file import JUDGE_FILE, TrainedQuality
 from ragboard.readers.ares import AresRow
 from ragboard.stats import Platt, fit_platt
 from ragboard.tasks import AresQuality
-from ragboard.training.examples import Example, Split, examples_of, labelled_examples, unseen
+from ragboard.training.examples import (
+    Split,
+    TrainingExample,
+    exclude_training_examples,
+    labelled_examples,
+    training_examples,
+)
 from ragboard.training.optimise import Epoch, Input, TrainConfig, optimise
 from ragboard.training.scores import HUMAN_LABELS, ScoreSet, baseline_thresholds, score
 
@@ -42,7 +48,7 @@ class FitResult:
 
     quality: AresQuality
     trained: TrainedQuality
-    """Inputs, calibration and threshold of the model."""
+    """The inputs, calibration and threshold of the model."""
     device: str
     """The device on which the model was trained: `cpu`, `cuda` or `mps`."""
     sizes: Mapping[str, tuple[int, int]]
@@ -51,7 +57,7 @@ class FitResult:
     """Numbers of rows that were not used, by reason."""
     epochs: tuple[Epoch, ...]
     best_epoch: int
-    """Number of the epoch whose weights the model has."""
+    """Number of the epoch with the final weights."""
     scores: tuple[ScoreSet, ...]
     seconds: float
 
@@ -66,9 +72,9 @@ class TrainContext:
     config: TrainConfig
     splits: Mapping[Split, Sequence[AresRow]]
     rows_across_splits: int
-    """Number of rows that were left out because they connect documents of two splits."""
+    """Number of rows that were left out because they have texts of documents in two splits."""
     labels: Sequence[AresRow]
-    """Rows with human labels; they are used only for scores."""
+    """Rows with human labels, which are used only for scores."""
 
 
 def fit(context: TrainContext, quality: AresQuality, out: Path, on_progress: OnProgress | None) -> FitResult:
@@ -80,11 +86,11 @@ def fit(context: TrainContext, quality: AresQuality, out: Path, on_progress: OnP
     dropped = Counter(
         {"that connect documents of two splits": context.rows_across_splits} if context.rows_across_splits else ()
     )
-    examples: dict[Split, list[Example]] = {
-        split: examples_of(rows, quality, dropped) for split, rows in context.splits.items()
+    examples: dict[Split, list[TrainingExample]] = {
+        split: training_examples(rows, quality, dropped) for split, rows in context.splits.items()
     }
     with _seeded(context.config.seed):
-        classifier = Classifier(load_for_training(context.folder), PARTS_READ[quality], context.max_length)
+        classifier = Classifier(load_for_training(context.folder), MODEL_INPUTS[quality], context.max_length)
         training, validation = (_inputs(classifier, examples[split], dropped) for split in ("train", "validation"))
         for split, inputs in (("train", training), ("validation", validation)):
             if len({holds for _, holds in inputs}) < 2:
@@ -97,7 +103,7 @@ def fit(context: TrainContext, quality: AresQuality, out: Path, on_progress: OnP
         epochs, best = optimise(classifier, training, validation, context.config, report)
     outputs = classifier.logits([text for text, _ in validation])
     calibration = fit_platt(outputs, [holds for _, holds in validation])
-    trained = TrainedQuality(reads=PARTS_READ[quality], calibration=calibration, threshold=THRESHOLD)
+    trained = TrainedQuality(reads=MODEL_INPUTS[quality], calibration=calibration, threshold=THRESHOLD)
     _save(classifier, out)
     return FitResult(
         quality=quality,
@@ -129,7 +135,7 @@ def _seeded(seed: int) -> Generator[None]:
 
 @contextmanager
 def _quiet() -> Generator[None]:
-    """Context in which the libraries do not print their warnings about the new output layer."""
+    """Context in which the libraries print no warnings about the new output layer."""
     logs = import_module("transformers.utils.logging")
     verbosity, progress_bar = logs.get_verbosity(), logs.is_progress_bar_enabled()
     library = logging.getLogger("sentence_transformers")
@@ -147,7 +153,7 @@ def _quiet() -> Generator[None]:
 
 
 def load_for_training(folder: Path) -> Any:
-    """Load a model for training. It gets a new layer with one output if needed, and 32-bit floats, as AdamW needs."""
+    """Load a model for training, with 32-bit weights. If it does not have one output, it gets a new output layer."""
     with _quiet():
         return load(
             "CrossEncoder",
@@ -158,18 +164,18 @@ def load_for_training(folder: Path) -> Any:
 
 
 def _save(classifier: Classifier, out: Path) -> None:
-    """Write the model's files. An old `judge.json` is deleted first: the folder is a judge only if all files fit."""
+    """Write the model's files. An old `judge.json` is deleted first, because it describes other files."""
     safetensors_error = cast("type[Exception]", import_module("safetensors").SafetensorError)
     try:
-        (out.parent / FILE).unlink(missing_ok=True)
+        (out.parent / JUDGE_FILE).unlink(missing_ok=True)
         with _quiet():
             classifier.encoder.save_pretrained(str(out), create_model_card=False)
     except (OSError, safetensors_error) as error:
         raise StoreError(f"{out}: cannot be written: {error}; choose another folder with --out") from error
 
 
-def _inputs(classifier: Classifier, examples: Sequence[Example], dropped: Counter[str]) -> list[Input]:
-    """Return the examples as inputs of the model. If a document is long, only its first window is used."""
+def _inputs(classifier: Classifier, examples: Sequence[TrainingExample], dropped: Counter[str]) -> list[Input]:
+    """Return the examples as inputs of the model. Of a long document, only the first window is used."""
     inputs: list[Input] = []
     for example in examples:
         try:
@@ -182,7 +188,7 @@ def _inputs(classifier: Classifier, examples: Sequence[Example], dropped: Counte
 def _scores(
     context: TrainContext,
     quality: AresQuality,
-    examples: Mapping[Split, Sequence[Example]],
+    examples: Mapping[Split, Sequence[TrainingExample]],
     classifier: Classifier,
     trained: TrainedQuality,
 ) -> Iterator[ScoreSet]:
@@ -192,10 +198,12 @@ def _scores(
     sets = {
         "held-out synthetic documents": synthetic,
         "the same, strong negatives only": [example for example in synthetic if example.holds or example.hard_negative],
-        HUMAN_LABELS: unseen(labelled_examples(context.labels, quality), [*examples["train"], *examples["validation"]]),
+        HUMAN_LABELS: exclude_training_examples(
+            labelled_examples(context.labels, quality), [*examples["train"], *examples["validation"]]
+        ),
     }
     for name, candidates in sets.items():
-        scored: list[Example] = []
+        scored: list[TrainingExample] = []
         probabilities: list[float] = []
         for example in candidates:
             probability = _probability(classifier, example, trained.calibration)
@@ -207,8 +215,8 @@ def _scores(
             yield scores
 
 
-def _probability(classifier: Classifier, example: Example, calibration: Platt) -> float | None:
-    """Return the judge's probability that the quality holds; None if question and answer are too long."""
+def _probability(classifier: Classifier, example: TrainingExample, calibration: Platt) -> float | None:
+    """Return the probability that the quality holds; None if question and answer are too long."""
     try:
         texts = classifier.texts(example.question, [example.document], example.answer)
     except TextTooLongError:

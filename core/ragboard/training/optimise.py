@@ -17,10 +17,10 @@ from ragboard.stats import auroc
 __all__ = ["Epoch", "Input", "TrainConfig", "optimise"]
 
 WARM_UP = 0.1
-"""Share of the steps during which the learning rate rises."""
+"""Share of the steps in which the learning rate rises."""
 
 SIMILAR_LENGTH = 200
-"""Texts are sorted by length in steps of this many characters before they are batched, in characters."""
+"""Texts whose lengths differ by less than this many characters may share a batch."""
 
 Input = tuple[str, bool]
 """A text for the model, and whether the quality holds."""
@@ -28,19 +28,19 @@ Input = tuple[str, bool]
 
 @dataclass(frozen=True, kw_only=True)
 class TrainConfig:
-    """Settings of the training. The same settings, data, model and machine give the same weights."""
+    """Settings of the training. With the same settings, data, model and machine, the weights are the same."""
 
     model: str | None = None
-    """A folder or a name on Hugging Face; None: MiniLM, from its package if that is installed."""
+    """A folder, or a name on Hugging Face. None: MiniLM."""
     epochs: int = 10
     """Maximum number of epochs."""
     patience: int = 3
     """Training stops after this many epochs without a lower validation loss."""
     batch: int = 8
     learning_rate: float = 1e-4
-    """Peak learning rate; it rises over the first tenth of the steps and then falls to 0."""
+    """The peak of the learning rate, which rises over the first tenth of the steps and then falls to 0."""
     max_length: int | None = None
-    """Maximum tokens of an input; None: 256, or the model's limit if that is less."""
+    """Maximum tokens of an input. None: 256, or the model's limit if that is less."""
     seed: int = 0
 
 
@@ -63,11 +63,11 @@ def optimise(
     config: TrainConfig,
     on_progress: Callable[[int, int, Epoch | None], None],
 ) -> tuple[tuple[Epoch, ...], int]:
-    """Train the classifier and give it the weights of its best epoch. Return all epochs and the number of the best.
+    """Train the classifier. It gets the weights of the epoch with the lowest validation loss.
 
-    AdamW minimises the cross-entropy, with equal total weights of both classes, in bfloat16 if the GPU supports it.
-    Training and validation examples must have both classes. Raises SettingError if the validation loss is NaN or
-    infinite.
+    Return all epochs, and the number of the best. AdamW minimises the cross-entropy, with equal total weights of both
+    classes, in bfloat16 if the GPU supports it. Training and validation examples must have both classes. Raises
+    SettingError if the validation loss is NaN or infinite.
     """
     torch = import_module("torch")
     per_epoch = math.ceil(len(training) / config.batch)
@@ -106,7 +106,7 @@ def _schedule(step: int, steps: int) -> float:
 
 
 def _batches(inputs: Sequence[Input], size: int, rng: random.Random) -> list[list[Input]]:
-    """Return all inputs in batches, in random order. The texts of a batch have similar lengths, to save padding."""
+    """Return all inputs in batches, in random order. Texts of similar length share a batch, which saves padding."""
     shuffled = list(inputs)
     rng.shuffle(shuffled)
     shuffled.sort(key=lambda item: len(item[0]) // SIMILAR_LENGTH)

@@ -1,6 +1,6 @@
-"""Let a judge write questions and answers about a corpus.
+"""Let a judge write questions and answers about a corpus, and filter the questions.
 
-The round trip checks each question: it stays only if a search for the question ranks its own passage first.
+The filter is the round trip of ARES: a question is kept if a search for it ranks its own passage first.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from ragboard.metrics.base import AnswerTask
 from ragboard.readers.corpus import CorpusPassage
 from ragboard.tasks import (
     AnswerKind,
-    Example,
     Failure,
     Questions,
     Similarities,
     Similarity,
     WriteAnswer,
     WriteQuestions,
+    WritingExample,
     WrittenText,
 )
 from ragboard.text.sentences import Language, language_of, term, words_in
@@ -33,20 +33,20 @@ __all__ = ["Question", "RoundTrip", "planned_calls", "round_trip", "write_answer
 MAX_CONCURRENT = 32
 """Maximum number of passages, or questions, that the judge works on at a time."""
 MAX_RANKED = 20
-"""Maximum number of BM25's best passages that the embedder ranks again."""
+"""Maximum number of passages that the embedder ranks after BM25."""
 
 K1, B = 1.2, 0.75
-"""The usual values of BM25's k1 (saturation of repeated words) and b (penalty for long passages)."""
+"""BM25's parameters k1 (saturation of repeated words) and b (penalty for long passages), with their usual values."""
 
 S = TypeVar("S")
 T = TypeVar("T")
 AnswerTaskFor = Callable[[str], AnswerTask]
-"""Takes the id of a passage and returns a function that sends tasks; the journal records them under this id."""
+"""Takes the id of a passage, and returns a function that sends tasks, which the journal records under this id."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """A question, the passage that it is about, and the answers by kind."""
+    """A question about a passage, with its answers by kind."""
 
     question: str
     passage: int
@@ -56,7 +56,7 @@ class Question:
 
 @dataclass(frozen=True, kw_only=True)
 class RoundTrip:
-    """The questions that passed the round trip, and the numbers of dropped questions by reason."""
+    """The result of the round trip."""
 
     kept: tuple[Question, ...]
     other_passage_first: int
@@ -64,13 +64,13 @@ class RoundTrip:
     repeated: int
     """Number of duplicates, ignoring case, space and punctuation."""
     failed: tuple[str, ...] = ()
-    """Errors of the embedder, one for each question without a ranking."""
+    """The embedder's error for each question that it could not rank."""
 
 
 def planned_calls(passages: int, questions: int, kinds: int, *, with_embedder: bool) -> int:
-    """Return the maximum number of calls without repairs: one per passage, and one per question and kind of answer.
+    """Return the maximum number of calls without repairs.
 
-    `with_embedder`: whether the round trip uses an embedder, which needs another call per question.
+    It is one per passage, one per question and kind of answer, and one per question for an embedder in the round trip.
     """
     return passages + passages * questions * (kinds + with_embedder)
 
@@ -79,12 +79,12 @@ async def write_questions(
     corpus: Sequence[CorpusPassage],
     indices: Sequence[int],
     n: int,
-    examples: tuple[Example, ...],
+    examples: tuple[WritingExample, ...],
     ask_for: AnswerTaskFor,
 ) -> tuple[tuple[Question, ...], tuple[str, ...]]:
-    """Ask for up to `n` questions for each of the passages at `indices`.
+    """Ask for up to `n` questions about each passage at `indices`.
 
-    Return the questions, and the judge's errors, one for each passage without questions.
+    Return the questions, and the judge's error for each passage that it wrote no questions for.
     """
 
     async def write(index: int) -> Questions | Failure:
@@ -137,10 +137,7 @@ async def round_trip(
 async def _nearest(
     question: str, corpus: Sequence[CorpusPassage], ranked: tuple[int, ...], embed: AnswerTask
 ) -> tuple[int, ...] | Failure:
-    """Return a tuple with the index of the passage in `ranked` that is most similar to the question.
-
-    The tuple is empty if `ranked` is empty.
-    """
+    """Return the index of the passage that is most similar to the question, as a tuple; empty if `ranked` is empty."""
     if not ranked:
         return ()
     reply = await embed(Similarity(text=question, others=tuple(corpus[index].text for index in ranked)))
@@ -153,7 +150,7 @@ async def write_answers(
     corpus: Sequence[CorpusPassage],
     questions: Sequence[Question],
     kinds: Sequence[AnswerKind],
-    examples: tuple[Example, ...],
+    examples: tuple[WritingExample, ...],
     ask_for: AnswerTaskFor,
 ) -> tuple[tuple[Question, ...], tuple[str, ...]]:
     """Ask for answers of these kinds. Return the questions with their answers, and the judge's errors."""
@@ -193,7 +190,7 @@ def _id(passage: CorpusPassage) -> str:
 
 
 class Bm25:
-    """BM25 over stems (Robertson and Zaragoza 2009, equation 3.15), with a variant of idf that is never negative."""
+    """BM25 over stems (Robertson and Zaragoza 2009, equation 3.15), with an idf that is never negative."""
 
     def __init__(self, passages: Sequence[str]) -> None:
         self._language: Language = language_of(" ".join(passages[:20]))

@@ -1,6 +1,7 @@
-"""Make rows of synthetic data: ARES rows with labels and negatives, split by document, or WikiEval rows.
+"""Make the rows of synthetic data, in the format of ARES or of WikiEval.
 
-A WikiEval row has a question, two contexts and three answers (Es et al. 2023, arXiv 2309.15217, section 4).
+ARES rows have labels, and are split by document. A WikiEval row has a question, two contexts and three answers (Es et
+al. 2023, arXiv 2309.15217, section 4).
 """
 
 from __future__ import annotations
@@ -25,18 +26,18 @@ HELD_OUT, VALIDATION = 0.3, 0.15
 """Shares of documents to hold out for scoring a judge, and for validation."""
 
 SIMILAR_LENGTH, SHARED_WORDS = 8, 3
-"""A negative is drawn from 3 candidates. Of the 8 texts closest to the positive in length, these share most words with
-the question. So neither length nor word overlap reveals the label."""
+"""How the candidates for a negative are chosen: the 8 texts closest to the positive in length, and of these the 3 that
+share most words with the question. So length and word overlap do not reveal the label."""
 SHORT = 6
-"""An answer with fewer words may be a bare name or date, which could answer other questions of the same kind."""
+"""An answer with fewer words may be only a name or date, which could answer other questions too."""
 MIN_SHARED_WORDS = 0.5
-"""Two answers count as the same if they share at least this part of the words of the shorter answer."""
+"""Two answers overlap if they share at least this part of the words of the shorter answer."""
 
 DISTRACTORS = 2
 """Number of other passages in the second context of a WikiEval row."""
 
 NUMBERS, NAMES = frozenset(["when", "how", "since", "wann", "wie"]), frozenset(["who", "which", "where", "wo"])
-"""First words of questions that ask for a number, and of questions that ask for a name."""
+"""First words of questions about a number, and of questions about a name."""
 
 T = TypeVar("T")
 Strength = Literal["weak", "strong"]
@@ -45,7 +46,7 @@ Strength = Literal["weak", "strong"]
 def assign_splits(corpus: Sequence[CorpusPassage], questions: Sequence[Question], seed: int) -> dict[str, Split]:
     """Assign each document, with all its passages and questions, to a split.
 
-    Documents with questions and documents without questions, whose passages serve as negatives, are divided separately.
+    Documents with and without questions are divided separately. The passages of the latter are used as negatives.
     """
     documents = sorted({passage.document for passage in corpus})
     random.Random(seed).shuffle(documents)  # noqa: S311 - not a secret
@@ -65,12 +66,12 @@ def _assign(documents: Sequence[str]) -> dict[str, Split]:
 
 
 def labelled_rows(corpus: Sequence[CorpusPassage], questions: Sequence[Question], seed: int) -> tuple[AresRow, ...]:
-    """Return, for each question, a row in which all qualities hold and, for each quality, a row in which it does not.
+    """Return a positive row for each question, and a negative row for each question and quality, if possible.
 
-    Rows of the second kind are negatives. They are strong for every second question, if possible, and otherwise weak. A
-    strong negative has a passage of the same document, an answer that contradicts the passage, or a text of the same
-    document that does not answer the question (the answer to another question, a sentence, a bare name). A weak
-    negative has a passage or an answer from another document of the same split.
+    In a positive row, all qualities hold. In a negative row, one quality does not hold. A weak negative has a passage
+    or an answer from another document of the same split. A strong negative has another passage of the same document, an
+    answer that contradicts the passage, or a text of the same document that does not answer the question. Negatives are
+    strong for every second question, if possible.
     """
     answered = [question for question in questions if question.answers.get("grounded")]
     splits = assign_splits(corpus, answered, seed)
@@ -112,7 +113,7 @@ def _negative_passage(
     strength: Strength,
     rng: random.Random,
 ) -> Iterator[AresRow]:
-    """Yield the row with another passage, which does not contain the answer, if there is such a passage."""
+    """Yield the row with a passage that does not contain the answer, if there is one."""
     others = [index for index in indices if not _contains(corpus[index].text, row.answer)]
     others = [index for index in others if corpus[index].text != row.document]
     near = [index for index in others if corpus[index].document == row.document_id and index != question.passage]
@@ -121,7 +122,7 @@ def _negative_passage(
     def text_at(index: int) -> str:
         return corpus[index].text
 
-    negative = _draw_negative(near, far, strength, rng, _select_similar(row.question, row.document, text_at))
+    negative = _choose_negative(near, far, strength, rng, _select_similar(row.question, row.document, text_at))
     if negative:
         index, strength = negative
         passage_only = replace(row, answer="", answer_faithfulness=None, answer_relevance=None)
@@ -136,11 +137,11 @@ def _unfaithful_answer(
     strength: Strength,
     rng: random.Random,
 ) -> Iterator[AresRow]:
-    """Yield the row with an answer that the passage does not support, if there is such an answer."""
+    """Yield the row with an answer that the passage does not support, if there is one."""
     contradictory = question.answers.get("contradictory", "")
     near = [contradictory] if contradictory and not _is_same(contradictory, row.answer) else []
     far = [answer for answer in _far_answers(row, corpus, questions) if not _contains(row.document, answer)]
-    negative = _draw_negative(near, far, strength, rng, _select_similar(row.question, row.answer, str))
+    negative = _choose_negative(near, far, strength, rng, _select_similar(row.question, row.answer, str))
     if negative:
         answer, strength = negative
         faithfulness_only = replace(row, context_relevance=None, answer_relevance=None)
@@ -155,7 +156,7 @@ def _irrelevant_answer(
     strength: Strength,
     rng: random.Random,
 ) -> Iterator[AresRow]:
-    """Yield the row with an answer that does not answer the question, if there is such an answer."""
+    """Yield the row with an answer that does not answer the question, if there is one."""
     others = [
         other for other in questions if other is not question and not _has_same_kind_of_answer(row.question, other)
     ]
@@ -168,7 +169,7 @@ def _irrelevant_answer(
     ]
     near = [answer for answer in dict.fromkeys(near) if not _overlaps(answer, row.answer)]
     far = _far_answers(row, corpus, others)
-    negative = _draw_negative(near, far, strength, rng, _select_similar(row.question, row.answer, str))
+    negative = _choose_negative(near, far, strength, rng, _select_similar(row.question, row.answer, str))
     if negative:
         answer, strength = negative
         relevance_only = replace(row, context_relevance=None, answer_faithfulness=None)
@@ -176,7 +177,7 @@ def _irrelevant_answer(
 
 
 def _far_answers(row: AresRow, corpus: Sequence[CorpusPassage], questions: Sequence[Question]) -> list[str]:
-    """Return the answers to questions about other documents, without answers that equal the row's answer."""
+    """Return the answers to questions about other documents that differ from the row's answer."""
     far = (other.answers["grounded"] for other in questions if corpus[other.passage].document != row.document_id)
     return [answer for answer in far if not _is_same(answer, row.answer)]
 
@@ -195,7 +196,7 @@ def _contains(text: str, answer: str) -> bool:
 
 
 def _has_same_kind_of_answer(question: str, other: Question) -> bool:
-    """Return whether `other` has a short answer and the same question word, so the answer may fit `question` too."""
+    """Return whether both questions have the same question word, and `other` has a short answer, which may fit both."""
     short = len(other.answers["grounded"].split()) < SHORT
     return short and other.question.split()[0] == question.split(maxsplit=1)[0]
 
@@ -210,7 +211,7 @@ def _words(text: str) -> set[str]:
 
 
 def _sentences_and_names(text: str, row: AresRow) -> Iterator[str]:
-    """Yield sentences without pronouns, and bare names or numbers that are not what the question asks for."""
+    """Yield sentences without pronouns; for a question about a number, also names, and the reverse."""
     for start, end in sentence_spans(text):
         if text[start].isupper() and text[end - 1] == "." and _words(text[start:end]).isdisjoint(PRONOUNS):
             yield text[start:end]
@@ -236,16 +237,16 @@ def _select_similar(question: str, positive: str, text: Callable[[T], str]) -> C
     return select
 
 
-def _draw_negative(
+def _choose_negative(
     near: Sequence[T],
     far: Sequence[T],
     strength: Strength,
     rng: random.Random,
     select: Callable[[Sequence[T]], list[T]],
 ) -> tuple[T, Strength] | None:
-    """Return a random negative with its strength: strong from `near`, weak from `far`. None if there are no candidates.
+    """Return a random negative with its strength; None if there are no candidates.
 
-    If there is no candidate of the wanted strength, the other strength is used.
+    Strong negatives are from `near`, weak ones from `far`. If there is none of the wanted strength, the other is used.
     """
     strong = bool(near) and (strength == "strong" or not far)
     candidates = select(near if strong else far)
@@ -256,9 +257,9 @@ def _draw_negative(
 
 
 def wikieval_lines(corpus: Sequence[CorpusPassage], questions: Sequence[Question], seed: int) -> str:
-    """Return JSON lines with WikiEval's columns. Questions without all three answers are left out.
+    """Return JSON lines with WikiEval's columns for the questions that have all three answers.
 
-    The embedded judge gives no lines, because its rules cannot write an answer without a passage.
+    With the embedded judge, there are no lines, because it cannot write an answer without a passage.
     """
     rng = random.Random(seed)  # noqa: S311 - not a secret
     rows = [_wikieval_row(corpus, question, rng) for question in questions if len(question.answers) == 3]

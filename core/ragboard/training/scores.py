@@ -1,4 +1,4 @@
-"""Score a trained judge, and the baselines word overlap and length."""
+"""Compare a trained judge with two baselines, word overlap and length."""
 
 from __future__ import annotations
 
@@ -8,32 +8,31 @@ from dataclasses import dataclass
 from ragboard.human.scorers import ScorerFigures, compare_scorers, trivial_scores
 from ragboard.stats import best_cut, roc
 from ragboard.tasks import AresQuality
-from ragboard.training.examples import Example
+from ragboard.training.examples import TrainingExample
 
 __all__ = ["HUMAN_LABELS", "ScoreSet", "baseline_scores", "baseline_thresholds", "score"]
 
 HUMAN_LABELS = "human labels"
-"""The `on` of scores on human-labelled examples."""
+"""The name of the set of human-labelled examples."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreSet:
     """Scores on a set of examples that were not used for training."""
 
-    on: str
-    """The name of the set."""
+    name: str
     n: int
     """Number of examples."""
     positive: int
     """Number of examples for which the quality holds."""
     clusters: int
-    """Number of clusters; examples of one cluster are not independent."""
+    """Number of clusters. Examples in a cluster are not independent."""
     scorers: tuple[ScorerFigures, ...]
     """The figures of the judge (first) and of the baselines."""
 
 
-def baseline_scores(quality: AresQuality, example: Example) -> dict[str, float]:
-    """Return the scores of word overlap and length for an example; higher suggests that the quality holds."""
+def baseline_scores(quality: AresQuality, example: TrainingExample) -> dict[str, float]:
+    """Return the scores of word overlap and length for an example. A higher score suggests that the quality holds."""
     match quality:
         case "context_relevance":
             return trivial_scores(example.question, example.document, None)
@@ -43,7 +42,7 @@ def baseline_scores(quality: AresQuality, example: Example) -> dict[str, float]:
             return trivial_scores(example.question, example.answer, None)
 
 
-def baseline_thresholds(quality: AresQuality, examples: Sequence[Example]) -> dict[str, float]:
+def baseline_thresholds(quality: AresQuality, examples: Sequence[TrainingExample]) -> dict[str, float]:
     """Return, for each baseline, the threshold that separates these examples best."""
     values = [baseline_scores(quality, example) for example in examples]
     truth = [example.holds for example in examples]
@@ -52,24 +51,24 @@ def baseline_thresholds(quality: AresQuality, examples: Sequence[Example]) -> di
 
 
 def score(
-    on: str,
+    name: str,
     quality: AresQuality,
-    examples: Sequence[Example],
+    examples: Sequence[TrainingExample],
     probabilities: Sequence[float],
     baselines: Mapping[str, float],
     *,
     threshold: float,
 ) -> ScoreSet | None:
-    """Score the judge and the baselines on the set `on`. Return None if its examples are all of one class.
+    """Score the judge and the baselines on a set of examples. Return None if the examples are all of one class.
 
-    `probabilities` and `threshold` are those of the judge; `baselines` has the threshold of each baseline.
+    `probabilities` and `threshold` are the judge's. `baselines` has the threshold of each baseline.
     """
     truth = [example.holds for example in examples]
     if not any(truth) or all(truth):
         return None
     groups = [example.cluster for example in examples]
-    values = {name: [baseline_scores(quality, example)[name] for example in examples] for name in baselines}
+    values = {baseline: [baseline_scores(quality, example)[baseline] for example in examples] for baseline in baselines}
     figures = compare_scorers(
         {"judge": list(probabilities), **values}, truth, groups, thresholds={"judge": threshold, **baselines}
     )
-    return ScoreSet(on=on, n=len(examples), positive=sum(truth), clusters=len(set(groups)), scorers=figures)
+    return ScoreSet(name=name, n=len(examples), positive=sum(truth), clusters=len(set(groups)), scorers=figures)

@@ -1,9 +1,7 @@
-"""Generate synthetic data from a corpus: questions, answers, negatives and a summary of the data (card).
+"""Generate synthetic data from a corpus: questions, answers, negatives, and a summary of the data (card).
 
-Generation can be resumed, and is reproducible by seed.
-
-Saad-Falcon et al. 2024 (ARES), arXiv 2311.09476, section 3.1. Es et al. 2023 (RAGAS), arXiv 2309.15217,
-section 4, for the WikiEval construction.
+ARES format: Saad-Falcon et al. 2024, arXiv 2311.09476, section 3.1. WikiEval format: Es et al. 2023 (RAGAS), arXiv
+2309.15217, section 4.
 """
 
 from __future__ import annotations
@@ -26,7 +24,7 @@ from ragboard.judges.panel import Panel
 from ragboard.outputs import check_output, write_output
 from ragboard.readers.ares import ARES_QUALITIES, AresRow
 from ragboard.readers.corpus import CorpusPassage
-from ragboard.tasks import AnswerKind, Example, Similarity, WriteAnswer, WriteQuestions
+from ragboard.tasks import AnswerKind, Similarity, WriteAnswer, WriteQuestions, WritingExample
 from ragboard.training.examples import SPLITS
 from ragboard.training.questions import RoundTrip, planned_calls, round_trip, write_answers, write_questions
 from ragboard.training.rows import labelled_rows, wikieval_lines
@@ -43,7 +41,7 @@ FORMAT_ANSWERS: Mapping[SynthFormat, tuple[AnswerKind, ...]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class SynthConfig:
-    """Settings of synthetic data. The same settings, judge and corpus give the same rows."""
+    """Settings of synthetic data. With the same settings, judge replies and corpus, the rows are the same."""
 
     kind: SynthFormat = "ares"
     passages: int | None = None
@@ -51,10 +49,10 @@ class SynthConfig:
     questions: int = 3
     """Maximum number of questions per passage."""
     min_words: int = 30
-    """Minimum number of words of a passage to write questions for. Shorter passages stay in the corpus."""
+    """Minimum number of words of a passage to write questions for. Shorter passages can be found by the search."""
     seed: int = 0
-    examples: tuple[Example, ...] = ()
-    """The user's examples, which the prompts show to the judge."""
+    examples: tuple[WritingExample, ...] = ()
+    """The user's few-shot examples for the prompts."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,8 +100,8 @@ def synthesise(
     """Generate the data, and write it with its card into the folder `out`.
 
     A journal in this folder stores the replies, so the same call resumes where it stopped. Raises SettingError if no
-    passage is long enough. Unless `force`, also raises SettingError if the folder has these files but no journal.
-    Raises JudgeError if the judge cannot write texts, and StoreBusyError if another process writes to the folder.
+    passage is long enough or, without `force`, if the folder has these files but no journal. Raises JudgeError if the
+    judge cannot write texts, StoreBusyError if another process writes to the folder.
     """
     for kind in (WriteQuestions, WriteAnswer, *((Similarity,) if _has_embedder(panel) else ())):
         panel.for_task(kind)
@@ -136,7 +134,7 @@ def synthesise(
         planned=planned_calls(
             len(chosen), config.questions, len(FORMAT_ANSWERS[config.kind]), with_embedder=_has_embedder(panel)
         ),
-        failed=dict(generated.problems),
+        failed=dict(generated.failures),
         stopped=runner.budget.stopped,
     )
     digest = blake2b(lines.encode(), digest_size=8).hexdigest()
@@ -162,11 +160,14 @@ def choose_passages(corpus: Sequence[CorpusPassage], config: SynthConfig) -> tup
 
 
 class _Generated(NamedTuple):
-    """The round trip's result with answers, the number of written questions, and the numbers of failures by reason."""
+    """The generated questions and answers."""
 
     trip: RoundTrip
+    """The round trip's result. Its questions have answers."""
     written: int
-    problems: Counter[str]
+    """Number of questions before the round trip."""
+    failures: Counter[str]
+    """Number of failed tasks, by reason."""
 
 
 async def _generate(

@@ -1,4 +1,4 @@
-"""Train a judge on ARES rows, and write it with a summary (card) that compares it with baselines."""
+"""Train a judge on ARES rows, and write it with a card, a summary that compares it with baselines."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ragboard.errors import JudgeError, SettingError, StoreError
 from ragboard.human.agreement import Measure
 from ragboard.human.scorers import ScorerFigures
 from ragboard.judges.local.models import digest, model_folder
-from ragboard.judges.trained.classifier import PARTS_READ, SEPARATOR
-from ragboard.judges.trained.files import FILE, TrainedFile, write_trained
+from ragboard.judges.trained.classifier import MODEL_INPUTS, SEPARATOR
+from ragboard.judges.trained.judge_file import JUDGE_FILE, JudgeFile, write_judge_file
 from ragboard.outputs import check_output, write_atomically
 from ragboard.readers.ares import read_ares
 from ragboard.stats import NoInterval, ci_text, estimate_text
@@ -24,7 +24,7 @@ from ragboard.training.fit import FitResult, OneClassError, OnProgress, TrainCon
 from ragboard.training.optimise import TrainConfig
 from ragboard.training.scores import HUMAN_LABELS, ScoreSet
 
-__all__ = ["TrainResult", "baseline_comparisons", "train_judge"]
+__all__ = ["TrainResult", "comparison_sentences", "train_judge"]
 
 CARD = "card.md"
 BAR_WIDTH = 40
@@ -58,16 +58,16 @@ def train_judge(
     on_progress: OnProgress | None = None,
     force: bool = False,
 ) -> TrainResult:
-    """Train a judge on ARES rows and write it, with its card, into the folder `out`.
+    """Train a judge on ARES rows, and write it with its card into the folder `out`.
 
     `data` is the file, or the folder that `ragboard synth` wrote. `labels` are files with human labels, which are used
     only to score the judge. A quality is left out if its training or validation examples are all of one class.
 
-    Raises SettingError if no quality can be trained, or if a document is in two splits. Unless `force`, also raises
-    SettingError if the folder already has a judge. Raises JudgeError if the model cannot be loaded, RunFileError for an
-    invalid file, and StoreError if the folder cannot be written.
+    Raises SettingError if no quality can be trained, if a document is in two splits or, without `force`, if the folder
+    already has a judge. Raises JudgeError if the model cannot be loaded, RunFileError for an invalid file, StoreError
+    if the folder cannot be written.
     """
-    for name in (FILE, CARD):
+    for name in (JUDGE_FILE, CARD):
         check_output(out / name, force=force)
     config = config or TrainConfig()
     file = data / "synthetic.tsv" if data.is_dir() else data
@@ -105,7 +105,7 @@ def train_judge(
 def _write(trained: TrainResult, context: TrainContext, file: Path, labels: Sequence[str]) -> None:
     """Write the card, and then `judge.json`, whose presence makes the folder a judge."""
     out = trained.folder
-    judge = TrainedFile(
+    judge = JudgeFile(
         model=trained.model,
         base=digest(context.folder),
         data=blake2b(file.read_bytes(), digest_size=8).hexdigest(),
@@ -116,7 +116,7 @@ def _write(trained: TrainResult, context: TrainContext, file: Path, labels: Sequ
     card = _card(trained, judge, context.config, file.name, labels)
     try:
         write_atomically(out / CARD, card.encode())
-        write_trained(out, judge)
+        write_judge_file(out, judge)
     except OSError as error:
         raise _unwritable(out, error) from error
 
@@ -127,7 +127,7 @@ def _fit_all(
     """Train a model for each quality. Return the models, and the reason for each quality that was left out."""
     results: list[FitResult] = []
     left_out: dict[AresQuality, str] = {}
-    for quality in PARTS_READ:
+    for quality in MODEL_INPUTS:
         try:
             results.append(fit(context, quality, out / quality, on_progress))
         except OneClassError as error:
@@ -163,7 +163,7 @@ def _unwritable(out: Path, error: OSError) -> StoreError:
 # The card
 
 
-def _card(trained: TrainResult, file: TrainedFile, config: TrainConfig, data: str, labels: Sequence[str]) -> str:
+def _card(trained: TrainResult, file: JudgeFile, config: TrainConfig, data: str, labels: Sequence[str]) -> str:
     """Return the card as Markdown."""
     devices = ", ".join(dict.fromkeys(fitted.device for fitted in trained.models))
     documents = ", ".join(f"{count:,} {split}" for split, count in trained.documents.items())
@@ -206,7 +206,7 @@ def _quality_lines(fitted: FitResult, labels: Sequence[str]) -> Iterator[str]:
     yield from _curve(fitted)
     for scored in fitted.scores:
         yield from _score_lines(scored)
-    if labels and not any(scored.on == HUMAN_LABELS for scored in fitted.scores):
+    if labels and not any(scored.name == HUMAN_LABELS for scored in fitted.scores):
         yield from ("", "The human labels are all positive or all negative, so there is no score on them.")
 
 
@@ -224,14 +224,14 @@ def _curve(fitted: FitResult) -> Iterator[str]:
 
 def _score_lines(scored: ScoreSet) -> Iterator[str]:
     yield ""
-    yield f"On {scored.on}: {scored.n:,} examples in {scored.clusters:,} clusters; {scored.positive:,} are positive."
+    yield f"On {scored.name}: {scored.n:,} examples in {scored.clusters:,} clusters; {scored.positive:,} are positive."
     yield from ("", "| | AUROC | balanced accuracy | judge's AUROC better by |", "|---|---|---|---|")
     for scorer in scored.scorers:
         figures = (scorer.auroc, scorer.balanced_accuracy, scorer.judge_better_by)
         yield f"| {scorer.name} | {' | '.join(map(_figure, figures))} |"
     yield "| majority class | 0.5 | 0.5 | |"
     yield ""
-    yield from baseline_comparisons(scored)
+    yield from comparison_sentences(scored)
 
 
 def _figure(measure: Measure | None) -> str:
@@ -242,16 +242,16 @@ def _figure(measure: Measure | None) -> str:
     return estimate_text(measure.value, measure.interval)
 
 
-def baseline_comparisons(scored: ScoreSet) -> Iterator[str]:
+def comparison_sentences(scored: ScoreSet) -> Iterator[str]:
     """Yield sentences on whether the judge is significantly better than a coin and than each baseline."""
     judge, *baselines = scored.scorers
     interval = judge.auroc.interval
     if isinstance(interval, NoInterval):
-        yield f"On {scored.on} **no interval is available to compare it with a coin** ({interval.reason})."
+        yield f"On {scored.name} **no interval is available to compare it with a coin** ({interval.reason})."
     elif interval.low <= 0.5:
-        yield f"On {scored.on} **it is not significantly better than a coin**."
+        yield f"On {scored.name} **it is not significantly better than a coin**."
     for baseline in baselines:
-        yield f"On {scored.on} {_comparison(baseline)}."
+        yield f"On {scored.name} {_comparison(baseline)}."
 
 
 def _comparison(baseline: ScorerFigures) -> str:

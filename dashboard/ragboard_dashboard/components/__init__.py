@@ -30,11 +30,11 @@ def widget(name: str, root: str, script: Path, *styles: Path) -> Any:
 
 
 def safe_key(what: str, *names: str | None) -> str:
-    """Return `what` with a digest of the names, as a widget key. Streamlit forbids `__`, which names may contain."""
+    """Return a widget key: `what` with a hash of the names, because Streamlit forbids `__`."""
     return f"{what}-{blake2b(json.dumps(names).encode(), digest_size=8).hexdigest()}"
 
 
 def utf16(text: str) -> Callable[[int], int]:
-    """Return a function that converts positions in code points to UTF-16 units, as JavaScript counts them."""
+    """Return a function that converts an index of `text` in Python to its index in JavaScript, in UTF-16 units."""
     wide = [found.start() for found in _WIDE.finditer(text)]
     return lambda at: at + bisect_left(wide, at)

@@ -1,4 +1,4 @@
-// Drawing functions for all widgets. This file is put before a widget's code; for the browser, both are one module.
+// Drawing functions for all widgets. This file is prepended to each widget's code.
 // All text is inserted as text nodes, never as markup.
 
 const SVG = "http://www.w3.org/2000/svg"
@@ -17,7 +17,7 @@ function shape(tag, attributes, text) {
   return node
 }
 
-// A plain click opens the item in this session; with a modifier key, the browser follows the link itself.
+// A plain click opens the item in this session. With a modifier key, the browser follows the link.
 function link(className, text, href, open) {
   const node = element("a", className, text)
   node.href = href
@@ -35,7 +35,7 @@ function headerCell(scope, className, text) {
   return node
 }
 
-// A cell that names its column, because a narrow page shows each row as a block.
+// A cell with the name of its column, which narrow pages show because they draw each row as a block.
 function cell(title, className, text, note) {
   const node = element("td", className)
   node.dataset.title = title
@@ -44,7 +44,7 @@ function cell(title, className, text, note) {
   return node
 }
 
-// `titles`: texts or finished header cells.
+// `titles` are texts or header cells.
 function table(caption, titles, rows) {
   const node = element("table")
   const [top, head, body] = ["thead", "tr", "tbody"].map((tag) => element(tag))

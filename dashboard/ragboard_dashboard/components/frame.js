@@ -1,5 +1,5 @@
-// Corrections of Streamlit's frame: choosing a page closes the drawer menu, a new page is scrolled to its top, and the
-// message that the server is gone says what to do.
+// Corrections of Streamlit's frame: a choice closes the drawer menu, a new item is scrolled to its top, and the message
+// that the server does not answer says what to do.
 
 const STOPPED =
   "The dashboard's server does not answer. If it was stopped, start it again with “ragboard serve”; this page then continues."
@@ -16,7 +16,7 @@ function correct() {
   attributes("[data-testid=stLogoLink]", { "aria-label": "ragboard, all runs" })
   attributes("[data-testid=stExpandSidebarButton]", { "aria-label": "Menu" })
   attributes("[data-testid=stSidebarCollapseButton] button", { "aria-label": "Close the menu" })
-  // This list contains headings between its items, which the role of a list does not allow.
+  // The role `list` does not allow the headings between the items of this list.
   attributes("[data-testid=stSidebarNavItems], [data-testid=stSidebarNavItems] li", { role: "none" })
   for (const title of document.querySelectorAll("[role=dialog] [slot=title]")) {
     const message = title.nextElementSibling
@@ -27,7 +27,7 @@ function correct() {
 let shown = null
 
 export default function ({ data }) {
-  // Streamlit keeps the scroll position when an item that was opened from a list replaces the list.
+  // Streamlit keeps the scroll position when an item replaces the list that it was opened from.
   if (shown !== null && shown !== data.shown) document.querySelector("[data-testid=stMain]")?.scrollTo({ top: 0 })
   shown = data.shown
   const close = (event) => {

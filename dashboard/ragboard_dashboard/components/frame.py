@@ -1,4 +1,4 @@
-"""Corrections of Streamlit's frame around every page."""
+"""Corrections of the frame that Streamlit draws around every page."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ _mount = widget("frame", "frame", COMPONENTS / "frame.js")
 
 
 def page_frame(shown: str) -> None:
-    """Correct Streamlit's frame: close the narrow menu after a choice, and name ragboard's commands in its errors.
+    """Correct Streamlit's frame: close the narrow menu after a choice, and say how to restart the server.
 
-    `shown`: what the URL opens; if it changes, the page is scrolled to its top.
+    If `shown`, the item in the URL, changes, the page is scrolled to its top.
     """
     _mount(data={"shown": shown}, key="frame")

@@ -1,4 +1,4 @@
-"""Draw lists of links to statements, groups of statements, and other pages; report which link was opened."""
+"""Draw lists of links to statements, groups of statements and pages, and return the link that was opened."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["group_list", "hallucination_list", "link_list", "opened_hallucinatio
 
 Shown = TypeVar("Shown")
 MAX_QUESTION_CHARS = 300
-"""Maximum number of characters of a question below a statement; a longer question is cut."""
+"""Maximum number of characters of a question below a statement."""
 
 _mount = widget("link_lists", "findings", COMPONENTS / "link_lists.js", COMPONENTS / "link_lists.css")
 
@@ -46,7 +46,7 @@ def statement_list(found: Sequence[UnsupportedStatement], *, name: str, key: str
 def hallucination_list(found: Sequence[Hallucination], *, name: str, key: str) -> None:
     """Draw a page of statements, one per row; `opened_hallucination` returns the statement that was opened.
 
-    Run and judge are shown only if they are not the same in all rows.
+    Runs and judges are shown if they differ between rows.
     """
     several_runs = len({row.run for row in found}) > 1
     several_judges = len({row.judged.in_words for row in found}) > 1
@@ -55,7 +55,7 @@ def hallucination_list(found: Sequence[Hallucination], *, name: str, key: str) -
 
 
 def opened_hallucination(key: str) -> tuple[str, str, int] | None:
-    """Return run, sample and number of the statement just opened in a list, or None. Call this before drawing."""
+    """Return (run, sample id, statement number) if a statement was just opened, else None. Call before drawing."""
     drawn = st.session_state.get(key)
     opened = drawn.get("open") if drawn else None
     return (str(opened[0]), str(opened[1]), int(opened[2])) if opened else None
@@ -64,7 +64,7 @@ def opened_hallucination(key: str) -> tuple[str, str, int] | None:
 def group_list(found: Sequence[HallucinationGroup], *, query: str, name: str, key: str) -> HallucinationGroup | None:
     """Draw groups of statements, one per row. Return the group that was just opened, or None.
 
-    `query`: the URL parameter that filters by group.
+    `query` is the URL parameter that filters by group.
     """
     items = [_group(index, group, query) for index, group in enumerate(found)]
     return _draw_and_get_opened(found, items, name=name, key=key, layout="rows")

@@ -50,7 +50,7 @@ function passages(group) {
 export default function (component) {
   const { data, parentElement } = component
   const root = parentElement.querySelector("#compare")
-  // A pair is opened from a list at the bottom of the page but drawn at its top.
+  // A pair is opened from a list at the bottom of the page, but drawn at its top.
   if (data.opened && !root.childElementCount) document.querySelector("[data-testid=stMain]")?.scrollTo({ top: 0 })
   const answers = element("div", "sides")
   answers.append(answer(data.a, "A"), answer(data.b, "B"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
-from ragboard.analysis import Change, side_of
+from ragboard.analysis import Change, text_of_side
 from ragboard.spans import strip_bidi_controls
 from ragboard_dashboard.components import COMPONENTS, widget
 
@@ -28,8 +28,8 @@ def pair_view(data: Mapping[str, Any], *, key: str) -> None:
 
 
 def changed_words(changes: Sequence[Change], side: Literal["A", "B"]) -> list[dict[str, str]]:
-    """Return one side's text in pieces. A piece is on both sides (`same`) or only on this side."""
-    return [{"kind": change.kind, "text": strip_bidi_controls(change.text)} for change in side_of(changes, side)]
+    """Return one side's text in pieces: words of both sides have the kind `same`."""
+    return [{"kind": change.kind, "text": strip_bidi_controls(change.text)} for change in text_of_side(changes, side)]
 
 
 def passage_group(title: str, passages: Iterable[tuple[str, str]]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Statements are aligned one to one: the same first, then the same but for signs, then the most alike."""
+"""Tests of aligning the statements of two answers one to one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_the_share_of_common_words_is_counted_on_both_sides() -> None:
     assert pair.similarity == 2 * 3 / (4 + 6)
 
 
-def test_statements_with_too_little_in_common_stay_alone() -> None:
+def test_statements_with_few_common_words_are_not_aligned() -> None:
     found = align(["It opened in 1900."], ["Nobody knows who painted this."])
     assert (found.aligned, found.only_a, found.only_b) == ((), (0,), (0,))
 
@@ -53,5 +53,5 @@ def test_which_answer_comes_first_does_not_matter(a: list[str], b: list[str]) ->
 
 
 @given(TEXTS)
-def test_a_text_is_aligned_with_itself_place_by_place(a: list[str]) -> None:
+def test_a_text_is_aligned_with_itself_in_order(a: list[str]) -> None:
     assert all(pair.a == pair.b and pair.how == "exact" for pair in align(a, a).aligned)

@@ -1,4 +1,4 @@
-"""Replies asked for together and as the source asks: how often they are the same, and in how many calls."""
+"""Replies in bundled calls and in calls of the source: how often they are the same, and how many calls."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from tests.chat_server import ChatServer, answer, chat_server, completion
 
 from ragboard import Nugget, Passage, Run, Sample, Store
-from ragboard.analysis import bundling, sample_report, self_agreement
+from ragboard.analysis import compare_bundling, sample_report, self_agreement
 from ragboard.cli import main
 from ragboard.datasets import dataset_of, nugget_table
 
@@ -71,13 +71,13 @@ NUGGETS, GRADES, SUPPORT = (
 def test_the_calls_of_both_ways_are_those_that_the_server_counts(store: Store, server: ChatServer) -> None:
     bridges(store)
     together = evaluate(store, server, DEFAULT)
-    assert bundling(store, store.resolve("run")) is None
+    assert compare_bundling(store, store.resolve("run")) is None
     alone = evaluate(store, server, COMPAT)
-    found = bundling(store, store.resolve("run"))
+    found = compare_bundling(store, store.resolve("run"))
     assert found is not None
     counted = {one.kind: (one.items, one.calls_together, one.calls_alone) for one in found.replies}
     assert counted == {
-        "labels of nuggets": (24, together[NUGGETS], alone[NUGGETS]),
+        "verdicts on nuggets": (24, together[NUGGETS], alone[NUGGETS]),
         "grades of passages": (6, together[GRADES], alone[GRADES]),
         "support of citations": (8, together[SUPPORT], alone[SUPPORT]),
     }
@@ -107,7 +107,7 @@ def test_a_judge_that_replies_otherwise_is_found_out(store: Store, server: ChatS
     bridges(store, samples=6)
     server.rules.append(other_alone)
     evaluate(store, server, (*DEFAULT, *COMPAT))
-    found = bundling(store, store.resolve("run"))
+    found = compare_bundling(store, store.resolve("run"))
     assert found is not None
     nuggets, grades, _ = found.replies
     assert (nuggets.items, nuggets.equal) == (72, 6)  # only the nugget that the answer states
@@ -115,7 +115,7 @@ def test_a_judge_that_replies_otherwise_is_found_out(store: Store, server: ChatS
     assert grades.equal < grades.items == 18
     scores = {one.metric: one for one in found.scores}["nuggets.all"]
     assert (scores.compat_mean, scores.equal, scores.difference) == (1.0, 0, pytest.approx(1 - scores.mean))
-    assert str(nuggets).startswith("labels of nuggets: 6 of 72 are the same, 0.08")
+    assert str(nuggets).startswith("verdicts on nuggets: 6 of 72 are the same, 0.08")
     shown = CliRunner().invoke(main, ["show", "run", "--store", str(store.folder)])
     assert f"compat: {nuggets}" in " ".join(shown.stdout.split())
     as_json = json.loads(CliRunner().invoke(main, ["show", "run", "--json", "--store", str(store.folder)]).stdout)

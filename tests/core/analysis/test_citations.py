@@ -1,4 +1,4 @@
-"""What answers cite is stored, shown with the sample, and filters the list of statements."""
+"""Tests of storing citations, showing them with a sample, and filtering statements by them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two runs compared: what is counted, what is said to be unlike, and which pairs come first."""
+"""Tests of comparing two runs: counts, warnings, and the order of pairs."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from ragboard.analysis import (
     Which,
     compare_runs,
     detectable_in_words,
+    difference_in_words,
     grades_in_words,
-    in_words,
     methods_in_words,
     most_changed,
     pair_position,
@@ -119,7 +119,7 @@ def test_p_values_are_adjusted_for_the_number_of_distinct_comparisons(store: Sto
     assert (by_label["Twin"].p, by_label["Twin"].same_as) == (by_label["First"].p, "First")
     constant = by_label["Constant"]
     assert (constant.p, constant.all_equal, constant.change) == (1.0, True, "no significant difference")
-    assert in_words(constant) == "all differences are 0, no interval"
+    assert difference_in_words(constant) == "all differences are 0, no interval"
     said = methods_in_words(found)
     assert said[:3] == (
         "p is adjusted for 2 distinct comparisons among 4 metrics (Holm).",
@@ -129,7 +129,7 @@ def test_p_values_are_adjusted_for_the_number_of_distinct_comparisons(store: Sto
     assert first.p_method in " ".join(said)
 
 
-def test_a_metric_of_the_passages_alone_cannot_differ_if_they_are_the_same(store: Store) -> None:
+def test_a_metric_of_passages_does_not_count_if_the_passages_are_the_same(store: Store) -> None:
     for name, said, passages in (("a", ALL, 3), ("b", NONE, 3), ("other", NONE, 2)):
         samples = tuple(make_sample(number, answer=said, contexts=passages) for number in range(6))
         (added,) = store.add_runs([Run(name=name, samples=samples)])
@@ -246,13 +246,13 @@ def test_only_settings_that_differ_are_named(store: Store) -> None:
     ]
 
 
-def test_nothing_is_said_against_runs_that_differ_in_their_answers_alone(store: Store) -> None:
+def test_runs_that_differ_only_in_their_answers_have_no_warnings(store: Store) -> None:
     keep(store, answers("a", [ALL, ALL]))
     keep(store, answers("b", [HALF, ALL]))
     assert compare(store, "a", "b").cautions == ()
 
 
-def test_another_judge_prompt_dataset_and_part_are_said(store: Store) -> None:
+def test_another_judge_prompt_dataset_and_part_are_reported(store: Store) -> None:
     keep(store, answers("a", [ALL, ALL]))
     keep(store, answers("judge", [HALF, ALL]), PlainJudge(name="strict", version="2"))
     keep(store, answers("prompt", [HALF, NONE]), PlainJudge(version="2"))
@@ -273,7 +273,7 @@ def test_the_judge_of_a_comparison_is_named(store: Store) -> None:
     assert compare(store, "a", "judge").judged_by == ""
 
 
-def test_pairs_that_different_judges_scored_are_neither_better_nor_worse(store: Store) -> None:
+def test_pairs_with_different_judges_are_not_called_better_or_worse(store: Store) -> None:
     keep(store, answers("a", [ALL, NONE]))
     keep(store, answers("b", [NONE, ALL]), PlainJudge(name="strict", version="2"))
     a, b = store.resolve("a"), store.resolve("b")
@@ -282,7 +282,7 @@ def test_pairs_that_different_judges_scored_are_neither_better_nor_worse(store: 
     assert page.counts["better"] == 0
 
 
-def test_that_samples_of_one_id_ask_something_else_is_said(store: Store) -> None:
+def test_that_samples_of_one_id_ask_something_else_is_reported(store: Store) -> None:
     keep(store, answers("a", [ALL, ALL, ALL]))
     other = answers("b", [ALL, ALL, ALL])
     turn = replace(other.samples[1], history=(Turn(role="user", text="Before?"),))
@@ -295,7 +295,7 @@ def test_that_samples_of_one_id_ask_something_else_is_said(store: Store) -> None
     )
 
 
-def test_other_settings_of_a_metric_and_metrics_of_one_run_alone_are_said(store: Store) -> None:
+def test_other_settings_of_a_metric_and_metrics_of_only_one_run_are_reported(store: Store) -> None:
     for name, metrics in (("a", ["retrieval.recall(k=1)", "faithfulness"]), ("b", ["retrieval.recall(k=2)"])):
         (added,) = store.add_runs([answers(name, [ALL])])
         evaluate_run(store, added.id, metrics_named(metrics), Panel(judge=PlainJudge()))
@@ -306,7 +306,7 @@ def test_other_settings_of_a_metric_and_metrics_of_one_run_alone_are_said(store:
     assert "cannot be compared" in found.sentence
 
 
-def test_a_run_that_was_never_evaluated_is_said(store: Store) -> None:
+def test_a_run_that_was_never_evaluated_is_reported(store: Store) -> None:
     keep(store, answers("a", [ALL]))
     store.add_runs([answers("b", [HALF])])
     assert "B is not evaluated" in compare(store, "a", "b").cautions[0]
@@ -457,7 +457,7 @@ def test_statements_with_other_verdicts_are_one_claim_only_if_their_content_word
     assert [change.kind for change in statement_changes(a, b)] == ["broken"]
 
 
-def test_a_passage_that_is_only_cut_elsewhere_is_neither_lost_nor_gained(store: Store) -> None:
+def test_a_rechunked_passage_is_not_lost_or_gained(store: Store) -> None:
     texts = {
         "a": [
             "The bridge has three cantilevers. Its spans measure 521 m.",
@@ -565,7 +565,7 @@ def test_the_questions_that_moved_furthest_are_the_same_from_either_side(store: 
     assert dict(back[1].statements) == {"added": 1}
 
 
-def test_the_largest_changes_have_losses_beside_gains_and_count_refusals(store: Store) -> None:
+def test_the_largest_changes_include_losses_gains_and_refusals(store: Store) -> None:
     keep(store, answers("a", [NONE, NONE, NONE, HALF, ALL]))
     keep(store, answers("b", [ALL, ALL, ALL, NONE, ALL]))
     a, b = store.resolve("a"), store.resolve("b")
@@ -624,7 +624,7 @@ def test_the_largest_single_change_comes_first_and_is_named(store: Store) -> Non
     assert [str(one.scores[0]) for one in most_changed(store, a, b, metrics=["second"])] == ["Second 0.50 → 0.90"]
 
 
-def test_a_negligible_loss_is_not_listed_beside_gains(store: Store) -> None:
+def test_a_negligible_loss_is_not_listed_with_gains(store: Store) -> None:
     scored(store, "a", {"first": [0.1, 0.2, 0.3, 0.5, 0.5]})
     scored(store, "b", {"first": [0.9, 0.9, 0.9, 0.9, 0.49]})
     found = most_changed(store, store.resolve("a"), store.resolve("b"))
@@ -639,7 +639,7 @@ def test_nothing_changed_is_no_question(store: Store) -> None:
     assert most_changed(store, store.resolve("a"), store.resolve("judge")) == ()
 
 
-def test_how_many_questions_a_difference_takes_is_said_in_a_sentence(store: Store) -> None:
+def test_how_many_questions_a_difference_takes_is_reported_in_a_sentence(store: Store) -> None:
     """Differences of -0.5, 0 and 0.5 in equal parts: their deviation is 0.4152, detectable 2.847 / sqrt(60) of it."""
     keep(store, answers("a", [HALF, HALF, HALF] * 20))
     keep(store, answers("b", [ALL, HALF, NONE] * 20))

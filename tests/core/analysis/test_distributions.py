@@ -1,4 +1,4 @@
-"""Distributions, breakdowns and scatters agree with numpy over the same values."""
+"""Tests of distributions, breakdowns and scatter plots against numpy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Another tool's scores stand beside ours under their own names, and where claims come from is counted."""
+"""Tests of another tool's scores, and of counting claims by their source."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def evaluated(store: Store) -> RunRef:
     return store.resolve("scored")
 
 
-def test_before_we_evaluate_theirs_stand_alone(scored: Store) -> None:
+def test_before_an_evaluation_only_the_tools_scores_exist(scored: Store) -> None:
     (run,) = leaderboard(scored)
     assert (run.judged, run.metrics) == (None, {})
     (theirs,) = run.file_scores.values()
@@ -68,7 +68,7 @@ def test_theirs_are_an_evaluation_that_says_it_was_imported(scored: Store) -> No
     assert (shown.judged.judge, set(shown.metrics), shown.file_scores) == ("ragas (file)", {THEIRS}, {})
 
 
-def test_ours_are_the_newest_evaluation_and_theirs_beside(scored: Store) -> None:
+def test_our_scores_are_the_newest_evaluation_and_the_tools_remain(scored: Store) -> None:
     summary = run_summary(scored, evaluated(scored))
     assert summary.judged is not None
     assert summary.judged.judge == "plain"
@@ -76,7 +76,7 @@ def test_ours_are_the_newest_evaluation_and_theirs_beside(scored: Store) -> None
     assert (summary.metrics[OURS].mean, summary.file_scores[THEIRS].mean) == (0.5, 0.25)
 
 
-def test_a_sample_has_both_and_neither_takes_the_others_place(scored: Store) -> None:
+def test_a_sample_has_both_scores_under_separate_names(scored: Store) -> None:
     ref = evaluated(scored)
     first, second = sample_rows(scored, ref, SampleQuery()).rows
     assert THEIRS not in first.scores
@@ -85,7 +85,7 @@ def test_a_sample_has_both_and_neither_takes_the_others_place(scored: Store) -> 
     assert sample_report(scored, ref, first.sample_id).file_scores == first.file_scores
 
 
-def test_theirs_can_be_drawn_alone_and_against_ours(scored: Store) -> None:
+def test_the_tools_scores_can_be_plotted_with_and_without_ours(scored: Store) -> None:
     ref = evaluated(scored)
     assert columns(scored, ref).metrics[-1] == THEIRS
     found = distribution(scored, ref, THEIRS)
@@ -228,7 +228,7 @@ def test_without_all_three_tables_no_claim_has_a_class(
     assert run_summary(store, ref).origins == {}
 
 
-def test_what_each_passage_says_by_itself_is_shown_apart_from_a_joint_verdict(store: Store, tmp_path: Path) -> None:
+def test_verdicts_on_single_passages_are_separate_from_joint_verdicts(store: Store, tmp_path: Path) -> None:
     ref = checked(store, tmp_path, SIX)
     said = sample_report(store, ref, "1").statements
     assert [one.verdict for one in said] == [None] * 6

@@ -1,4 +1,4 @@
-"""The commands that a page shows are run as they are shown, whatever the runs are called."""
+"""Tests of the commands that the Compare page shows: they run as shown, with any run name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conditions pass or fail by the whole interval, and name the metric as people do."""
+"""Tests of gates: the whole interval decides, and metrics can have short names."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_a_condition_is_a_metric_a_sign_and_a_number(text: str, expected: Condit
 @pytest.mark.parametrize(
     "text", ["", "faithfulness", "a <", "a < b", "a <= 1", "< 1", "a < 1 < 2", "a < nan", "a < 1.2.3", "a < 1e999"]
 )
-def test_anything_else_is_refused_with_what_was_expected(text: str) -> None:
+def test_anything_else_is_rejected_with_what_was_expected(text: str) -> None:
     with pytest.raises(SettingError, match="expected METRIC < NUMBER"):
         read_condition(text)
 
@@ -43,7 +43,7 @@ def test_a_name_is_enough_where_one_metric_has_it(name: str, spec: str) -> None:
     assert resolve_spec(name, SPECS) == spec
 
 
-def test_an_ambiguous_or_unknown_name_is_refused_with_the_candidates() -> None:
+def test_an_ambiguous_or_unknown_name_is_rejected_with_the_candidates() -> None:
     with pytest.raises(SettingError, match=r"ambiguous: ragas\.faithfulness or ragchecker\.faithfulness"):
         resolve_spec("faithfulness", SPECS)
     with pytest.raises(NotFoundError, match=r"available: ragas\.faithfulness, "):

@@ -1,4 +1,4 @@
-"""Statements that no passage supports are filtered, grouped, counted and paged in the database."""
+"""Tests of filtering, grouping, counting and paging unsupported statements."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from ragboard.analysis import (
     hallucination_groups,
     hallucination_table,
     hallucinations,
-    judges_of,
     leaderboard,
+    list_judges,
     unsupported_statements,
 )
 
@@ -86,7 +86,7 @@ def test_pages_together_are_the_whole_and_count_it(two: Store) -> None:
     assert (page.total, dict(page.labels)) == (4, {"unsupported": 4, "supported": 2})
 
 
-def test_the_counts_are_of_all_verdicts_whichever_is_shown(two: Store) -> None:
+def test_the_counts_cover_all_verdicts_with_a_verdict_filter(two: Store) -> None:
     page = hallucinations(two, HallucinationQuery(verdict="contradicted"))
     assert (page.rows, page.total, dict(page.labels)) == ((), 0, {"unsupported": 4, "supported": 2})
 
@@ -105,11 +105,11 @@ def test_the_sentence_counts_what_is_shown_and_hedges_where_every_judge_is_rule_
 
 def test_an_empty_store_has_none(store: Store) -> None:
     page = hallucinations(store, HallucinationQuery())
-    assert (page.rows, page.total, dict(page.labels), judges_of(store)) == ((), 0, {}, ())
+    assert (page.rows, page.total, dict(page.labels), list_judges(store)) == ((), 0, {}, ())
     assert hallucination_groups(store, HallucinationQuery(), "passage").groups == ()
 
 
-def test_single_passages_speak_where_nobody_judged_them_together(store: Store, tmp_path: Path) -> None:
+def test_without_a_joint_verdict_verdicts_on_single_passages_are_used(store: Store, tmp_path: Path) -> None:
     checked(store, tmp_path, SIX)
     rows = hallucinations(store, HallucinationQuery()).rows
     assert [(row.number, row.judged_statement.verdict, row.judged_statement.separate_verdict) for row in rows] == [
@@ -149,7 +149,7 @@ def test_groups_hold_what_they_count_and_lead_to_it(two: Store, by: Grouping, ex
     assert second.groups == found.groups[1:2]
 
 
-def test_a_passage_is_one_group_whatever_its_rank_and_counts_a_statement_once(store: Store) -> None:
+def test_a_passage_is_one_group_at_any_rank_and_counts_a_statement_once(store: Store) -> None:
     texts = ["The sea.", "Salt.", "The sea."]
     same = [Passage(id=str(rank), text=text, rank=rank) for rank, text in enumerate(texts, 1)]
     first = replace(make_sample(0, answer="It is old."), contexts=tuple(same))
@@ -179,9 +179,9 @@ def test_a_contradiction_comes_first_and_is_counted_against_the_passage_its_evid
     assert texts(two, verdict="contradicted") == [OTHER]
 
 
-def test_another_judge_stands_in_and_is_named_by_its_evaluation(two: Store) -> None:
+def test_statements_of_an_older_judge_are_named_by_their_evaluation(two: Store) -> None:
     keep(two, "b", ["It is new."], replace(PlainJudge(), name="second", version="2"))
-    assert judges_of(two) == ("plain", "second")
+    assert list_judges(two) == ("plain", "second")
     newest, older = (
         hallucinations(two, HallucinationQuery(judge=judge, text="new")).rows for judge in ("second", "plain")
     )
@@ -192,7 +192,7 @@ def test_another_judge_stands_in_and_is_named_by_its_evaluation(two: Store) -> N
     assert [(group.title, group.statements) for group in by_judge] == [("plain", 4), ("second", 1)]
 
 
-def test_the_table_is_whole_whatever_the_limit(two: Store) -> None:
+def test_the_frame_has_all_rows_with_any_limit(two: Store) -> None:
     frame = hallucination_table(two, HallucinationQuery(limit=1, offset=1))
     assert len(frame) == 4
     assert {(row.run, row.sample_id, row.number) for row in frame.itertuples()} == {
@@ -210,6 +210,19 @@ def test_statements_with_numbers_and_names_come_before_platitudes_and_opinions_e
     assert listed == ["It opened in 1901", "It was built by Ada Byron", "It is big", "Everyone loves it"]
     first = unsupported_statements(store, leaderboard(store), limit=3)
     assert [one.text for one in first] == [listed[0], listed[1], listed[3]]  # one of each question
+
+
+def test_numbers_come_before_names_and_hedges_advice_and_code_come_after_plain_claims(store: Store) -> None:
+    claims = ["It moved to Peacock", "Ada Byron might like it", "It moved in 2021", 'Use {"a": "B C"} with Ada Byron']
+    keep(store, "a", [*(f"{claim}." for claim in claims), "It could be big."])
+    listed = [row.judged_statement.statement.text for row in hallucinations(store, HallucinationQuery()).rows]
+    assert listed == [
+        "It moved in 2021",
+        "It moved to Peacock",
+        "Ada Byron might like it",
+        claims[3],
+        "It could be big",
+    ]
 
 
 def test_what_only_admits_not_knowing_comes_last(store: Store) -> None:

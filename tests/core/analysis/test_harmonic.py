@@ -1,4 +1,4 @@
-"""The ragas score by hand, what it leaves out, and where it has none."""
+"""Tests of the ragas score: values by hand, excluded metrics, and undefined cases."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_one_metric_is_too_few() -> None:
 
 
 @given(st.lists(st.floats(0.01, 1), min_size=2, max_size=3))
-def test_it_is_the_harmonic_mean_and_lies_between_least_and_mean(means: list[float]) -> None:
+def test_it_is_the_harmonic_mean_between_the_minimum_and_the_mean(means: list[float]) -> None:
     names = ["ragas__faithfulness", "ragas__answer_relevance", "ragas__context_recall"]
     found = ragas_score(summaries(**dict(zip(names, means, strict=False))))
     assert isinstance(found, Score)

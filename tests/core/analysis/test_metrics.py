@@ -1,4 +1,4 @@
-"""What is said of a metric is read off its class, and searched by its words."""
+"""Tests of describing and searching metrics."""
 
 from __future__ import annotations
 

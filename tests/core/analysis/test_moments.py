@@ -1,4 +1,4 @@
-"""Wherever a report has an interval, it is of conversations: two runs that differ in nothing but a column of them."""
+"""Tests of clustering: every interval of a report changes if only the conversation column changes."""
 
 from __future__ import annotations
 
@@ -157,13 +157,13 @@ def test_an_estimate_from_labels_says_that_it_does_not_know_them(both: Store) ->
         run = both.resolve(name)
         label(both, run, draw_samples(both, run, size=30, seed=1).positions)
     found = estimate_runs(both, [both.resolve(name) for name in ("turns", "alone")])
-    notes = {one.run: " ".join(one.system.notes) for one in found.sources}
+    notes = {one.run: " ".join(one.system.notes) for one in found.inputs}
     assert "the samples come from 24 conversations but are treated as independent" in notes["turns"]
     assert "independent" not in notes["alone"]
 
 
 def test_no_estimate_is_not_said_to_have_narrow_intervals(both: Store) -> None:
-    (found,) = estimate_runs(both, [both.resolve("turns")]).sources
+    (found,) = estimate_runs(both, [both.resolve("turns")]).inputs
     assert found.system.refusal
     assert not any("intervals" in note for note in found.system.notes)
 

@@ -1,4 +1,4 @@
-"""Traffic over time: states, changes, weeks, groups and new statements."""
+"""Tests of live traffic over time: states, changes, weeks, groups and new statements."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_few_samples_have_no_state(store: Store) -> None:
     assert traffic_trend(store, CHAT).days[0].unscored == 1
 
 
-def test_unscored_samples_alone_have_no_mean(store: Store) -> None:
+def test_only_unscored_samples_have_no_mean(store: Store) -> None:
     add_traffic(store, [Day([None] * 3, 0)])
     (state,) = series_states(store)
     assert (state.state, state.mean) == ("too few", None)
@@ -207,5 +207,5 @@ def test_each_judge_has_its_own_series(store: Store) -> None:
     assert [state.judge for state in series_states(store)] == ["other", "plain"]
     assert traffic_trend(store, CHAT).state.judge == "other"
     assert traffic_trend(store, CHAT, judge="plain").judges == ("other", "plain")
-    with pytest.raises(NotFoundError, match=r"no judge 'x' of ragas.faithfulness; there are other, plain"):
+    with pytest.raises(NotFoundError, match=r"no judge 'x' of ragas.faithfulness; available: other, plain"):
         traffic_trend(store, CHAT, judge="x")

@@ -1,4 +1,4 @@
-"""Two evaluations of one run by the same judge say how far apart the judge alone can put two numbers."""
+"""Tests of the difference between two evaluations of one run by the same judge."""
 
 from __future__ import annotations
 

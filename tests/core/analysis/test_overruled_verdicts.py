@@ -1,4 +1,4 @@
-"""Scores are shown with annotators' verdicts and without, counted by the metrics themselves."""
+"""Tests of scores with and without annotators' verdicts."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def say(store: Store, sample: str, number: int, verdict: Any, annotator: str = "
     label_statement(store, store.resolve("a"), sample, number, verdict, annotator=annotator)
 
 
-def test_a_samples_score_is_recounted_with_what_people_say(run: Store) -> None:
+def test_a_samples_score_is_recounted_with_human_labels(run: Store) -> None:
     say(run, "s0", 2, "supported")
     report = sample_report(run, run.resolve("a"), "s0")
     assert report.scores[FAITHFULNESS] == Score(value=1 / 3, counted="1 of 3 statements")
@@ -75,7 +75,7 @@ def test_taking_it_back_restores_the_judges_score(run: Store) -> None:
     assert overruled_verdicts(run, run_summary(run, run.resolve("a"))).metrics == {}
 
 
-def test_metrics_of_single_passages_stand_as_the_judge_left_them(run: Store) -> None:
+def test_metrics_of_single_passages_are_not_recomputed(run: Store) -> None:
     ref = run.resolve("a")
     metrics = metrics_named(["ragchecker.faithfulness", "ragas.faithfulness", "ragas.answer_relevance"])
     evaluate_run(run, ref.run_id, metrics, Panel(judge=PlainJudge()))
@@ -90,7 +90,7 @@ def test_a_run_that_was_never_evaluated_has_nothing_to_overrule(run: Store) -> N
     assert overruled_verdicts(run, run_summary(run, run.resolve("a"))).labelled == 0
 
 
-def test_hallucinations_are_filtered_by_what_people_say(run: Store) -> None:
+def test_hallucinations_are_filtered_by_human_labels(run: Store) -> None:
     say(run, "s0", 2, "supported")
     say(run, "s0", 3, "unsupported")
     found = {
@@ -102,7 +102,7 @@ def test_hallucinations_are_filtered_by_what_people_say(run: Store) -> None:
     assert [(one.label, one.annotator) for one in row.judged_statement.people] == [("supported", "ada")]
 
 
-def test_the_table_says_what_people_say(run: Store) -> None:
+def test_the_table_has_human_labels(run: Store) -> None:
     say(run, "s0", 2, "contradicted", "bob")
     say(run, "s0", 2, "supported")
     rows = hallucination_table(run, HallucinationQuery()).set_index(["sample_id", "number"])

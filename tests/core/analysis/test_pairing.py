@@ -1,4 +1,4 @@
-"""Pairing in the database and pairing in Python follow the same rules."""
+"""Tests of pairing samples: SQL and Python give the same pairs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs whose answers are the references: what compares the answer with the reference decides nothing about them."""
+"""Tests of runs whose answers equal their references."""
 
 from __future__ import annotations
 
@@ -10,7 +10,14 @@ from click.testing import CliRunner
 from tests.core.conftest import PlainJudge, make_sample
 
 from ragboard import Panel, Run, Score, SettingError, Store, evaluate_run
-from ragboard.analysis import compare_runs, gate_comparison, in_words, read_condition, run_summary, verdict_in_words
+from ragboard.analysis import (
+    compare_runs,
+    difference_in_words,
+    gate_comparison,
+    read_condition,
+    run_summary,
+    verdict_in_words,
+)
 from ragboard.analysis.gate_commands import check_command, compare_command
 from ragboard.analysis.reference_answers import runs_of_references
 from ragboard.cli import main
@@ -54,13 +61,13 @@ def test_a_metric_that_compares_references_with_themselves_decides_nothing(pair:
     compared = compare_runs(pair, pair.resolve("answers"), pair.resolve("references"))
     by_metric = {metric.metric: metric for metric in compared.metrics}
     recall, faithfulness = by_metric[RECALL], by_metric[FAITHFULNESS]
-    assert (recall.change, recall.p, recall.counts) == ("answers are references", None, False)
+    assert (recall.change, recall.p, recall.counts_as_comparison) == ("answers are references", None, False)
     assert recall.caution == "B's answers are the references: the metric compares them with themselves"
     assert (faithfulness.change, compared.tested) == ("better", 1)
     assert faithfulness.pairs
     assert faithfulness.p == faithfulness.pairs.p  # not adjusted for a second comparison
     assert recall.label not in verdict_in_words(compared)
-    assert recall.caution in in_words(recall)
+    assert recall.caution in difference_in_words(recall)
     assert f"Left out, because they compare the answers with themselves: {recall.label}." in compared.cautions[0]
 
 
@@ -87,7 +94,7 @@ def test_the_commands_say_it(pair: Store) -> None:
     assert "answers are references" in compared.output
 
 
-def test_the_summary_of_the_run_says_it_of_these_metrics_alone(store: Store) -> None:
+def test_the_summary_of_the_run_marks_only_these_metrics(store: Store) -> None:
     samples = tuple(
         replace(make_sample(number, answer=REFERENCE.format(number)), reference=REFERENCE.format(number))
         for number in range(6)

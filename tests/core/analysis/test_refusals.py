@@ -1,4 +1,4 @@
-"""Refusals that were right: the table, its rates and Trust-Score's grounded refusal scores."""
+"""Tests of right and wrong refusals: the table, its rates, and Trust-Score's scores."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_the_judge_says_it_where_the_file_does_not(store: Store) -> None:
     assert sum(count for row in found.counts.values() for count in row.values()) == 2
 
 
-def test_what_is_unknown_is_said_with_what_to_do(store: Store) -> None:
+def test_what_is_unknown_is_reported_with_what_to_do(store: Store) -> None:
     with pytest.raises(NotFoundError, match=r"Label them .*add a column answerable"):
         refusal_report(store, kept(store, [({}, STATES)]))
 
@@ -106,7 +106,7 @@ def test_refusals_that_were_not_judged(store: Store) -> None:
         refusal_report(store, kept(store, [({"answerable": True}, STATES)], "answer_relevance(method=direct)"))
 
 
-def test_a_value_that_says_neither_is_named_with_its_sample(store: Store) -> None:
+def test_an_unknown_value_is_reported_with_its_sample(store: Store) -> None:
     run = kept(store, [({"answerable": True}, STATES), ({"answerable": "perhaps"}, STATES)])
     with pytest.raises(SettingError, match=r"sample 1: answerable is 'perhaps'; expected true, false, or one of"):
         refusal_report(store, run)

@@ -1,4 +1,4 @@
-"""The leaderboard says the mean, its interval, and how many samples it speaks of."""
+"""Tests of the leaderboard: means, intervals, and numbers of scored samples."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_sample_carries_the_configuration_of_its_run(store: Store) -> None:
     assert sample_report(store, run, make_sample(1).id).config == {"k": 5}
 
 
-def test_the_mean_stands_with_its_interval_and_its_denominator(store: Store) -> None:
+def test_the_mean_has_an_interval_and_a_number_of_samples(store: Store) -> None:
     samples = tuple(make_sample(n, answer="It is red." if n % 2 else "It is old.") for n in range(20))
     evaluated(store, Run(name="half", samples=samples))
     found = leaderboard(store)[0].metrics["ragas.faithfulness"]

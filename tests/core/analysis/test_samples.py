@@ -1,4 +1,4 @@
-"""A page of samples is filtered, sorted and counted in the database."""
+"""Tests of filtering, sorting and counting samples in the database."""
 
 from __future__ import annotations
 

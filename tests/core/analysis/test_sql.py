@@ -1,4 +1,4 @@
-"""The SQL behind a table gives that table's rows, whatever the table holds; the examples answer their questions."""
+"""Tests of the SQL that tables offer, and of the example queries."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_the_samples_that_miss_a_threshold(kept: Store, limit: float) -> None:
     set_threshold(kept, spec, None)
 
 
-def test_the_samples_of_a_run_that_nobody_evaluated(store: Store) -> None:
+def test_the_samples_of_a_run_without_an_evaluation(store: Store) -> None:
     store.add_runs([Run(name="new", samples=(make_sample(0),))])
     sql = samples_sql(store, store.resolve("new"), SampleQuery(order="worst"))
     assert run_query(store, sql).rows == ((0, "s0", "What is thing 0?", 0, 0, 0, False, None, 1),)

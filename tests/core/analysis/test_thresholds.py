@@ -1,4 +1,4 @@
-"""A threshold is kept for a metric, and every mean says on which side of it its interval lies."""
+"""Tests of thresholds: stored for each metric, and met, missed or inconclusive for each mean."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_threshold_is_kept_until_it_is_taken_away(store: Store) -> None:
 @pytest.mark.parametrize(
     ("limit", "expected"), [(0.2, "met"), (0.9, "missed"), (0.5, "inconclusive")], ids=["met", "missed", "inconclusive"]
 )
-def test_a_mean_stands_on_a_side_only_with_its_whole_interval(
+def test_a_mean_is_met_or_missed_only_if_its_whole_interval_is(
     store: Store, limit: float, expected: ThresholdStatus
 ) -> None:
     store.add_runs([scored_run("run", [0.4, 0.6] * 30)])
@@ -50,7 +50,7 @@ def test_where_lower_is_better_the_good_side_is_below(store: Store) -> None:
     assert str(thresholds(store)[LOWER.spec]) == "at most 0.3"
 
 
-def test_what_can_be_no_threshold_is_refused(store: Store) -> None:
+def test_what_can_be_no_threshold_is_rejected(store: Store) -> None:
     with pytest.raises(SettingError, match=r"1\.2 is out of range for ragas\.faithfulness: 0 to 1"):
         set_threshold(store, FAITHFULNESS, 1.2)
     with pytest.raises(SettingError, match="is out of range"):
@@ -62,7 +62,7 @@ def test_what_can_be_no_threshold_is_refused(store: Store) -> None:
     assert thresholds(store) == {}
 
 
-def test_the_share_on_the_good_side_has_a_wilson_interval_and_holds_the_threshold_itself(store: Store) -> None:
+def test_the_share_on_the_good_side_includes_the_threshold_and_has_a_wilson_interval(store: Store) -> None:
     store.add_runs([scored_run("run", [0.8, 0.9, 1.0, 0.79, 0.1, 0.2, None, None])])
     set_threshold(store, FAITHFULNESS, 0.8)
     ref = store.resolve("run")
@@ -97,7 +97,7 @@ def test_where_lower_is_better_those_above_are(store: Store) -> None:
     assert [row.sample_id for row in sample_rows(store, store.resolve("run"), query).rows] == ["s1"]
 
 
-def test_a_threshold_of_a_metric_that_nobody_knows_now_is_left_out(store: Store) -> None:
+def test_a_threshold_of_an_unknown_metric_is_left_out(store: Store) -> None:
     store.set_threshold("gone.metric", 0.5)
     assert thresholds(store) == {}
     assert MEASURE.spec not in thresholds(store)

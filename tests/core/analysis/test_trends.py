@@ -1,4 +1,4 @@
-"""How a metric changed from run to run of a dataset."""
+"""Tests of a metric's change from run to run of a dataset."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_the_metric_is_one_that_all_runs_have_unless_one_is_named(store: Store) 
     assert dataset_trend(store, "d").metric == "overlap.length_ratio"
     named = dataset_trend(store, "d", "faithfulness")
     assert (named.metric, named.points[0].mean_in_words) == (FAITHFULNESS, "not evaluated")
-    with pytest.raises(NotFoundError, match=r"^no metric 'bleu' here; available: ragas\.faithfulness"):
+    with pytest.raises(NotFoundError, match=r"^no metric 'bleu'; available: ragas\.faithfulness"):
         dataset_trend(store, "d", "bleu")
 
 

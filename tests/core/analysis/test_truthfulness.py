@@ -1,4 +1,4 @@
-"""The parts of CRAG's truthfulness: correct, missing and wrong answers are counted, not averaged away."""
+"""Tests of counting correct, missing and wrong answers (CRAG)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every sample that is in no pair is listed, with the reason that a person can act on."""
+"""Tests of listing unpaired samples with the reason."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def listed(store: Store, a: str = "a", b: str = "b") -> tuple[UnpairedSample, ..
     return unpaired_samples(store, store.resolve(a), store.resolve(b))
 
 
-def test_each_reason_is_told_from_the_others(store: Store) -> None:
+def test_each_reason_is_different(store: Store) -> None:
     def sample(identity: str, question: str, history: tuple[Turn, ...] = ()) -> Sample:
         return Sample(id=identity, question=question, history=history)
 

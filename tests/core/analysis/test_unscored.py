@@ -1,4 +1,4 @@
-"""One choice of how unscored samples count, the same in every report."""
+"""Tests of the choice of how unscored samples count, in every report."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ragboard.analysis import (
     leaderboard,
     run_summary,
 )
-from ragboard.analysis.means import fill_of, mean_of
+from ragboard.analysis.means import compute_mean, imputed_range
 from ragboard.metrics import METRICS, describe
 from ragboard.records import FileScores, MetricDescription, Outcome, Score, Unscored
 from ragboard.stats import Moments, moments
@@ -81,20 +81,20 @@ def test_values_that_differ_in_the_last_digits_are_no_certainty(store: Store) ->
     assert [isinstance(one, Interval) and one.low < 0.95 for one in found] == [True] * 4
 
 
-def test_where_lower_is_better_the_worst_stands_for_zero(store: Store) -> None:
+def test_if_lower_is_better_unscored_counts_as_the_maximum(store: Store) -> None:
     store.add_runs([scored_run("run", VALUES, LOWER)])
     found = summary(store, "zero", LOWER)
     assert (found.mean, found.imputed_value, found.note) == (0.75, 1.0, "2 unscored count as 1, the worst value")
 
 
-def test_a_metric_without_a_bound_says_that_nothing_can_stand_for_the_worst(store: Store) -> None:
+def test_without_a_known_bound_unscored_samples_are_left_out_with_a_note(store: Store) -> None:
     store.add_runs([scored_run("run", VALUES, UNBOUNDED)])
     left_out, found = summary(store, "excluded", UNBOUNDED), summary(store, "bounds", UNBOUNDED)
     assert (found.mean, found.interval) == (left_out.mean, left_out.interval)
     assert found.note == "2 unscored left out: this metric has no upper bound"
     assert summary(store, "zero", UNBOUNDED).mean == 0.5
-    assert isinstance(fill_of(replace(UNBOUNDED, direction="lower"), "zero"), str)
-    assert fill_of(None, "bounds") == "the range of this metric is not known"
+    assert isinstance(imputed_range(replace(UNBOUNDED, direction="lower"), "zero"), str)
+    assert imputed_range(None, "bounds") == "the range of this metric is not known"
 
 
 def test_where_nothing_is_scored_zero_is_a_mean_and_the_bounds_are_the_whole_range(store: Store) -> None:
@@ -178,9 +178,9 @@ def test_the_bounds_hold_every_other_mean_and_without_unscored_all_agree(given_v
         return moments([fill if value is None else value for value in given_values])
 
     base = moments(scored) if scored else None
-    left_out = mean_of(MEASURE, base)
-    zero = mean_of(MEASURE, base, "zero", missing, (filled(0), filled(0)))
-    bounds = mean_of(MEASURE, base, "bounds", missing, (filled(0), filled(1)))
+    left_out = compute_mean(MEASURE, base)
+    zero = compute_mean(MEASURE, base, "zero", missing, (filled(0), filled(0)))
+    bounds = compute_mean(MEASURE, base, "bounds", missing, (filled(0), filled(1)))
     if not missing:
         assert zero == bounds == left_out
         return

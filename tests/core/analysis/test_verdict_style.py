@@ -1,4 +1,4 @@
-"""The one language of verdicts."""
+"""Tests of the words and signs for verdicts."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ragboard.analysis.verdict_style import (
     SINGLE_PASSAGE_STYLES,
     VERDICT_STYLES,
     origin_words,
+    question_words_note,
     style_of,
     verdict_words,
-    words_asked,
 )
 from ragboard.records import Label, Statement, Verdict
 from ragboard.store.queries.statements import JudgedStatement
@@ -72,7 +72,7 @@ def test_a_rule_based_verdict_says_how_sure_it_is_and_a_models_does_not(
 )
 def test_words_that_no_passage_has_may_be_those_of_the_user(reason: str, words: str) -> None:
     asked = ("Is the Androscoggin River long?", "I wrote to the office.", "Which one?")
-    assert words_asked(reason, asked) == words
+    assert question_words_note(reason, asked) == words
 
 
 def test_a_claim_that_the_passages_support_together_says_why_its_class_names_no_passage() -> None:

@@ -1,4 +1,4 @@
-"""A word diff loses no word of either text."""
+"""Tests of the word diff: it keeps every word of both texts."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragboard.analysis import Change, diff_note, shared_words, side_of, word_diff
+from ragboard.analysis import Change, diff_note, shared_words, text_of_side, word_diff
 from ragboard.analysis.word_diff import MAX_WORDS
 
 TEXTS = st.lists(st.sampled_from(["a", "b ", " c", "d.\n", " "]), max_size=12).map("".join)
 
 
-def test_what_is_gone_stands_before_what_is_new() -> None:
+def test_deleted_words_come_before_inserted_words() -> None:
     assert word_diff("It opened in 1900.", "It opened in 1901.") == (
         Change(kind="same", text="It opened in "),
         Change(kind="gone", text="1900."),
@@ -66,11 +66,11 @@ def test_the_share_of_words_in_both_is_counted_by_hand(first: str, second: str, 
 
 def test_texts_that_share_half_of_their_words_are_marked_and_others_are_not() -> None:
     marked = word_diff("one two", "one three")
-    assert [change.kind for change in side_of(marked, "A")] == ["same", "gone"]
-    assert [change.kind for change in side_of(marked, "B")] == ["same", "new"]
+    assert [change.kind for change in text_of_side(marked, "A")] == ["same", "gone"]
+    assert [change.kind for change in text_of_side(marked, "B")] == ["same", "new"]
     assert diff_note(marked).startswith("Highlighted")
     other = word_diff("one two three", "one four five")
-    assert side_of(other, "A") == (Change(kind="same", text="one two three"),)
-    assert side_of(other, "B") == (Change(kind="same", text="one four five"),)
+    assert text_of_side(other, "A") == (Change(kind="same", text="one two three"),)
+    assert text_of_side(other, "B") == (Change(kind="same", text="one four five"),)
     assert diff_note(other) == "The two texts share only 33% of their words, so the differences are not marked."
-    assert side_of(word_diff("", "one"), "A") == ()
+    assert text_of_side(word_diff("", "one"), "A") == ()

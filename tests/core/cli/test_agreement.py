@@ -1,4 +1,4 @@
-"""`ragboard agree` decides by the form of the file; `ragboard simulate ranking` prints what it simulated."""
+"""Tests of `ragboard agree` and `ragboard simulate ranking`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def wikieval(tmp_path: Path) -> Path:
     return path
 
 
-def test_pairs_are_printed_in_the_papers_layout_with_the_trivial_beside(wikieval: Path, tmp_path: Path) -> None:
+def test_pairs_are_printed_in_the_papers_layout_with_trivial_baselines(wikieval: Path, tmp_path: Path) -> None:
     said = ragboard("agree", wikieval, "--store", tmp_path / "s")
     assert said.exit_code == 0
     answers, lines = said.stdout.splitlines()[:3], said.stdout.splitlines()[3:]
@@ -69,7 +69,7 @@ def test_a_model_brings_both_baselines_and_is_asked_once(wikieval: Path, tmp_pat
     assert "ties: count 0.5" in said.stdout
     report: dict[str, Any] = json.loads(again.stdout)["report"]
     assert [line["scorer"]["name"] for line in report["lines"]][:3] == ["ragas", "GPT Score", "GPT Ranking"]
-    ranking = report["lines"][2]["cells"]["faithfulness"]["accuracy"]
+    ranking = report["lines"][2]["by_dimension"]["faithfulness"]["accuracy"]
     assert ranking["n"] == 10
     assert ranking["wins"] + ranking["losses"] + ranking["ties"] == 10
 
@@ -88,11 +88,11 @@ def test_a_pair_that_the_file_brings_no_scores_for_is_unscored(tmp_path: Path) -
     path = tmp_path / "pairs.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     report: dict[str, Any] = json.loads(ragboard("agree", path, "--json", "--store", tmp_path / "s").stdout)["report"]
-    theirs = next(line["cells"]["overall"] for line in report["lines"] if line["scorer"]["name"] == "theirs")
+    theirs = next(line["by_dimension"]["overall"] for line in report["lines"] if line["scorer"]["name"] == "theirs")
     assert (theirs["accuracy"]["n"], theirs["accuracy"]["unscored"]) == (3, 1)
 
 
-def test_statements_are_told_by_their_column(tmp_path: Path) -> None:
+def test_statement_labels_are_recognised_by_their_column(tmp_path: Path) -> None:
     said = ragboard("agree", sample_folder() / "labels" / "statements.jsonl", "--store", tmp_path / "s")
     assert said.exit_code == 0
     marks, score, described, *_ = said.stdout.splitlines()
@@ -162,7 +162,7 @@ def test_the_mock_systems_are_ordered_in_four_ways() -> None:
     assert all(method["tau_low"] <= method["tau"] <= method["tau_high"] for method in found["methods"])
 
 
-def test_more_labels_than_items_are_refused_in_one_line() -> None:
+def test_more_labels_than_items_are_rejected_in_one_line() -> None:
     said = ragboard("simulate", "ranking", "--labels", "100", "--items", "50")
     assert said.exit_code == 2
     assert "--labels 100 leaves fewer than 2 of 50 items unlabelled" in said.stderr
@@ -180,7 +180,7 @@ def test_more_labels_than_items_are_refused_in_one_line() -> None:
         ("estimate", "any", "--width", "nan"),
     ],
 )
-def test_a_number_that_nothing_can_be_drawn_or_cut_by_is_refused_before_anybody_is_asked(
+def test_a_number_that_nothing_can_be_drawn_or_cut_by_is_rejected_before_anybody_is_asked(
     words: tuple[str, ...],
 ) -> None:
     said = ragboard(*words)

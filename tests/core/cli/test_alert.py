@@ -1,4 +1,4 @@
-"""`ragboard alert`: one message for each change of state, to a webhook or a command."""
+"""Tests of `ragboard alert`: one message for each change of state, to a webhook or a command."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_a_message_that_was_not_delivered_is_sent_again(store: Store, webhook: W
     assert "not an http or https URL" in unreachable.output
 
 
-def test_an_address_that_does_not_answer_is_said_in_one_line(store: Store) -> None:
+def test_an_address_that_does_not_answer_is_reported_in_one_line(store: Store) -> None:
     add_traffic(store, days(0, 20, 0.6))
     set_threshold(store, FAITHFULNESS, 0.9)
     failed = ragboard(store, "alert", RAGBOARD_WEBHOOK="http://127.0.0.1:9/secret")
@@ -139,7 +139,7 @@ def test_a_dry_run_and_another_dataset_send_nothing(store: Store, webhook: Webho
     dry = ragboard(store, "alert", "--dry-run", "--json", RAGBOARD_WEBHOOK=webhook.address)
     report = json.loads(dry.stdout)
     assert (report["sent"], report["changes"][0]["now"]["state"]) == (False, "below threshold")
-    assert "no change of state" in ragboard(store, "alert", "other", RAGBOARD_WEBHOOK=webhook.address).output
+    assert "nothing changed" in ragboard(store, "alert", "other", RAGBOARD_WEBHOOK=webhook.address).output
     assert webhook.bodies == []
     assert ragboard(store, "alert", CHAT, RAGBOARD_WEBHOOK=webhook.address).stdout.startswith("Alert")
 

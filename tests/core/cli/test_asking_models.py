@@ -1,4 +1,4 @@
-"""What goes to a model behind a server and what is kept of its replies, from the command line."""
+"""Tests of commands with a model server: what is sent, and what is stored of the replies."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_a_credential_in_the_query_is_sent_and_kept_nowhere(tmp_path: Path, serv
     assert not any(b"very-secret" in path.read_bytes() for path in store.rglob("*") if path.is_file())
 
 
-def test_a_parameter_twice_in_the_address_is_refused(tmp_path: Path, server: ChatServer) -> None:
+def test_a_parameter_twice_in_the_address_is_rejected(tmp_path: Path, server: ChatServer) -> None:
     done = ragboard(tmp_path / "s", server, "evaluate", rows_file(tmp_path), "--judge", "openai:m", query="?a=1&a=2")
     assert done.exit_code != 0
     assert "has the parameter 'a' twice" in done.stderr

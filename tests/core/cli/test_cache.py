@@ -1,4 +1,4 @@
-"""`ragboard cache` lists what is kept, and deletes what one says."""
+"""Tests of `ragboard cache`."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_it_lists_judges_and_tasks_with_how_many_answers_each_has(store: Store) 
         ([], 3, {}),
     ],
 )
-def test_pruning_deletes_what_is_said_and_nothing_else(
+def test_pruning_deletes_what_is_reported_and_nothing_else(
     store: Store, words: list[str], deleted: int, kept: dict[str, int]
 ) -> None:
     assert json.loads(ragboard(store, "--prune", *words, "--json").stdout) == {"deleted": deleted}

@@ -1,4 +1,4 @@
-"""What the verdicts in a file score is not asked again: those of RAGChecker, and those of a tool's judge."""
+"""Tests of evaluating files with verdicts: the judge is not called for what they contain."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ ITEM: dict[str, Any] = {
 }
 
 
-def test_an_item_of_our_own_asks_nobody(tmp_path: Path) -> None:
+def test_an_item_with_all_verdicts_needs_no_judge(tmp_path: Path) -> None:
     done, store = evaluated(tmp_path, {"results": [ITEM]})
     (end,) = done["evaluations"]
     assert (end["asked"], end["evaluation"]["judge"], end["evaluation"]["heuristic"]) == (0, "none", False)

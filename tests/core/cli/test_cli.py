@@ -1,4 +1,4 @@
-"""The command line does what it says, in words and in JSON, and its exit codes mean something."""
+"""Tests of the main commands: output as text and JSON, and exit codes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.chat_server import chat_server, status
 
 from ragboard import Store, sample_runs
 from ragboard.cli import main
-from ragboard.human.agreement import agreements
+from ragboard.human.agreement import list_agreements
 
 ROWS = [
     {
@@ -67,7 +67,7 @@ def test_show_names_the_statement_that_nothing_supports(folder: Path, file: Path
     assert "rule-based" in said
 
 
-def test_evaluating_again_asks_nothing(folder: Path, file: Path) -> None:
+def test_evaluating_again_makes_no_calls(folder: Path, file: Path) -> None:
     first = json.loads(ragboard(folder, "evaluate", file, "--json").stdout)["evaluations"][0]
     again = json.loads(ragboard(folder, "evaluate", "answers", "--json").stdout)["evaluations"][0]
     assert (first["replayed"], again["asked"]) == (0, 0)
@@ -145,7 +145,7 @@ def test_a_file_without_permission_is_one_clear_line(folder: Path, file: Path) -
     assert "ermission" in said.stderr
 
 
-def test_a_name_already_taken_is_said_with_the_way_out(folder: Path, file: Path, tmp_path: Path) -> None:
+def test_a_name_already_taken_is_reported_with_the_way_out(folder: Path, file: Path, tmp_path: Path) -> None:
     ragboard(folder, "import", file)
     other = tmp_path / "other.jsonl"
     other.write_text(json.dumps(ROWS[0]), encoding="utf-8")
@@ -154,7 +154,7 @@ def test_a_name_already_taken_is_said_with_the_way_out(folder: Path, file: Path,
     assert "--name" in said.stderr
 
 
-def test_an_unknown_run_judge_metric_or_pair_is_said_with_what_there_is(folder: Path, file: Path) -> None:
+def test_an_unknown_run_judge_metric_or_pair_is_reported_with_what_there_is(folder: Path, file: Path) -> None:
     ragboard(folder, "import", file)
     assert "there are answers" in ragboard(folder, "show", "nope").stderr
     assert "embedded" in ragboard(folder, "evaluate", "answers", "--judge", "oracle").stderr
@@ -187,9 +187,9 @@ def test_the_demo_comes_and_goes_in_one_step_each(folder: Path) -> None:
     assert [run["tags"] for run in found] == [["sample"], ["sample"]]
     assert all(run["judged"] for run in found)
     store = Store(folder)
-    assert [one.items for one in agreements(store)] == [492]
+    assert [one.items for one in list_agreements(store)] == [492]
     assert ragboard(folder, "demo", "--remove").exit_code == 0
-    assert not agreements(store)
+    assert not list_agreements(store)
     assert json.loads(ragboard(folder, "runs", "--json").stdout) == {"runs": []}
 
 
@@ -298,7 +298,7 @@ def test_a_judge_without_its_key_or_embedder_is_one_line_and_stores_nothing_judg
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     done = ragboard(folder, "evaluate", file, "--judge", "openai:m")
     assert done.exit_code == 6
-    assert "use --embed" in done.stderr
+    assert "needs an embedder: --embed embedded" in done.stderr
 
 
 def test_a_plan_is_printed_and_nothing_is_sent(
@@ -405,7 +405,7 @@ def test_a_plan_needs_no_key(folder: Path, file: Path, monkeypatch: pytest.Monke
     assert (done.exit_code, "nothing was sent" in done.stdout) == (0, True), done.stderr
 
 
-def test_what_an_evaluation_took_is_said_and_shown(
+def test_what_an_evaluation_took_is_reported_and_shown(
     folder: Path, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     prices = tmp_path / "prices.toml"

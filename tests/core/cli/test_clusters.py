@@ -1,4 +1,4 @@
-"""Intervals, comparisons and gates are of conversations or questions where the file says so, and say it."""
+"""Tests of clustered intervals, comparisons and gates from the command line."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_several_answers_to_a_question_are_clustered_by_question(tmp_path: Path)
     assert run["metrics"]["overlap.exact_match"]["interval"]["method"].endswith("20 clusters")
 
 
-def test_of_few_conversations_there_is_no_interval_and_the_reason_is_said(tmp_path: Path) -> None:
+def test_of_few_conversations_there_is_no_interval_and_the_reason_is_reported(tmp_path: Path) -> None:
     rows = [
         {"question": f"{number}?", "answer": "yes" if number % 3 else "no", "reference": "yes", "thread_id": number % 4}
         for number in range(60)
@@ -151,7 +151,7 @@ def test_the_turns_of_mtrag_are_clustered_by_its_twelve_conversations(tmp_path: 
     assert comparison["metrics"][0]["pairs"]["interval"]["method"].endswith("12 clusters")
 
 
-def test_pairs_depend_on_each_other_through_either_run_whichever_comes_first(tmp_path: Path) -> None:
+def test_pairs_are_clustered_by_both_runs_in_either_order(tmp_path: Path) -> None:
     store = tmp_path / "store"
     for name, first, step in (("even", 3, 1), ("uneven", 2, -1)):
         rows = [

@@ -1,4 +1,4 @@
-"""`compare` and `check` end as their intervals say, and print nothing that steers a terminal or a page."""
+"""Tests of `compare` and `check`: exit codes, and escaping of hostile names."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def call(store: Store, *words: str) -> Result:
     ("condition", "code"),
     [("faithfulness < -0.02", 1), ("faithfulness < -0.95", 0), ("faithfulness > 0", 0), ("faithfulness < -0.5", 4)],
 )
-def test_the_exit_code_of_a_comparison_says_where_the_interval_lies(runs: Store, condition: str, code: int) -> None:
+def test_the_exit_code_of_a_comparison_follows_from_the_interval(runs: Store, condition: str, code: int) -> None:
     result = call(runs, "compare", "a", "c", "--fail-if", condition)
     assert result.exit_code == code
     assert result.output.splitlines()[-1].startswith({0: "pass", 1: "fail", 4: "inconclusive"}[code])
@@ -58,7 +58,7 @@ def test_the_exit_code_of_a_comparison_says_where_the_interval_lies(runs: Store,
         (("--max", "faithfulness=5"), 2),
     ],
 )
-def test_the_exit_code_of_a_check_says_where_the_interval_lies(runs: Store, words: tuple[str, ...], code: int) -> None:
+def test_the_exit_code_of_a_check_follows_from_the_interval(runs: Store, words: tuple[str, ...], code: int) -> None:
     result = call(runs, "check", "a", *words)
     assert result.exit_code == code, result.output
 
@@ -71,7 +71,7 @@ def test_a_difference_has_a_sign_and_a_mean_has_none(runs: Store) -> None:
     )
 
 
-def test_a_limit_that_nothing_can_reach_is_refused_with_what_can_be_reached(runs: Store) -> None:
+def test_a_limit_that_nothing_can_reach_is_rejected_with_what_can_be_reached(runs: Store) -> None:
     """Meant in percent, it would let everything pass."""
     said = call(runs, "check", "a", "--max", "faithfulness=5").output
     assert said == "ragboard: 5 is out of range for ragas.faithfulness: a mean is between 0 and 1\n"
@@ -87,7 +87,7 @@ def test_json_holds_the_comparison_the_gates_and_the_verdict(runs: Store) -> Non
     assert (checked["verdict"], checked["gates"][0]["n"]) == ("pass", 40)
 
 
-def test_names_are_neither_markup_nor_controls(runs: Store) -> None:
+def test_names_are_escaped_in_markdown_and_terminals(runs: Store) -> None:
     printed = call(runs, "compare", "a", "b<i>|\x1b[2J", "--markdown").stdout
     assert "\x1b" not in printed
     assert "b\\<i\\>\\|" in printed
@@ -103,7 +103,7 @@ def test_a_setting_of_others_begins_no_line_of_its_own(store: Store) -> None:
     assert "  k: 1 in A, 2 ::error::said by nobody in B" in lines
 
 
-def test_an_error_neither_steers_the_terminal_nor_begins_a_second_line(store: Store) -> None:
+def test_an_error_is_one_line_without_control_characters(store: Store) -> None:
     store.add_runs([Run(name="a\x1b[2J\nb", samples=(make_sample(1),))])
     result = CliRunner().invoke(main, ["check", "nope", "--min", "f=1", "--store", str(store.folder)], color=True)
     assert result.output == "ragboard: no run is called 'nope'; there are a\N{REPLACEMENT CHARACTER}[2J b\n"
@@ -120,7 +120,7 @@ def test_a_check_is_printed_as_markdown(runs: Store) -> None:
     assert "| ragas.faithfulness ≥ 0.9 |" in printed
 
 
-def test_chosen_metrics_are_printed_alone(runs: Store) -> None:
+def test_only_the_chosen_metrics_are_printed(runs: Store) -> None:
     assert "ragas.faithfulness" in call(runs, "compare", "a", "c", "--metrics", "faithfulness").stdout
     assert call(runs, "compare", "a", "c", "--metrics", "nope").exit_code == 5
 
@@ -135,7 +135,7 @@ def test_two_evaluations_of_one_run_are_printed_as_noise(runs: Store) -> None:
     assert [(one["run"], one["metric"], one["paired"]["n"]) for one in noise] == [("a", "ragas.faithfulness", 40)]
 
 
-def test_nothing_of_a_file_begins_a_line_of_what_is_said_of_it(store: Store, tmp_path: Path) -> None:
+def test_text_of_a_file_cannot_begin_a_line_of_the_report(store: Store, tmp_path: Path) -> None:
     file = tmp_path / "answers.jsonl"
     row = {"question": "Who\n::error::asks?", "answer": "Tom.\n::error::says", "model": "m\n::error::named"}
     file.write_text(json.dumps(row), encoding="utf-8")

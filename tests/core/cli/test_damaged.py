@@ -1,4 +1,4 @@
-"""A damaged store, one of another kind, a full disk and a read-only one: one line, and doctor says what to do."""
+"""Tests of damaged, foreign and read-only stores and of a full disk: one line of error, and `doctor`."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_a_disk_that_fills_while_a_store_is_made_leaves_none_that_never_opens(
     assert ragboard(folder, "runs").exit_code == 0
 
 
-def test_a_database_without_a_byte_is_made_anew(tmp_path: Path) -> None:
+def test_an_empty_database_file_is_recreated(tmp_path: Path) -> None:
     (tmp_path / "ragboard.duckdb").touch()
     assert ragboard(tmp_path, "runs").exit_code == 0
 
@@ -157,13 +157,13 @@ def read_only(whole: Path, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("words", READING, ids=lambda words: words[0])
-def test_a_store_that_no_lock_can_be_made_beside_is_read(read_only: Path, whole: Path, words: list[str]) -> None:
+def test_a_store_in_a_folder_without_write_access_is_read(read_only: Path, whole: Path, words: list[str]) -> None:
     found = ragboard(read_only, *words)
     assert (found.exit_code, found.stdout) == (0, ragboard(whole, *words).stdout), found.stderr
 
 
 @pytest.mark.parametrize("words", WRITING, ids=lambda words: words[0])
-def test_writing_there_is_refused_in_one_line(read_only: Path, words: list[str]) -> None:
+def test_writing_there_is_rejected_in_one_line(read_only: Path, words: list[str]) -> None:
     result = ragboard(read_only, *words)
     assert (result.exit_code, result.stderr.count("\n")) == (6, 1)
     assert "ragboard.lock: Is a directory; choose another folder with --store" in result.stderr

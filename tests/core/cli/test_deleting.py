@@ -1,4 +1,4 @@
-"""A run that is being evaluated is not deleted; one that is not goes with all files of its evaluations."""
+"""Tests of `ragboard rm`: not while a run is evaluated, and with all files of its evaluations."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def files(store: Store) -> list[str]:
 
 
 @pytest.mark.parametrize("before", [False, True], ids=["first", "second"])
-def test_a_run_under_evaluation_is_not_deleted_and_the_evaluation_goes_on(
+def test_a_run_under_evaluation_is_not_deleted_and_the_evaluation_continues(
     python: str, tmp_path: Path, server: ChatServer, *, before: bool
 ) -> None:
     """A first evaluation is in no table of the store yet: its journal's header alone names the run."""

@@ -1,4 +1,4 @@
-"""`ragboard diagnose` says what the page says."""
+"""Tests of `ragboard diagnose`."""
 
 from __future__ import annotations
 

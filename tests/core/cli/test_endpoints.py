@@ -1,4 +1,4 @@
-"""Servers as they are: each of their quirks ends in scores or in one clear line, from the command line."""
+"""Tests of unusual model servers: each gives scores or one line of error."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ SAID: dict[str, tuple[Fault, str]] = {
 
 
 @pytest.mark.parametrize(("fault", "line"), SAID.values(), ids=SAID)
-def test_what_cannot_be_scored_is_said_in_one_line(
+def test_what_cannot_be_scored_is_reported_in_one_line(
     evaluate: Callable[..., Result], server: ChatServer, fault: Fault, line: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ragboard.judges.llm.endpoint.FIRST_PAUSE", 0.0)
@@ -237,7 +237,7 @@ def test_embeddings_of_azure_go_to_their_own_deployment(evaluate: Callable[..., 
         "https://x.openai.azure.com/openai/deployments?api-version=2024-10-21",
     ],
 )
-def test_half_an_azure_address_is_refused_with_both_forms(evaluate: Callable[..., Result], url: str) -> None:
+def test_half_an_azure_address_is_rejected_with_both_forms(evaluate: Callable[..., Result], url: str) -> None:
     done = evaluate(url=url)
     assert done.exit_code == 2
     assert "expected https://NAME.openai.azure.com/openai/v1, or" in done.output
@@ -261,7 +261,7 @@ def test_headers_are_sent_and_secret_ones_kept_nowhere(
 
 
 @pytest.mark.parametrize("given", ["X-Team", "=x", "X Team=a", "X-Key=", "X-Key=a\nb"])
-def test_a_wrong_header_is_refused_without_its_value(evaluate: Callable[..., Result], given: str) -> None:
+def test_a_wrong_header_is_rejected_without_its_value(evaluate: Callable[..., Result], given: str) -> None:
     done = evaluate("--header", given)
     assert done.exit_code == 2
     assert done.output.startswith("ragboard: --header")

@@ -1,4 +1,4 @@
-"""The command that ranks prints what the report says, in three forms."""
+"""Tests of `ragboard rank` and `ragboard estimate`: text, JSON and Markdown."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_pooled_labels_come_with_their_caution(store: Store, labels: Path) -> No
     assert "caution: the labels of all runs correct each run" in said
 
 
-def test_few_labels_stand_alone_and_say_so(store: Store, tmp_path: Path, labels: Path) -> None:
+def test_few_labels_give_only_the_estimate_from_labels_and_say_so(store: Store, tmp_path: Path, labels: Path) -> None:
     few = tmp_path / "few.tsv"
     few.write_text("\n".join(labels.read_text(encoding="utf-8").splitlines()[:21]), encoding="utf-8")
     said = told(store, "a", "--labels", str(few), "--design", "random")

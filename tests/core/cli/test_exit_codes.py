@@ -1,4 +1,4 @@
-"""Exit codes: what a script can tell from them, and that the documentation lists the same."""
+"""Tests of exit codes, and of their table in the documentation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A person overrules a verdict from the command line, and takes it back."""
+"""Tests of `ragboard label`: overrule a verdict, and remove the label."""
 
 from __future__ import annotations
 

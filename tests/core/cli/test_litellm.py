@@ -1,6 +1,6 @@
-"""The recipe for LiteLLM's proxy: a provider with another API than OpenAI's answers through it.
+"""Test of the LiteLLM recipe: a provider with its own API answers through LiteLLM's proxy.
 
-Skipped where no `litellm` is installed; `RAGBOARD_LITELLM` names one in an environment of its own.
+Skipped without `litellm`. `RAGBOARD_LITELLM` names a `litellm` in another environment.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Runs are renamed, tagged and deleted from the command line, and their made-up statements listed."""
+"""Tests of renaming, tagging and deleting runs, and of `ragboard hallucinations`."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_a_run_is_deleted_once_confirmed(runs: Store) -> None:
     assert names(runs) == set()
 
 
-def test_deleting_an_evaluation_by_a_runs_command_is_refused(runs: Store) -> None:
+def test_deleting_an_evaluation_by_a_runs_command_is_rejected(runs: Store) -> None:
     evaluate_run(runs, runs.resolve("first").run_id, DEFAULT_METRICS, Panel(judge=PlainJudge()))
     said = ragboard(runs, "rm", f"first@{runs.resolve('first').evaluation_id}", "--yes")
     assert said.exit_code == 2

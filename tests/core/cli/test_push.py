@@ -1,4 +1,4 @@
-"""`ragboard push`: runs as a data set on a hub, which is a local server."""
+"""Tests of `ragboard push` to a local Hugging Face hub."""
 
 from __future__ import annotations
 

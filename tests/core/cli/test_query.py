@@ -1,4 +1,4 @@
-"""`ragboard query` prints or writes what one SELECT finds, and refuses the rest with exit code 2."""
+"""Tests of `ragboard query`: output, files, and refused statements (exit code 2)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_a_table_for_people_steers_no_terminal(kept: Store) -> None:
     assert said.stdout == "name    samples\na\ufffd[31m  2\nb       3\n"
 
 
-def test_a_file_is_written_as_it_is_called_and_left_out_rows_are_said(kept: Store, tmp_path: Path) -> None:
+def test_a_file_is_written_under_the_given_name_and_left_out_rows_are_reported(kept: Store, tmp_path: Path) -> None:
     out = tmp_path / "names.parquet"
     said = query(kept, "SELECT name FROM runs ORDER BY name DESC", "--rows", "1", "-o", str(out))
     assert (said.stdout, said.stderr) == ("", "first 1 rows; show more with --rows N\n")
@@ -41,7 +41,7 @@ def test_a_statement_comes_from_standard_input_too(kept: Store) -> None:
 
 
 @pytest.mark.parametrize(("sql", "says"), [("DROP TABLE runs", "DROP is not allowed"), ("SELECT", "Parser Error")])
-def test_anything_else_is_refused(kept: Store, sql: str, says: str) -> None:
+def test_anything_else_is_rejected(kept: Store, sql: str, says: str) -> None:
     said = query(kept, sql)
     assert said.exit_code == 2
     assert said.stderr.startswith("ragboard: ")

@@ -1,4 +1,4 @@
-"""`check` and `compare` on run files: nothing is imported, and the exit code and JUnit XML tell a CI server."""
+"""Tests of `check` and `compare` on run files: nothing is stored; exit codes and JUnit XML."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_files_of_the_same_name_are_two_runs() -> None:
 
 
 @pytest.mark.usefixtures("here")
-def test_a_file_is_compared_with_a_run_of_the_store_which_stays_as_it_is() -> None:
+def test_a_file_is_compared_with_a_stored_run_and_the_store_stays_unchanged() -> None:
     ragboard("evaluate", "good.jsonl", "--name", "baseline")
     before = Store(Path(".ragboard")).version
     done = ragboard("compare", "baseline", "bad.jsonl", "--fail-if", "faithfulness < -0.1")
@@ -104,7 +104,7 @@ def test_stored_thresholds_hold_for_a_file_too() -> None:
 
 
 @pytest.mark.usefixtures("here")
-def test_an_option_that_would_do_nothing_is_refused() -> None:
+def test_an_option_that_would_do_nothing_is_rejected() -> None:
     ragboard("evaluate", "good.jsonl", "--name", "run")
     done = ragboard("check", "run", "--min", "faithfulness=0.5", "--judge", "embedded", "--map", "answer=x")
     assert done.exit_code == 2

@@ -1,4 +1,4 @@
-"""`ragboard.toml` says what one would type each time; what is typed, or in the environment, comes first."""
+"""Tests of `ragboard.toml`: the command line and the environment override it."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_the_environment_names_the_file(here: Path, monkeypatch: pytest.MonkeyPa
         ('base_url = "https://me:abc@host/v1"', "base_url is a key or password"),
     ],
 )
-def test_a_file_that_cannot_be_is_refused_in_one_line_without_its_secrets(here: Path, text: str, message: str) -> None:
+def test_a_file_that_cannot_be_is_rejected_in_one_line_without_its_secrets(here: Path, text: str, message: str) -> None:
     write(here, text)
     done = ragboard("runs")
     assert done.exit_code == 2
@@ -156,12 +156,12 @@ def test_examples_are_sent_for_the_qualities_of_ares_and_for_no_other_task(here:
 
 
 @pytest.mark.usefixtures("here")
-def test_a_role_that_nobody_fills_is_named_before_anything_is_sent() -> None:
+def test_a_role_without_a_judge_is_an_error_before_anything_is_sent() -> None:
     with chat_server() as server:
         done = ragboard("evaluate", "answers.jsonl", "--judge", "openai:m", "--base-url", server.url)
         assert (done.exit_code, server.asked) == (6, [])
-        assert "openai:m does not answer Similarity tasks; use" in done.stderr
-        assert "--embed embedded, or an embedding model, --embed openai:MODEL\n" in done.stderr
+        assert "needs an embedder: --embed embedded or --embed openai:MODEL" in done.stderr
+        assert "(openai:m does not answer Similarity tasks)\n" in done.stderr
 
 
 @pytest.mark.parametrize("name", ["extract", "verify", "embed"])

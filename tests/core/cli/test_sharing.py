@@ -1,4 +1,4 @@
-"""`report` and `export`: files for others."""
+"""Tests of `report` and `export`."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def test_a_file_that_is_there_is_written_over_only_by_force(folder: Path, tmp_pa
         (("report", "one", "-o", "x.html", "--metric", "faithfulness"), "--metric needs two runs"),
         (("report", "nope", "-o", "x.html"), "nope"),
         (("report", "one", "-o", "absent/x.html"), "cannot write"),
-        (("export", "one", "two", "--format", "ragchecker"), "takes one run, not 2"),
-        (("export", "--what", "samples"), "takes one run, not 0"),
+        (("export", "one", "two", "--format", "ragchecker"), "contains one run, got 2 runs"),
+        (("export", "--what", "samples"), "needs one run, got 0"),
     ],
 )
 def test_what_cannot_be_written_is_one_line(folder: Path, arguments: tuple[str, ...], said: str) -> None:

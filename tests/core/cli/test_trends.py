@@ -1,4 +1,4 @@
-"""`ragboard trend`."""
+"""Tests of `ragboard trend`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_the_state_comes_first_then_changes_and_days(store: Store) -> None:
     assert lines[1:3] == ["  judge: plain", "  threshold: at least 0.3"]
     assert lines[3].startswith("  change: fell by 0.")
     assert lines[4] == "  configuration: 2026-10-07 chat 1.1 (production): version 1.0 to 1.1"
-    assert lines[5].startswith("  7 days against the 7 days before: -0.")
+    assert lines[5].startswith("  last 7 days compared with the 7 days before: -0.")
     assert lines[7].split() == ["day", "mean", "(95%", "CI)", "n", "unscored"]
     days = lines[8:20]
     assert len(days) == 12
@@ -47,7 +47,7 @@ def test_groups_and_new_statements(store: Store) -> None:
     add_traffic(store, days)
     said = trend(store, CHAT, "--by", "topic").stdout
     assert "\x1b" not in said
-    assert "against the 7 days before (p: Holm)" in said
+    assert "compared with the 7 days before (p: Holm)" in said
     assert "0 of 1 unsupported statements since 2026-09-10 were not there in the 28 days before" in said
 
 

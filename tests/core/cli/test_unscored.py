@@ -1,4 +1,4 @@
-"""How unscored samples count, thresholds and a sample's calls, from the command line."""
+"""Tests of `--unscored`, thresholds and `show --calls`."""
 
 from __future__ import annotations
 
@@ -44,7 +44,9 @@ def call(store: Store, *words: str) -> Result:
     ("policy", "shown", "code"),
     [("excluded", "1.00 (", 0), ("zero", "20 unscored count as 0", 1), ("bounds", "0.75 to 1.00 (", 4)],
 )
-def test_list_page_and_gate_count_the_unscored_alike(runs: Store, policy: str, shown: str, code: int) -> None:
+def test_list_page_and_gate_count_unscored_samples_the_same_way(
+    runs: Store, policy: str, shown: str, code: int
+) -> None:
     chosen = ("--unscored", policy)
     assert shown in call(runs, "runs", *chosen).output
     assert shown in call(runs, "show", "gaps", *chosen).output
@@ -118,7 +120,7 @@ def test_a_run_is_checked_by_the_thresholds_that_are_set(runs: Store) -> None:
     "words",
     [("nope", "0.5"), (FAITHFULNESS,), (FAITHFULNESS, "0.5", "--remove"), (FAITHFULNESS, "1.5"), ("--remove",)],
 )
-def test_what_makes_no_threshold_is_refused_in_one_line(runs: Store, words: tuple[str, ...]) -> None:
+def test_what_makes_no_threshold_is_rejected_in_one_line(runs: Store, words: tuple[str, ...]) -> None:
     result = call(runs, "threshold", *words)
     assert result.exit_code == (5 if "nope" in words else 2)
     assert len(result.output.strip().splitlines()) == 1

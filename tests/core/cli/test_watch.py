@@ -1,4 +1,4 @@
-"""`ragboard watch` as a process: results within seconds, Ctrl-C, kill -9, and a second watch."""
+"""Tests of `ragboard watch` as a process: results within seconds, Ctrl-C, kill -9, and a second watch."""
 
 from __future__ import annotations
 
@@ -102,11 +102,11 @@ def test_samples_are_evaluated_as_they_come_and_ctrl_c_ends_the_watch(python: st
         _, said = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
     assert "2 samples evaluated" in said or "1 sample evaluated" in said
-    assert "stopped; the same command goes on" in said
+    assert "stopped; run the same command to resume" in said
     assert "Traceback" not in said
 
 
-def test_a_killed_watch_goes_on_without_asking_again(python: str, store: Store) -> None:
+def test_a_killed_watch_continues_without_asking_again(python: str, store: Store) -> None:
     grow(store, *range(200))
     with watching(python, store, "--batch-size", "20") as process:
         wait_until(lambda: covered(store) > 0)
@@ -121,7 +121,7 @@ def test_a_killed_watch_goes_on_without_asking_again(python: str, store: Store) 
     assert len(after) == len(set(after))
 
 
-def test_a_second_watch_is_refused(python: str, store: Store) -> None:
+def test_a_second_watch_is_rejected(python: str, store: Store) -> None:
     grow(store, 0)
     with watching(python, store):
         wait_until(lambda: covered(store) == 1)
@@ -169,7 +169,7 @@ def test_once_evaluates_what_is_there_and_ends(python: str, store: Store) -> Non
         ),
     ],
 )
-def test_what_cannot_be_watched_is_said_in_one_line(
+def test_what_cannot_be_watched_is_reported_in_one_line(
     python: str, store: Store, arguments: list[str], code: int, message: str
 ) -> None:
     grow(store, 0)

@@ -1,4 +1,4 @@
-"""A collector as a process of its own, and requests to it."""
+"""A collector in its own process, and requests to it."""
 
 from __future__ import annotations
 

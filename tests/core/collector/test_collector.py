@@ -1,4 +1,4 @@
-"""Traces become samples: when they are complete, once, and whatever happens to the disk and the store."""
+"""Tests of turning traces into samples: completeness, repeated traces, and faults of disk and store."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_a_trace_waits_for_its_root(store: Store) -> None:
         assert collector.counts["samples"] == 1
 
 
-def test_a_trace_whose_root_never_comes_is_taken_as_it_is(store: Store) -> None:
+def test_a_trace_whose_root_never_comes_is_taken_unchanged(store: Store) -> None:
     with running(store) as collector:
         collector.submit(spans(span(1, 2, 1, at=0, **CHAIN))).result(30)
         (sample,) = samples(store, "chat", 1)
@@ -197,7 +197,7 @@ def test_incomplete_traces_have_bounded_memory(store: Store) -> None:
         counted(collector, "excess_spans", 18)
 
 
-def test_a_trace_that_never_ends_is_taken_as_it_is(store: Store) -> None:
+def test_a_trace_that_never_ends_is_taken_unchanged(store: Store) -> None:
     limits = replace(QUICK, quiet_seconds=600, rootless_seconds=600, open_seconds=0.5)
     with running(store, limits) as collector:
         collector.submit(trace(1)).result(30)

@@ -1,4 +1,4 @@
-"""Nuggets belong to questions: one list for all runs that ask, every version kept, the newest counts."""
+"""Tests of nuggets: shared by all runs with the question, all versions stored, the newest counts."""
 
 from __future__ import annotations
 
@@ -114,13 +114,13 @@ def test_every_version_is_kept_and_the_newest_counts(bridges: Store) -> None:
         ([Nugget(text=str(number)) for number in range(101)], "101 nuggets, expected at most 100"),
     ],
 )
-def test_what_is_no_list_of_nuggets_is_refused(bridges: Store, nuggets: list[Nugget], why: str) -> None:
+def test_what_is_no_list_of_nuggets_is_rejected(bridges: Store, nuggets: list[Nugget], why: str) -> None:
     with pytest.raises(SettingError, match=why):
         save_nuggets(bridges, of(bridges).questions[0], nuggets, author="Ada", approved=False)
     assert of(bridges).with_nuggets == 0
 
 
-def test_a_blank_name_and_nothing_to_approve_are_refused(bridges: Store) -> None:
+def test_a_blank_name_and_nothing_to_approve_are_rejected(bridges: Store) -> None:
     with pytest.raises(SettingError, match="your name"):
         save_nuggets(bridges, of(bridges).questions[0], [OPENED], author=" ", approved=False)
     with pytest.raises(SettingError, match="no nuggets to approve"):
@@ -138,7 +138,7 @@ def test_a_run_file_brings_nuggets_for_questions_that_have_none(store: Store, tm
 
 
 @pytest.mark.parametrize("cell", [3, [3], [{"importance": "vital"}], [{"text": "x", "importance": "high"}]])
-def test_a_cell_that_holds_no_nuggets_is_refused_with_its_line(tmp_path: Path, cell: object) -> None:
+def test_a_cell_that_holds_no_nuggets_is_rejected_with_its_line(tmp_path: Path, cell: object) -> None:
     file = tmp_path / "answers.jsonl"
     file.write_text(json.dumps({"question": "When?", "answer": "Now", "nuggets": cell}), encoding="utf-8")
     with pytest.raises(RunFileError, match=r"answers\.jsonl:1: .*nuggets"):

@@ -1,4 +1,4 @@
-"""Follow-up questions are rewritten by a judge, once, and shown with the sample."""
+"""Tests of rewriting follow-up questions."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_the_sample_shows_it_with_its_author_and_the_files_own_counts_first(chat
     assert "Alone: And who built it?" in json.dumps(shown["rewritten"])
 
 
-def test_what_a_limit_stopped_goes_on_where_it_was(chats: Store, server: ChatServer) -> None:
+def test_what_a_limit_stopped_continues_where_it_was(chats: Store, server: ChatServer) -> None:
     stopped = rewrite(chats, server, "--max-calls", "1")
     assert stopped.exit_code == 3
     assert "run the same command to resume" in stopped.stderr

@@ -1,4 +1,4 @@
-"""An evaluation in a process of its own does what the caller's options say, whatever lies about."""
+"""Tests of evaluations in a separate process."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from ragboard.evaluation.background import (
     start_evaluation,
     start_retry,
 )
-from ragboard.evaluation.identity import Choice, evaluation_of
+from ragboard.evaluation.identity import Choice, choose_evaluation
 from ragboard.evaluation.progress import LiveEvaluation, live_evaluation, live_evaluations
 from ragboard.judges import panel_named
 from ragboard.metrics import metrics_named
@@ -96,7 +96,7 @@ def test_it_takes_every_option_and_no_key_on_its_command_line(
         assert all(asked["reasoning_effort"] == "low" and "seed" not in asked for asked in server.asked)
         assert server.keys[0] == f"Bearer {SECRET}"
         known = metrics_with(around.plugins)
-        expected = evaluation_of(store, ref.run_id, panel_named(judge_options), metrics_named(SPECS, known), known)
+        expected = choose_evaluation(store, ref.run_id, panel_named(judge_options), metrics_named(SPECS, known), known)
     (live,) = live_evaluations(store)
     assert live.choice == replace(choice, limits={"sample": 2, "seed": 0, "max_minutes": 5.0})
     assert store.evaluation_metrics(expected.id) == SPECS
@@ -167,7 +167,7 @@ def test_headers_that_are_given_reach_the_server_and_no_file_and_are_no_part_of_
 
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("headers", ["secret-word", "X-Team:", "X Team: secret-word", "X-Team: secret-word\x07"])
-def test_a_line_that_is_no_header_is_refused_without_its_value(store: Store, headers: str) -> None:
+def test_a_line_that_is_no_header_is_rejected_without_its_value(store: Store, headers: str) -> None:
     options = JudgeOptions(judge="openai:j", embed="embedded", base_url="http://127.0.0.1:9/v1")
     with pytest.raises(SettingError, match="the headers") as caught:
         start_evaluation(store, kept(store), Choice(metrics=("faithfulness",), judge_options=options), headers=headers)
@@ -211,7 +211,7 @@ def test_one_that_dies_before_its_first_word_says_why(store: Store, monkeypatch:
 
 
 @pytest.mark.usefixtures("folder")
-def test_what_cannot_be_is_refused_before_anything_starts(store: Store) -> None:
+def test_what_cannot_be_is_rejected_before_anything_starts(store: Store) -> None:
     ref = kept(store)
     priceless = Choice(metrics=("faithfulness",), judge_options=JudgeOptions(judge="openai:j"), limits={"max_cost": 1})
     with pytest.raises(SettingError, match="needs a price for j"):
@@ -234,7 +234,7 @@ def test_a_plan_needs_no_key(store: Store, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.parametrize("address", ["http://[::1/v1", "localhost:8000", "http://me:abc@host/v1"])
-def test_an_address_that_cannot_be_asked_is_refused_before_anything_starts(store: Store, address: str) -> None:
+def test_an_address_that_cannot_be_asked_is_rejected_before_anything_starts(store: Store, address: str) -> None:
     run = kept(store)
     choice = Choice(metrics=("faithfulness",), judge_options=JudgeOptions(judge="openai:j", base_url=address))
     with pytest.raises(SettingError, match="base URL"):

@@ -1,4 +1,4 @@
-"""In batches: the scores of the live way, each request once, and nothing lost, whatever becomes of batch or process."""
+"""Tests of evaluations in batches: same scores, each request sent once, nothing lost after faults."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ def test_a_format_that_the_server_refuses_is_given_up_by_all_requests_of_the_wav
     assert scores(store) == expected[0]
 
 
-def test_a_format_that_is_refused_without_a_reason_is_given_up_by_all_requests_of_the_wave(
+def test_a_format_that_is_rejected_without_a_reason_is_given_up_by_all_requests_of_the_wave(
     tmp_path: Path, server: BatchServer, expected: Expected
 ) -> None:
     store = kept(tmp_path / "s")
@@ -390,7 +390,7 @@ def waits(store: Store, batches: int) -> bool:
 
 @pytest.mark.plain_database
 @pytest.mark.skipif(sys.platform == "win32", reason="sends SIGKILL")
-def test_a_process_killed_in_each_wave_goes_on_where_it_was(
+def test_a_process_killed_in_each_wave_continues_where_it_was(
     python: str, tmp_path: Path, server: BatchServer, expected: Expected
 ) -> None:
     store = kept(tmp_path / "s")
@@ -425,7 +425,7 @@ def test_ctrl_c_says_how_many_requests_wait_and_how_to_collect_them(
 
 
 @pytest.mark.plain_database
-def test_an_evaluation_that_is_told_to_stop_does_not_wait_for_its_batches(
+def test_a_stopped_evaluation_does_not_wait_for_its_batches(
     python: str, tmp_path: Path, server: BatchServer, expected: Expected
 ) -> None:
     store = kept(tmp_path / "s")
@@ -451,7 +451,7 @@ def test_python_evaluates_in_batches(tmp_path: Path, server: BatchServer, monkey
     live = evaluate(rows, judge=judge)
     assert [found[spec].mean for spec in found.summary.metrics] == [live[spec].mean for spec in live.summary.metrics]
     assert len(server.batches) == 2
-    with pytest.raises(SettingError, match="batch applies only to a judge given by name"):
+    with pytest.raises(SettingError, match="batch can be used only with the name of a judge"):
         evaluate(rows, judge=EmbeddedJudge(), batch=True)
 
 

@@ -1,4 +1,4 @@
-"""A judge that wants batches gets what waits, one batch at a time, and everybody gets their own answer."""
+"""Tests of the batcher: one batch of waiting tasks at a time, and each caller gets its reply."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_an_own_judge_gets_batches_in_a_thread_of_its_own(store: Store) -> None:
     assert all(isinstance(score, Score) for row in rows for score in row.scores.values())
 
 
-def test_the_event_loop_goes_on_while_an_own_function_works() -> None:
+def test_the_event_loop_continues_while_an_own_function_works() -> None:
     goes_on = threading.Event()
 
     def mine(prompts: list[str]) -> list[str]:
@@ -151,7 +151,7 @@ def test_the_event_loop_goes_on_while_an_own_function_works() -> None:
     assert asyncio.run(work()) == [Questions(questions=("Question 1 to: a?",))]
 
 
-def test_what_an_own_function_raises_ends_the_evaluation_as_itself(store: Store) -> None:
+def test_an_exception_of_a_user_function_ends_the_evaluation_unchanged(store: Store) -> None:
     def mine(_: list[str]) -> list[str]:
         raise ZeroDivisionError("mine")
 
@@ -160,6 +160,6 @@ def test_what_an_own_function_raises_ends_the_evaluation_as_itself(store: Store)
         evaluate_run(store, run_id, metrics_named(["ragas.faithfulness"]), Panel(judge=judge_from(mine, version="1")))
 
 
-def test_batches_of_none_are_refused() -> None:
+def test_batches_of_none_are_rejected() -> None:
     with pytest.raises(SettingError, match="batch_size is 0"):
         judge_from(lambda _: [], version="1", batch_size=0)

@@ -1,4 +1,4 @@
-"""A budget says stop when a limit is reached, when nothing succeeds any more, and why."""
+"""Tests of the budget: it stops at a limit or after repeated failures, and gives the reason."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_without_an_output_limit_one_call_is_under_way_until_a_reply_tells_how_l
     assert [admitted(spent, unlimited) for _ in range(3)] == [True, True, False]
 
 
-def test_who_waits_goes_on_as_soon_as_enough_is_left() -> None:
+def test_who_waits_continues_as_soon_as_enough_is_left() -> None:
     async def work() -> list[str]:
         order: list[str] = []
         first = await spent.admit(TASK, SMALL)
@@ -145,13 +145,13 @@ def test_a_request_without_a_reply_counts_as_what_it_may_have_cost_where_it_may_
     assert (spent.unanswered, spent.unanswered_cost, spent.cost) == (2, pytest.approx(0.004), 0)
 
 
-def test_by_how_much_a_reply_longer_than_was_set_aside_exceeded_the_limit_is_said() -> None:
+def test_by_how_much_a_reply_longer_than_was_set_aside_exceeded_the_limit_is_reported() -> None:
     spent = budget(max_cost=0.003)
     called(spent, Exchange(text="x", prompt_tokens=1000, completion_tokens=500))
     assert spent.over_limit == pytest.approx(0.003)
 
 
-def test_a_limit_below_one_call_is_said_to_be_too_low() -> None:
+def test_a_limit_below_one_call_is_reported() -> None:
     spent = budget(max_cost=0.001)
     assert not admitted(spent)
     assert spent.stopped == "the limit of $0.001 is too low: a single call can cost up to $0.002"
@@ -221,7 +221,7 @@ def test_a_limit_of_cost_needs_the_price_of_every_model_and_names_the_missing_on
     assert Budget.for_panel(EvaluationOptions(max_calls=1), panel).models
 
 
-def test_who_asks_nobody_outside_needs_no_price() -> None:
+def test_a_judge_without_a_server_needs_no_price() -> None:
     kinds: dict[type[Task], str] = Budget.for_panel(EvaluationOptions(max_cost=1), Panel(judge=PlainJudge())).models
     assert kinds == {}
 
@@ -230,7 +230,7 @@ CALLS = st.lists(st.tuples(st.integers(0, 2000), st.integers(0, 200), st.sampled
 
 
 @given(calls=CALLS, limit=st.floats(0, 0.1), together=st.integers(1, 32))
-def test_whatever_comes_the_bill_is_within_the_limit_where_no_call_takes_more_than_it_may(
+def test_the_bill_is_within_the_limit_if_no_call_exceeds_its_maximum(
     calls: list[tuple[int, int, str]], limit: float, together: int
 ) -> None:
     """A lost request is billed in full, as it may be."""

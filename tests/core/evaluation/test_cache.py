@@ -1,4 +1,4 @@
-"""What one evaluation paid for another does not pay for again; what could differ is asked."""
+"""Tests of the cache: replies are reused by later evaluations if nothing relevant differs."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def test_a_failure_is_not_kept_for_others(store: Store, server: ChatServer) -> N
     assert (second.failed, second.cached) == (0, 0)
 
 
-def test_who_asks_nobody_outside_makes_no_cache(store: Store) -> None:
+def test_a_judge_without_a_server_creates_no_cache(store: Store) -> None:
     evaluate(store, "one", Panel(judge=PlainJudge()))
     assert not store.cache_path.exists()
 

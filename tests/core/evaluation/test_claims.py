@@ -1,4 +1,4 @@
-"""Cells are asked once, together where they can be, and not where the run file has them."""
+"""Tests of verdicts on claims: shared calls, and no calls for verdicts in the run file."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from ragboard.evaluation.options import EvaluationOptions
 from ragboard.metrics import compute_outcome, metrics_named
 from ragboard.metrics.base import resolve, tasks_for
 from ragboard.metrics.needs import (
-    CellVerdicts,
     JointVerdicts,
     JudgedStatements,
     Need,
     NeedResults,
+    SeparateVerdicts,
     Statements,
     VerdictTable,
 )
@@ -49,7 +49,7 @@ WHOLE = replace(
     metadata={"answerable": True},
 )
 """A sample that every metric can score."""
-BOTH = (JointVerdicts(), CellVerdicts())
+BOTH = (JointVerdicts(), SeparateVerdicts())
 JOINT_ONLY: dict[str, bool] = {"joint": True, "single": False}
 SINGLE_ONLY: dict[str, bool] = {"joint": False, "single": True}
 TOGETHER: dict[str, bool] = {"joint": True, "single": True}
@@ -77,17 +77,17 @@ def test_cells_of_one_side_against_the_passages_are_asked_in_one_task() -> None:
     made, asked = found(SAMPLE, *BOTH)
     assert asked_ways(asked) == [TOGETHER]
     assert len(asked) == 2
-    assert [verdict.label for verdict in made.of(JointVerdicts()).verdicts] == ["supported", "unsupported"]
-    assert made.of(CellVerdicts()).supported == ((True, True), (False, False))
+    assert [verdict.label for verdict in made.value(JointVerdicts()).verdicts] == ["supported", "unsupported"]
+    assert made.value(SeparateVerdicts()).supported == ((True, True), (False, False))
 
 
 def test_only_the_cells_that_are_wanted_are_asked() -> None:
     assert asked_ways(found(SAMPLE, JointVerdicts())[1]) == [JOINT_ONLY]
-    assert asked_ways(found(SAMPLE, CellVerdicts())[1]) == [SINGLE_ONLY]
+    assert asked_ways(found(SAMPLE, SeparateVerdicts())[1]) == [SINGLE_ONLY]
 
 
 def test_each_side_has_its_own_task() -> None:
-    _, asked = found(SAMPLE, JointVerdicts("response"), CellVerdicts("reference"))
+    _, asked = found(SAMPLE, JointVerdicts("response"), SeparateVerdicts("reference"))
     assert sorted(map(str, asked_ways(asked))) == sorted(map(str, [JOINT_ONLY, SINGLE_ONLY]))
 
 
@@ -109,12 +109,12 @@ def test_the_answer_to_both_serves_one() -> None:
 @pytest.mark.parametrize(
     ("need", "statements", "texts"),
     [
-        (CellVerdicts("response", "reference"), ("It is red", "It is old"), (SAMPLE.reference,)),
-        (CellVerdicts("reference", "response"), ("It is red", "It is big", "It is new"), (SAMPLE.answer,)),
+        (SeparateVerdicts("response", "reference"), ("It is red", "It is old"), (SAMPLE.reference,)),
+        (SeparateVerdicts("reference", "response"), ("It is red", "It is big", "It is new"), (SAMPLE.answer,)),
     ],
 )
 def test_statements_are_held_against_the_other_text(
-    need: CellVerdicts, statements: tuple[str, ...], texts: tuple[str, ...]
+    need: SeparateVerdicts, statements: tuple[str, ...], texts: tuple[str, ...]
 ) -> None:
     made, asked = found(SAMPLE, need)
     assert asked[-1] == Verify(
@@ -125,14 +125,14 @@ def test_statements_are_held_against_the_other_text(
         single=False,
         against="answer" if need.target == "response" else "reference",
     )
-    cells = made.of(need)
+    cells = made.value(need)
     assert cells.targets == (Target(kind=need.target if need.target != "passages" else "joint"),)
     assert [said.side for said in cells.statements] == [need.side] * len(statements)
 
 
-def test_a_side_is_not_held_against_itself() -> None:
+def test_a_text_is_not_verified_against_itself() -> None:
     with pytest.raises(ValueError, match="cannot be checked against"):
-        CellVerdicts("response", "response")
+        SeparateVerdicts("response", "response")
 
 
 def test_the_eleven_and_faithfulness_are_six_tasks() -> None:
@@ -145,17 +145,17 @@ def test_the_eleven_and_faithfulness_are_six_tasks() -> None:
 @pytest.mark.parametrize(
     ("need", "changes", "reason", "tasks"),
     [
-        (CellVerdicts(), {"contexts": ()}, None, 1),
-        (CellVerdicts("response", "reference"), {"reference": " "}, "The reference is empty.", 1),
-        (CellVerdicts("reference", "response"), {"answer": ""}, "The answer is empty.", 1),
-        (CellVerdicts("response", "reference"), {"answer": ""}, None, 0),
+        (SeparateVerdicts(), {"contexts": ()}, None, 1),
+        (SeparateVerdicts("response", "reference"), {"reference": " "}, "The reference is empty.", 1),
+        (SeparateVerdicts("reference", "response"), {"answer": ""}, "The answer is empty.", 1),
+        (SeparateVerdicts("response", "reference"), {"answer": ""}, None, 0),
     ],
 )
 def test_an_empty_text_says_nothing_and_is_not_asked_about(
-    need: CellVerdicts, changes: dict[str, Any], reason: str | None, tasks: int
+    need: SeparateVerdicts, changes: dict[str, Any], reason: str | None, tasks: int
 ) -> None:
     made, asked = found(replace(SAMPLE, **changes), need)
-    cells = made.of(need)
+    cells = made.value(need)
     assert len(asked) == tasks
     assert {verdict.label for row in cells.rows for verdict in row} <= {"unsupported"}
     assert {verdict.reason for row in cells.rows for verdict in row} == ({reason} if reason else set())
@@ -164,9 +164,9 @@ def test_an_empty_text_says_nothing_and_is_not_asked_about(
 @pytest.mark.parametrize(
     ("need", "column"),
     [
-        (CellVerdicts(), "contexts"),
-        (CellVerdicts("response", "reference"), "reference"),
-        (CellVerdicts("reference", "response"), "answer"),
+        (SeparateVerdicts(), "contexts"),
+        (SeparateVerdicts("response", "reference"), "reference"),
+        (SeparateVerdicts("reference", "response"), "answer"),
         (Statements("reference"), "reference"),
     ],
 )
@@ -185,18 +185,18 @@ CHECKED: dict[str, Any] = {
 
 def test_what_the_file_brings_is_taken_and_only_the_rest_asked() -> None:
     sample = replace(SAMPLE, metadata=CHECKED)
-    needs = (*BOTH, CellVerdicts("response", "reference"), CellVerdicts("reference", "response"))
+    needs = (*BOTH, SeparateVerdicts("response", "reference"), SeparateVerdicts("reference", "response"))
     made, asked = found(sample, *needs)
-    assert made.of(CellVerdicts()).supported == ((False, True), (False, False))
-    assert made.of(CellVerdicts("response", "reference")).supported == ((True,), (False,))
+    assert made.value(SeparateVerdicts()).supported == ((False, True), (False, False))
+    assert made.value(SeparateVerdicts("response", "reference")).supported == ((True,), (False,))
     assert sorted(type(task).__name__ for task in asked) == ["ExtractStatements", "Verify", "Verify"]
     joint = next(task for task in asked if isinstance(task, Verify) and "It was made" in task.statements)
     assert (joint.joint, joint.single) == (True, False)
 
 
 def test_a_claim_of_the_file_has_its_place_where_the_answer_says_it_so() -> None:
-    made, _ = found(replace(SAMPLE, metadata=CHECKED), CellVerdicts())
-    first, second = made.of(CellVerdicts()).statements
+    made, _ = found(replace(SAMPLE, metadata=CHECKED), SeparateVerdicts())
+    first, second = made.value(SeparateVerdicts()).statements
     assert first.span is not None
     assert (SAMPLE.answer or "")[first.span.start : first.span.end] == "It is red"
     assert second.span is None
@@ -205,13 +205,13 @@ def test_a_claim_of_the_file_has_its_place_where_the_answer_says_it_so() -> None
 def test_claims_that_cannot_be_used_leave_a_reason_and_ask_nothing() -> None:
     made, asked = found(replace(SAMPLE, metadata=CHECKED | {"answer2response": []}), *BOTH)
     expected = Unscored(reason="failed", detail="answer2response of the run file: 0 verdicts for 2 claims")
-    assert made.missing(JointVerdicts()) == made.missing(CellVerdicts()) == expected
+    assert made.missing(JointVerdicts()) == made.missing(SeparateVerdicts()) == expected
     assert asked == []
 
 
 def test_needs_say_which_tasks_they_can_lead_to() -> None:
     assert tasks_for(()) == frozenset()
-    assert tasks_for([CellVerdicts()]) == {ExtractStatements, Verify}
+    assert tasks_for([SeparateVerdicts()]) == {ExtractStatements, Verify}
     assert all(tasks_for(metric.needs()) is not None for metric in METRICS.values())
 
 
@@ -283,7 +283,7 @@ def test_settings_of_an_earlier_metric_are_kept(store: Store) -> None:
     assert set(scores(store, run_id, done.evaluation.id)) == {"retrieval.recall(k=1)", "retrieval.mrr"}
 
 
-def test_where_nothing_is_asked_nobody_judged(store: Store) -> None:
+def test_without_a_task_there_is_no_judge(store: Store) -> None:
     run_id = store.add_runs([Run(name="run", samples=(SAMPLE,))])[0].id
     panel = Panel(judge=PlainJudge(heuristic=True))
     assert evaluate_run(store, run_id, metrics_named(["overlap"]), panel).evaluation.judge == "none"
@@ -329,7 +329,7 @@ def test_every_metric_names_the_column_it_misses(spec: str) -> None:
 
 def test_findings_of_both_kinds_have_the_same_statements() -> None:
     made, _ = found(SAMPLE, *BOTH)
-    joint, cells = made.of(JointVerdicts()), made.of(CellVerdicts())
+    joint, cells = made.value(JointVerdicts()), made.value(SeparateVerdicts())
     assert isinstance(joint, JudgedStatements)
     assert isinstance(cells, VerdictTable)
     assert joint.statements == cells.statements

@@ -1,4 +1,4 @@
-"""Whoever sets the clock while an evaluation runs neither hides how far it is nor keeps it from being stopped."""
+"""Tests of evaluations while the system clock is changed."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def clocks(monkeypatch: pytest.MonkeyPatch) -> Clocks:
 
 
 @pytest.mark.parametrize("change", [-HOUR, HOUR], ids=["back", "forward"])
-def test_progress_goes_on_and_the_rate_stays_what_it_is(store: Store, clocks: Clocks, change: float) -> None:
+def test_progress_continues_and_the_rate_stays_what_it_is(store: Store, clocks: Clocks, change: float) -> None:
     def pass_a_second(_: Task) -> Failure | None:
         clocks.passed += 1.0
         clocks.set_by = change if clocks.passed > 100_010.0 else 0.0
@@ -57,7 +57,7 @@ def test_progress_goes_on_and_the_rate_stays_what_it_is(store: Store, clocks: Cl
     assert all(0 <= after - before < 60 for (_, before), (_, after) in pairwise(told))
 
 
-def test_who_says_stop_is_heard_after_the_clock_was_set_back(store: Store, clocks: Clocks) -> None:
+def test_a_stop_request_works_after_the_clock_was_set_back(store: Store, clocks: Clocks) -> None:
     def stop(_: Task) -> Failure | None:
         clocks.passed += 1.0
         if clocks.passed == 100_010.0:

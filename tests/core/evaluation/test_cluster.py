@@ -1,4 +1,4 @@
-"""A Ray cluster of two nodes gives the scores of one process, whatever dies, and holds limits over all shards."""
+"""Tests of a Ray cluster of two nodes: same scores as one process, faults, and limits over all shards."""
 
 from __future__ import annotations
 
@@ -354,7 +354,7 @@ def test_shards_are_kept_at_an_address_of_s3(tmp_path: Path, server: ChatServer)
     assert_same(store, other)
 
 
-def test_what_cannot_be_reached_is_said_in_one_line(tmp_path: Path) -> None:
+def test_what_cannot_be_reached_is_reported_in_one_line(tmp_path: Path) -> None:
     store = kept(Store(tmp_path), 2)
     code, said = evaluate(store, "--ray", "127.0.0.1:1")
     assert code != 0

@@ -1,4 +1,4 @@
-"""Draws ask models again for the same judgements; scores stay those of the first draw."""
+"""Tests of repeated judgements (`--draws`): scores are those of the first draw."""
 
 from __future__ import annotations
 

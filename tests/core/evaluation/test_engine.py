@@ -1,4 +1,4 @@
-"""An evaluation ends with scores or reasons, asks nothing twice, and goes on where it stopped."""
+"""Tests of `evaluate_run`: scores or reasons, no repeated calls, and resuming."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_the_statements_and_their_verdicts_are_rows(store: Store) -> None:
     ]
 
 
-def test_a_second_evaluation_asks_nothing_and_changes_nothing(store: Store) -> None:
+def test_a_second_evaluation_makes_no_calls_and_changes_nothing(store: Store) -> None:
     run_id = add(store, make_run(samples=40))
     first = evaluate_run(store, run_id, ALL, Panel(judge=PlainJudge()))
     judge = PlainJudge()
@@ -84,7 +84,7 @@ def test_a_second_evaluation_asks_nothing_and_changes_nothing(store: Store) -> N
     assert len(scores(store, run_id, first.evaluation.id)) == 40
 
 
-def test_judges_that_were_named_once_stay_named_when_python_goes_on(store: Store) -> None:
+def test_judge_options_stay_stored_after_an_evaluation_without_them(store: Store) -> None:
     run_id, panel = add(store, make_run(samples=1)), Panel(judge=PlainJudge())
     done = evaluate_run(store, run_id, ALL, panel, EvaluationOptions(judge_options=JudgeOptions(judge="embedded")))
     evaluate_run(store, run_id, ALL, panel)
@@ -130,7 +130,7 @@ def test_a_failed_task_leaves_its_metric_unscored_with_the_reason(store: Store) 
     assert done.failed == 3
 
 
-def test_a_rerun_asks_nothing_and_a_retry_only_what_failed(store: Store) -> None:
+def test_a_rerun_makes_no_calls_and_a_retry_only_what_failed(store: Store) -> None:
     def refuse(task: Task) -> Failure | None:
         return Failure(detail="silent") if isinstance(task, Verify) else None
 
@@ -154,7 +154,7 @@ def test_too_few_verdicts_are_a_failure_not_a_number(store: Store, monkeypatch: 
     assert "does not fit the task" in found.detail
 
 
-def test_a_role_that_nobody_fills_is_named_before_anything_is_asked(store: Store) -> None:
+def test_a_role_without_a_judge_is_an_error_before_any_task(store: Store) -> None:
     run_id = add(store, make_run())
     judge = PlainJudge(answers=frozenset({Verify}))
     with pytest.raises(JudgeError, match="does not answer ExtractStatements"):
@@ -167,7 +167,7 @@ def test_no_metric_is_an_error_that_names_them(store: Store) -> None:
         evaluate_run(store, add(store, make_run()), (), Panel(judge=PlainJudge()))
 
 
-def test_an_error_of_the_store_ends_as_itself_not_as_a_group(store: Store) -> None:
+def test_a_store_error_is_not_wrapped_in_an_exception_group(store: Store) -> None:
     def full(_: Task) -> Failure | None:
         raise StoreError("no space")
 
@@ -176,7 +176,7 @@ def test_an_error_of_the_store_ends_as_itself_not_as_a_group(store: Store) -> No
 
 
 @pytest.mark.parametrize("error", [ConnectionRefusedError(111, "Connection refused"), TimeoutError("slow")])
-def test_what_a_judge_raises_ends_it_as_itself_and_not_as_an_error_of_the_disk(store: Store, error: OSError) -> None:
+def test_an_exception_of_a_judge_is_not_reported_as_a_disk_error(store: Store, error: OSError) -> None:
     def refuse(_: Task) -> Failure | None:
         raise error
 
@@ -201,7 +201,7 @@ evaluate_run(store, sys.argv[2], DEFAULT_METRICS, Panel(judge=PlainJudge(before=
 
 
 @pytest.mark.parametrize("asked_before", [0, 1, 7, 41])
-def test_a_killed_evaluation_goes_on_without_asking_again(python: str, store: Store, asked_before: int) -> None:
+def test_a_killed_evaluation_continues_without_asking_again(python: str, store: Store, asked_before: int) -> None:
     run_id = add(store, make_run(samples=15))
     command = [python, "-c", KILLED, str(store.folder), run_id, str(asked_before)]
     assert subprocess.run(command, check=False, cwd=Path(__file__).parents[3]).returncode == 9
@@ -223,7 +223,7 @@ def test_it_works_where_an_event_loop_runs_already_as_in_a_notebook(store: Store
     assert asyncio.run(cell()) == 3
 
 
-def test_what_a_judge_said_beside_verdicts_is_kept_with_its_reason(store: Store) -> None:
+def test_a_judges_text_next_to_verdicts_is_stored_with_the_reason(store: Store) -> None:
     run_id = add(store, make_run())
     metrics = metrics_named(
         [
@@ -238,7 +238,7 @@ def test_what_a_judge_said_beside_verdicts_is_kept_with_its_reason(store: Store)
     done = evaluate_run(store, run_id, metrics, Panel(judge=PlainJudge()))
     report = sample_report(store, RunRef(run_id=run_id, name="run", evaluation_id=done.evaluation.id), "s0")
     said = {(one.about, one.number): (one.says, one.value) for one in report.judgements}
-    assert said["useful toward response", 1][0] in ("yes", "no")
+    assert said["passage is useful for the answer", 1][0] in ("yes", "no")
     assert [said["rating of faithfulness", 1], said["sentences chosen by draw", 2]] == [("7", 7.0), ("1", 0.5)]
     assert said["agreement of draws (jaccard)", 1] == ("draws 1 and 2", 1.0)
     assert sum(about.startswith("Could the answer do harm") for about, _ in said) == 3

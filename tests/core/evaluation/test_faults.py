@@ -1,4 +1,4 @@
-"""Against a server that misbehaves nearly every sample ends scored, the rest with a reason, and no score is another."""
+"""Tests against a faulty server: nearly every sample is scored, the others have a reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A limit of calls or cost holds for every request that reaches the server, whatever is under way and goes wrong."""
+"""Tests of limits on calls and cost: they hold for every request, also after faults."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_requests_without_a_reply_count_towards_the_limit_of_cost(
     assert "4 requests got no reply but may still be billed, up to $4" in done.stderr
 
 
-def test_malformed_replies_cost_no_more_than_is_allowed_and_all_of_it_is_told(
+def test_malformed_replies_cost_at_most_the_limit_and_are_all_reported(
     store: Store, server: ChatServer, prices: str
 ) -> None:
     server.faults = [replies("no")] * 500
@@ -140,7 +140,7 @@ def test_what_a_limit_cut_short_is_asked_later_and_its_calls_stay_on_the_bill(st
     assert paid_calls(store) == server.count == 8
 
 
-def test_a_limit_below_one_call_asks_nothing_and_says_so(store: Store, server: ChatServer, prices: str) -> None:
+def test_a_limit_below_one_call_makes_no_calls_and_says_so(store: Store, server: ChatServer, prices: str) -> None:
     most = ["--judge-param", "max_tokens=20"]
     done = evaluate(store, server, "--max-cost", "0.5", "--prices", prices, *most)
     assert (done.exit_code, server.count) == (3, 0)

@@ -1,4 +1,4 @@
-"""An evaluation is what its metrics ask; a run shows each metric from its newest complete evaluation."""
+"""Tests of the identity of evaluations, and of the newest complete evaluation of each metric."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_another_embedder_makes_another_evaluation_of_the_metrics_that_ask_it(st
     assert (again.evaluation.id, again.asked) == (second.evaluation.id, 0)
 
 
-def test_an_evaluation_that_grew_by_other_judges_keeps_its_id_for_itself(store: Store, run_id: str) -> None:
+def test_an_evaluation_extended_by_a_metric_with_other_judges_keeps_its_id(store: Store, run_id: str) -> None:
     first = evaluated(store, run_id, ["faithfulness"], embed="near")
     evaluated(store, run_id, ["answer_relevance"], embed="near")
     second = evaluated(store, run_id, ["faithfulness"], embed="far")
@@ -127,7 +127,7 @@ def test_an_evaluation_can_still_be_named(store: Store, run_id: str) -> None:
         store.resolve("run@nothing")
 
 
-def test_an_interrupted_evaluation_goes_on_under_its_id(store: Store, run_id: str) -> None:
+def test_an_interrupted_evaluation_continues_under_its_id(store: Store, run_id: str) -> None:
     done = evaluated(store, run_id, ["faithfulness"])
     with store.database.write() as connection:
         connection.execute("DELETE FROM evaluations")
@@ -210,7 +210,7 @@ def test_turns_judged_without_their_conversation_by_an_older_version_are_not_com
     assert command(store, "compare", "a", "b").exit_code == 0
 
 
-def test_metrics_that_ask_nobody_do_not_enlarge_what_a_judge_is_asked(store: Store, run_id: str) -> None:
+def test_metrics_without_judge_tasks_add_no_judge_tasks(store: Store, run_id: str) -> None:
     first = evaluate_run(store, run_id, metrics_named(["context_overlap"]), Panel(judge=PlainJudge()))
     second = evaluated(store, run_id, ["faithfulness"], sample=1)
     assert (first.evaluation.judge, second.evaluation.judge) == ("none", "plain")

@@ -1,4 +1,4 @@
-"""Evaluating a run that grew: only new samples are computed, and the tables are as after evaluating it whole."""
+"""Tests of evaluating a run that grew: only new samples are computed, with the same result."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ragboard.evaluation.engine import FinishedEvaluation
 from ragboard.judges import JudgeOptions, panel_named
 from ragboard.metrics import metrics_named
 from ragboard.metrics.base import Metric
-from ragboard.store.nouns import RESULT_TABLES
+from ragboard.store.run_refs import RESULT_TABLES
 from ragboard.tasks import ExtractStatements
 
 CHAT = "chat (production)"
@@ -89,7 +89,7 @@ def test_only_new_samples_are_computed_and_read(store: Store, monkeypatch: pytes
     assert read == [5]
 
 
-def test_given_positions_alone_are_evaluated(store: Store) -> None:
+def test_only_the_given_positions_are_evaluated(store: Store) -> None:
     run_id = grow(store, *range(6))
     evaluation = evaluate(store, run_id, only=[1, 4]).evaluation
     assert store.covered(evaluation.id) == {1, 4}

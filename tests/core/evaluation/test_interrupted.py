@@ -1,4 +1,4 @@
-"""Killed, stopped, refused the disk: what was answered is kept, and the next evaluation goes on from there."""
+"""Tests of killed and stopped evaluations and of a full disk: replies are kept, and the next run resumes."""
 
 from __future__ import annotations
 
@@ -267,7 +267,7 @@ def test_a_folder_that_is_read_only_is_one_line(python: str, tmp_path: Path, ser
     assert ended(start(python, store, server))[0] == 0
 
 
-def test_a_second_evaluation_of_a_run_at_once_is_refused(python: str, tmp_path: Path, server: ChatServer) -> None:
+def test_a_second_evaluation_of_a_run_at_once_is_rejected(python: str, tmp_path: Path, server: ChatServer) -> None:
     store = kept(Store(tmp_path), 20)
     go_on = threading.Event()
 

@@ -1,4 +1,4 @@
-"""The journal keeps every answer, survives a torn end, and has one writer."""
+"""Tests of the journal: all replies are kept, a torn last line is ignored, and there is one writer."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_an_answer_is_read_back_after_reopening(tmp_path: Path) -> None:
         assert journal.get(task_key(TASK, "judge/3")) is None
 
 
-def test_calls_are_kept_beside_the_answer_they_led_to(tmp_path: Path) -> None:
+def test_calls_are_stored_with_their_reply(tmp_path: Path) -> None:
     heard = [Exchange(text="{"), Exchange(text="{}", prompt_tokens=9, completion_tokens=1, cached_tokens=4)]
     with open_journal(tmp_path / "e.jsonl", {}) as journal:
         journal.put(KEY, "s1", TASK, REPLY, heard)
@@ -48,7 +48,7 @@ def test_calls_are_kept_beside_the_answer_they_led_to(tmp_path: Path) -> None:
 
 
 @given(cut=st.integers(min_value=1))
-def test_a_torn_last_line_costs_only_itself(tmp_path_factory: pytest.TempPathFactory, cut: int) -> None:
+def test_a_torn_last_line_loses_only_this_line(tmp_path_factory: pytest.TempPathFactory, cut: int) -> None:
     path = tmp_path_factory.mktemp("journal") / "e.jsonl"
     with open_journal(path, {}) as journal:
         journal.put(KEY, "s1", TASK, REPLY)
@@ -64,14 +64,14 @@ def test_a_torn_last_line_costs_only_itself(tmp_path_factory: pytest.TempPathFac
     assert path.read_bytes() == torn
 
 
-def test_damage_in_the_middle_is_said_with_its_place(tmp_path: Path) -> None:
+def test_damage_in_the_middle_is_reported_with_its_place(tmp_path: Path) -> None:
     path = tmp_path / "e.jsonl"
     path.write_bytes(b'{"key": "zz"}\n')
     with pytest.raises(StoreError, match="line 1 is damaged; delete the line"), open_journal(path, {}):
         pass
 
 
-def test_a_second_writer_is_refused(tmp_path: Path) -> None:
+def test_a_second_writer_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "e.jsonl"
     with (
         open_journal(path, {}),

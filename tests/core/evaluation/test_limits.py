@@ -1,4 +1,4 @@
-"""An evaluation that is stopped keeps what is done, and the same command goes on with the rest."""
+"""Tests of stopping at a limit, and of resuming with the same command."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_calls_are_never_more_than_allowed_and_the_rest_comes_later(store: Store
     assert len(found(store, second)) == 20
 
 
-def test_nothing_is_asked_where_nothing_may_be(store: Store, server: ChatServer) -> None:
+def test_nothing_is_sent_if_the_limit_allows_no_call(store: Store, server: ChatServer) -> None:
     done = evaluate_run(store, kept(store), FAITHFULNESS, panel(server), EvaluationOptions(max_calls=0))
     assert (done.samples, done.asked, server.asked) == (0, 0, [])
 
@@ -135,7 +135,7 @@ def test_failures_stay_in_what_is_covered_when_a_retry_is_cut_short(store: Store
     assert all(isinstance(row["ragas.faithfulness"], Score) for row in found(store, again).values())
 
 
-def test_a_retry_asks_nothing_of_samples_that_were_not_evaluated(store: Store) -> None:
+def test_a_retry_makes_no_calls_for_samples_that_were_not_evaluated(store: Store) -> None:
     run_id = kept(store, 12)
     evaluate_run(store, run_id, FAITHFULNESS, Panel(judge=PlainJudge()), EvaluationOptions(sample=4))
     judge = PlainJudge()
@@ -248,7 +248,7 @@ def test_a_refused_key_ends_at_once_with_one_line(store: Store, server: ChatServ
     assert 1 <= len(server.asked) <= 4
 
 
-def test_a_request_that_is_refused_for_what_it_says_is_sent_once(store: Store, server: ChatServer) -> None:
+def test_a_request_that_is_rejected_for_what_it_says_is_sent_once(store: Store, server: ChatServer) -> None:
     run_id = kept(store, 5)
     server.faults = [status(400, "the prompt is too long")] * 5
     done = evaluate_run(store, run_id, FAITHFULNESS, panel(server))

@@ -1,4 +1,4 @@
-"""What is under way is read from the store's folder alone, whichever process works on it."""
+"""Tests of reading the progress of evaluations from the store's folder."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_rate_and_time_left_are_of_the_last_half_minute(store: Store, put: Calla
     assert (live.state, live.under_way, live.rate, live.seconds_left) == ("running", True, 30.0, 120.0)
 
 
-def test_a_rate_that_cannot_be_told_is_none(store: Store, put: Callable[[Progress], None]) -> None:
+def test_an_unknown_rate_is_none(store: Store, put: Callable[[Progress], None]) -> None:
     for progress in (replace(RUNNING, since=NOW - 1), replace(RUNNING, done_then=30)):
         put(progress)
         with open_journal(store.journal_path("e"), HEADER):
@@ -68,7 +68,7 @@ def test_a_rate_that_cannot_be_told_is_none(store: Store, put: Callable[[Progres
         assert live.seconds_left is None
 
 
-def test_one_whose_process_is_gone_is_interrupted(store: Store, put: Callable[[Progress], None]) -> None:
+def test_an_evaluation_without_its_process_is_interrupted(store: Store, put: Callable[[Progress], None]) -> None:
     put(RUNNING)
     (live,) = live_evaluations(store, NOW)
     assert (live.state, live.under_way, live.rate) == ("interrupted", False, None)
@@ -100,7 +100,7 @@ def test_one_that_never_said_a_word_is_given_up(
     assert live.state == state
 
 
-def test_one_that_was_told_to_stop_stops_and_says_so(store: Store) -> None:
+def test_a_stop_request_stops_the_evaluation_and_is_reported(store: Store) -> None:
     run = store.add_runs([make_run(samples=50)])[0]
     seen: list[str] = []
 
@@ -148,7 +148,7 @@ def test_a_spoiled_file_is_passed_over(store: Store) -> None:
     assert live_evaluations(store) == ()
 
 
-def test_a_stopped_one_counts_the_samples_it_reached_alone(store: Store) -> None:
+def test_a_stopped_evaluation_counts_only_finished_samples(store: Store) -> None:
     run = store.add_runs([make_run(samples=5)])[0]
     done = evaluate_run(store, run.id, DEFAULT_METRICS, Panel(judge=PlainJudge()), EvaluationOptions(max_minutes=0))
     (live,) = live_evaluations(store)

@@ -1,4 +1,4 @@
-"""What can be scored of some samples is said before anything is asked, and says the same as the evaluation would."""
+"""Tests of predicting which metrics can be scored: the prediction agrees with the evaluation."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import pytest
 from ragboard import METRICS, EmbeddedJudge, Nugget, Panel, Passage, Run, Sample, Store, Turn, plan_run
 from ragboard.evaluation.background import destination, planning_panel
 from ragboard.evaluation.offers import (
-    contents_of,
+    count_contents,
     duration_in_words,
     expected_seconds,
     make_offer,
-    refusal_in_words,
     unscorable,
+    unscorable_message,
 )
 from ragboard.evaluation.plan import plan_in_words, plan_samples
 from ragboard.judges import JudgeOptions
@@ -57,38 +57,38 @@ def chat() -> Panel:
         ([BARE, replace(BARE, history=WHOLE.history)], "2 questions with earlier turns (for 1)"),
     ],
 )
-def test_what_samples_have_is_said_in_words(samples: list[Sample], words: str) -> None:
-    assert str(contents_of(samples)) == words
+def test_what_samples_have_is_reported_in_words(samples: list[Sample], words: str) -> None:
+    assert str(count_contents(samples)) == words
 
 
 def test_a_metric_that_nothing_can_be_scored_by_says_what_it_needs() -> None:
     refused = unscorable(
-        METRICS.values(), contents_of([replace(WHOLE, reference=None, reference_contexts=None)]), EMBEDDED
+        METRICS.values(), count_contents([replace(WHOLE, reference=None, reference_contexts=None)]), EMBEDDED
     )
     assert refused["ragas.context_recall"] == "needs a reference: the file has none"
     assert refused["ragas.coherence"] == "needs a chat model"
     assert refused["retrieval.recall"] == "needs gold passages: the file has none"
     assert not {"ragas.faithfulness", "ares.answer_relevance", "overlap.context_overlap"} & refused.keys()
-    with_chat_model = unscorable(METRICS.values(), contents_of([WHOLE]), chat())
-    assert with_chat_model == {"mtrag.overlap": "needs a local model for BERTScore, --embed bertscore"}
+    with_chat_model = unscorable(METRICS.values(), count_contents([WHOLE]), chat())
+    assert with_chat_model == {"mtrag.overlap": "needs a local model for BERTScore: --embed bertscore"}
 
 
 def test_gold_passages_by_id_need_ids_of_those_retrieved() -> None:
     sample = replace(WHOLE, reference_contexts=None, metadata={"reference_context_ids": ["p1"]})
-    assert "retrieval.recall" not in unscorable(METRICS.values(), contents_of([sample]), EMBEDDED)
+    assert "retrieval.recall" not in unscorable(METRICS.values(), count_contents([sample]), EMBEDDED)
     places = (Passage(id="1", text="It opened in 2000.", rank=1),)
-    refused = unscorable(METRICS.values(), contents_of([replace(sample, contexts=places)]), EMBEDDED)
+    refused = unscorable(METRICS.values(), count_contents([replace(sample, contexts=places)]), EMBEDDED)
     assert (
         refused["retrieval.recall"] == "needs ids of the retrieved passages: the file has only ids of the gold passages"
     )
 
 
-def test_what_is_refused_is_said_with_what_to_do() -> None:
+def test_what_is_rejected_is_reported_with_what_to_do() -> None:
     one, two, three = metrics_named(["coherence", "conciseness", "faithfulness"])
-    refused = unscorable(METRICS.values(), contents_of([WHOLE]), EMBEDDED)
-    assert refusal_in_words([three], refused) == ""
-    assert refusal_in_words([three, one], refused).startswith("Coherence needs a chat model. Remove it,")
-    assert refusal_in_words([one, two, three], refused).startswith(
+    refused = unscorable(METRICS.values(), count_contents([WHOLE]), EMBEDDED)
+    assert unscorable_message([three], refused) == ""
+    assert unscorable_message([three, one], refused).startswith("Coherence needs a chat model. Remove it,")
+    assert unscorable_message([one, two, three], refused).startswith(
         "Coherence needs a chat model, and 1 other metric cannot be scored either."
     )
 
@@ -104,7 +104,7 @@ def test_an_offer_holds_what_can_be_scored_and_no_invented_time() -> None:
     assert (by_model.names, by_model.seconds) == ("Answer relevance and Answer recall", None)
     assert by_model.cost.endswith("cost unknown (no price for gpt-4o-mini)")
     assert make_offer([BARE], EMBEDDED) is None
-    assert expected_seconds(contents_of([]), metrics_named(["f1"]), EMBEDDED) is None
+    assert expected_seconds(count_contents([]), metrics_named(["f1"]), EMBEDDED) is None
     assert [duration_in_words(seconds) for seconds in (None, 6.0, 119.0, 7200.0)] == [
         "",
         "about 10 s",

@@ -1,4 +1,4 @@
-"""What one evaluation was answered is there for every other: for one at the same time, and after a kill."""
+"""Tests of the shared cache: concurrent evaluations, and evaluations after a kill."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_two_evaluations_at_once_by_one_judge_ask_everything_once(
     assert sum(chats(server).values()) == 4 * SAMPLES
 
 
-def test_who_waits_for_an_answer_asks_itself_once_the_other_is_killed(
+def test_a_waiting_evaluation_makes_the_call_if_the_other_is_killed(
     python: str, tmp_path: Path, server: ChatServer
 ) -> None:
     store, go_on = kept(Store(tmp_path), 4), threading.Event()

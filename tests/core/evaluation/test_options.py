@@ -1,4 +1,4 @@
-"""Options that cannot be are refused with what is allowed."""
+"""Tests of invalid evaluation options."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ragboard.evaluation.options import EvaluationOptions
         ({"max_minutes": -1}, "max_minutes is -1, expected at least 0"),
     ],
 )
-def test_a_limit_below_what_anything_takes_is_refused(given: dict[str, Any], said: str) -> None:
+def test_a_limit_below_what_anything_takes_is_rejected(given: dict[str, Any], said: str) -> None:
     with pytest.raises(SettingError, match=f"^{said}$"):
         EvaluationOptions(**given)
 

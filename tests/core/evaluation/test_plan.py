@@ -1,4 +1,4 @@
-"""A plan asks what the evaluation asks: the same calls, never fewer than at worst, nothing that is answered."""
+"""Tests of plans: they count the same calls as the evaluation, and no saved replies."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ from ragboard.tasks import (
     Rate,
     RateAnswer,
     RateTurn,
+    ReplySizes,
     RewriteQuestion,
     SelectSentences,
     Similarity,
-    Sizes,
     Task,
     Verify,
     WeighNuggets,
@@ -151,7 +151,7 @@ def test_tokens_planned_are_near_those_sent(store: Store, server: ChatServer) ->
     planned = plan_run(store, run_id, SUITE, panel(server)).models[0]
     evaluate_run(store, run_id, SUITE, panel(server))
     assert planned.model == "m"
-    prompts = plan_run(store, run_id, SUITE, panel(server), afresh=True).total.expected.prompt_tokens
+    prompts = plan_run(store, run_id, SUITE, panel(server), ignore_stored=True).total.expected.prompt_tokens
     assert prompts == pytest.approx(sent_tokens(server), rel=0.05)
 
 
@@ -176,7 +176,7 @@ def test_samples_that_ask_the_same_are_planned_once(store: Store, server: ChatSe
     assert (planned.chat_calls, planned.embedding_calls) == calls(server) == (1, 3)
 
 
-def test_all_together_ask_less_than_each_alone(store: Store, server: ChatServer) -> None:
+def test_all_metrics_together_need_fewer_calls_than_the_sum(store: Store, server: ChatServer) -> None:
     plan = plan_run(store, kept(store, samples(2)), SUITE, panel(server))
     alone = [planned.expected.chat_calls for planned in plan.metrics.values()]
     assert max(alone) < plan.total.expected.chat_calls < sum(alone)
@@ -191,8 +191,8 @@ def test_what_is_answered_is_not_planned_again(store: Store, server: ChatServer)
     server.asked.clear()
     evaluate_run(store, run_id, SUITE, panel(server))
     assert (more.expected.chat_calls, more.expected.embedding_calls) == calls(server)
-    afresh = plan_run(store, run_id, SUITE, panel(server), afresh=True).total
-    assert afresh.expected.chat_calls > more.expected.chat_calls
+    without_stored = plan_run(store, run_id, SUITE, panel(server), ignore_stored=True).total
+    assert without_stored.expected.chat_calls > more.expected.chat_calls
 
 
 def test_a_failed_task_is_not_asked_again_and_not_planned_again(store: Store, server: ChatServer) -> None:
@@ -272,7 +272,7 @@ def test_a_large_run_is_reckoned_from_some_of_its_samples(store: Store, server: 
     assert part == plan_run(store, run_id, SUITE, panel(server), Assumptions(samples=10), prices=PRICES)
 
 
-def test_judges_that_ask_nobody_cost_nothing_and_are_named(store: Store) -> None:
+def test_judges_without_a_server_cost_nothing_and_are_named(store: Store) -> None:
     plan = plan_run(store, kept(store, samples(2)), SUITE, Panel(judge=EmbeddedJudge()), prices={})
     assert plan.total.tasks > 0
     assert (plan.total.expected.chat_calls, plan.total.expected.cost, plan.total.worst.cost) == (0, 0, 0)
@@ -309,7 +309,7 @@ def test_more_statements_make_more_tokens_and_the_same_calls(store: Store, serve
             run_id,
             SUITE,
             panel(server),
-            Assumptions(expected=Sizes(statements=count, reference_statements=count)),
+            Assumptions(expected=ReplySizes(statements=count, reference_statements=count)),
         ).total.expected
         for count in (1, 12)
     )
@@ -318,9 +318,9 @@ def test_more_statements_make_more_tokens_and_the_same_calls(store: Store, serve
 
 
 @pytest.mark.parametrize(
-    "given", [{"samples": 0}, {"characters_per_token": 0.0}, {"expected": Sizes(statements=0)}], ids=str
+    "given", [{"samples": 0}, {"characters_per_token": 0.0}, {"expected": ReplySizes(statements=0)}], ids=str
 )
-def test_assumptions_that_cannot_be_are_refused(given: dict[str, object]) -> None:
+def test_assumptions_that_cannot_be_are_rejected(given: dict[str, object]) -> None:
     with pytest.raises(SettingError):
         Assumptions(**given)  # type: ignore[arg-type]
 
@@ -333,7 +333,7 @@ def test_a_judge_of_unknown_kind_is_not_asked(store: Store) -> None:
 
 @pytest.mark.parametrize("sizes", [LIKELY, WORST], ids=["likely", "worst"])
 @pytest.mark.parametrize("task", EXAMPLES, ids=lambda task: type(task).__name__)
-def test_a_simulated_reply_fits_and_is_one_that_a_model_could_give(task: Task, sizes: Sizes) -> None:
+def test_a_simulated_reply_fits_and_is_one_that_a_model_could_give(task: Task, sizes: ReplySizes) -> None:
     reply, text = task.simulate(sizes)
     assert reply_or_failure(task, reply) is reply
     if task.prompts:

@@ -1,4 +1,4 @@
-"""Results are in the store while an evaluation runs, and never replace those of more samples."""
+"""Tests of storing results while an evaluation runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was asked for one sample: every task with its prompt, its raw replies, its outcome and what it took."""
+"""Tests of listing a sample's tasks: prompt, raw replies, result, tokens and cost."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def found(store: Store, run: str = "run", sample: str = "s0") -> SampleCalls:
     return sample_calls(store, store.resolve(run), sample)
 
 
-def test_every_message_is_the_one_that_was_sent_and_heard(store: Store, server: ChatServer) -> None:
+def test_messages_are_shown_as_sent_and_received(store: Store, server: ChatServer) -> None:
     run_id = store.add_runs([make_run(samples=1)])[0].id
     server.faults = [replies("no object at all")]
     evaluate_run(store, run_id, DEFAULT_METRICS, panel(server), EvaluationOptions(prices=PRICES))
@@ -148,7 +148,7 @@ def test_a_verdict_on_a_quality_is_shown_with_the_examples_that_were_sent(
     assert "few.tsv" in found(store).tasks[0].no_prompt
 
 
-def test_a_failure_says_why_beside_every_reply(store: Store, server: ChatServer) -> None:
+def test_a_failure_gives_the_reason_for_every_reply(store: Store, server: ChatServer) -> None:
     run_id = store.add_runs([make_run(samples=1)])[0].id
     server.faults = [replies("no")] * 3
     evaluate_run(store, run_id, FAITHFULNESS, panel(server))
@@ -170,14 +170,14 @@ def test_a_judge_without_prompts_says_by_which_rules_it_answered(store: Store) -
     ]
 
 
-def test_tasks_of_a_metric_that_is_not_at_hand_are_said_to_be_such(store: Store) -> None:
+def test_tasks_of_an_unavailable_metric_are_reported(store: Store) -> None:
     run_id = store.add_runs([make_run(samples=1)])[0].id
     evaluate_run(store, run_id, FAITHFULNESS, Panel(judge=PlainJudge()))
     calls = sample_calls(store, store.resolve("run"), "s0", known={})
     assert all("not installed here" in one.task for one in calls.tasks)
 
 
-def test_what_cannot_be_shown_is_said(store: Store) -> None:
+def test_what_cannot_be_shown_is_reported(store: Store) -> None:
     run_id = store.add_runs([make_run(samples=2)])[0].id
     assert found(store).missing == "this run has not been evaluated yet"
     evaluate_run(store, run_id, FAITHFULNESS, Panel(judge=PlainJudge()), EvaluationOptions(sample=1))

@@ -1,4 +1,4 @@
-"""What an evaluation took is known from its journal: after failures, after a resume, without a price."""
+"""Tests of usage read from the journal: after failures, after a resume, and without a price."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_models_are_summed() -> None:
     ],
     ids=["no price", "no count", "no plan"],
 )
-def test_what_is_not_known_is_said(given: dict[str, object], said: str) -> None:
+def test_what_is_not_known_is_reported(given: dict[str, object], said: str) -> None:
     assert str(total_usage([spend(**given)])).startswith(said)
 
 

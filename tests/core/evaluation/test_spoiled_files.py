@@ -1,4 +1,4 @@
-"""Journal, cache, status and header with wrong contents: one line that says where, or it is passed over."""
+"""Tests of journals, caches, status files and headers with invalid contents."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from ragboard.evaluation.plan import plan_run
 from ragboard.evaluation.progress import live_evaluations
 from ragboard.judges import JudgeOptions
 from ragboard.judges.llm import Endpoint, LlmJudge
-from ragboard.judges.registry import asks_models
+from ragboard.judges.registry import uses_server
 from ragboard.metrics import metrics_named
 
 METRICS = metrics_named(["ragas.faithfulness"])
@@ -106,7 +106,7 @@ def spoiled(draw: st.DrawFn, value: Any) -> Any:
 
 @given(st.data())
 @REUSED
-def test_a_journal_line_with_wrong_contents_is_said_or_read_and_the_others_stay(
+def test_a_journal_line_with_wrong_contents_is_reported_or_read_and_the_others_stay(
     whole: Store, server: ChatServer, tmp_path: Path, data: st.DataObject
 ) -> None:
     store = copied(whole, tmp_path / "s")
@@ -149,7 +149,7 @@ def test_a_status_or_header_with_wrong_contents_is_passed_over(
         assert live.rate is None or live.rate > -1
         assert live.progress.done >= 0
         assert isinstance(live.judge, str)
-        assert live.choice is None or asks_models(live.choice.judge_options) in (True, False)
+        assert live.choice is None or uses_server(live.choice.judge_options) in (True, False)
     store.remove_runs([store.resolve("run").run_id])
 
 

@@ -1,4 +1,4 @@
-"""Evaluating again with nothing left to do: the stored results count, and the journal is not read."""
+"""Tests of repeating a complete evaluation: stored results are used, and the journal is not read."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_a_larger_subset_and_another_metric_are_computed(store: Store, run_id: s
     assert len(opened) == 4
 
 
-def test_an_evaluation_that_a_limit_stopped_goes_on(store: Store, run_id: str, opened: Opened) -> None:
+def test_an_evaluation_that_a_limit_stopped_continues(store: Store, run_id: str, opened: Opened) -> None:
     assert evaluate(store, run_id, max_minutes=0).stopped
     assert evaluate(store, run_id).samples == 4
     assert len(opened) == 2

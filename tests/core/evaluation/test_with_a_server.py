@@ -1,4 +1,4 @@
-"""A whole evaluation by an LLM judge and an embedder over HTTP, with a server that misbehaves."""
+"""Tests of whole evaluations by a chat model and an embedder on a faulty server."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_an_evaluation_opens_no_more_connections_than_requests_run_at_a_time(
     assert 1 <= len(server.connections) <= concurrency
 
 
-def test_whatever_goes_wrong_a_score_is_the_right_one_or_has_a_reason(store: Store, server: ChatServer) -> None:
+def test_after_any_fault_a_score_is_right_or_has_a_reason(store: Store, server: ChatServer) -> None:
     well = scores(store, server, samples=6)
     server.faults = [
         status(429, Retry_After="2"),

@@ -1,4 +1,4 @@
-"""Workers: the same results as one process, for scripts of any kind, and a clear end if one is killed."""
+"""Tests of workers: same results as one process, and a clear error if a worker is killed."""
 
 from __future__ import annotations
 
@@ -121,6 +121,6 @@ def test_a_worker_that_is_killed_ends_the_evaluation_with_advice() -> None:
         answered(["die"])
 
 
-def test_no_worker_at_all_is_refused() -> None:
+def test_no_worker_at_all_is_rejected() -> None:
     with pytest.raises(SettingError, match="workers is 0, expected at least 1"):
         EvaluationOptions(workers=0)

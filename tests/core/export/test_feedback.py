@@ -1,6 +1,6 @@
-"""Scores for the tool that a run came from, as the tool's own SDK reads them.
+"""Tests of scores in the formats of tracing tools, read with each tool's SDK.
 
-The SDKs are in environments of their own: `RAGBOARD_SDKS` names a folder of them, `langsmith/bin/python` and so on.
+`RAGBOARD_SDKS` names a folder with an environment for each SDK (`langsmith/bin/python` and so on).
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def test_the_tools_own_models_read_the_lines(tmp_path: Path, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_run_of_another_origin_is_refused_in_one_line(tmp_path: Path, kind: str) -> None:
+def test_a_run_of_another_origin_is_rejected_in_one_line(tmp_path: Path, kind: str) -> None:
     store = evaluated(tmp_path, [row | {"id": f"q{n}"} for n, row in enumerate(ROWS)])
     done = CliRunner().invoke(main, ["export", "traces", "--format", kind, "--store", str(store.folder)])
     assert done.exit_code == 2

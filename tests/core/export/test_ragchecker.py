@@ -1,4 +1,4 @@
-"""A run written in RAGChecker's output format says what was judged, and is read back for the same."""
+"""Tests of exporting a run in RAGChecker's format and importing it again."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_no_claims_and_no_passages_are_empty_tables(store: Store, tmp_path: Path
     assert "hallucination" not in went[0]["metrics"]
 
 
-def test_an_answer_without_statements_is_not_one_nobody_looked_at(store: Store) -> None:
+def test_an_answer_without_statements_differs_from_an_unjudged_answer(store: Store) -> None:
     sample = Sample(id="s", question="q?", answer="...", contexts=(), reference="It is red.")
     run_id = store.add_runs([replace(make_run(), samples=(sample,))])[0].id
     evaluate_run(

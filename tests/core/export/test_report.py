@@ -1,4 +1,4 @@
-"""A run, or two compared, as one file."""
+"""Tests of the HTML reports of one run and of two runs."""
 
 from __future__ import annotations
 

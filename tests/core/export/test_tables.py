@@ -1,4 +1,4 @@
-"""Reports as tables: what is there, what is missing and why, in every format."""
+"""Tests of exported tables in every format."""
 
 from __future__ import annotations
 
@@ -82,12 +82,14 @@ def test_samples_are_exported_as_they_were_filtered(store: Store, runs: tuple[Ru
 
 
 @pytest.mark.parametrize(("what", "count"), [("samples", 0), ("samples", 2), ("pairs", 1), ("metrics", 1)])
-def test_too_many_runs_or_too_few_are_refused(store: Store, runs: tuple[RunRef, RunRef], what: str, count: int) -> None:
-    with pytest.raises(SettingError, match=f"the table {what} takes .* not {count}"):
+def test_too_many_runs_or_too_few_are_rejected(
+    store: Store, runs: tuple[RunRef, RunRef], what: str, count: int
+) -> None:
+    with pytest.raises(SettingError, match=f"the table {what} needs .* got {count}"):
         table(store, what, runs[:count])
 
 
-def test_a_cell_that_a_spreadsheet_would_run_is_defused_in_csv_alone() -> None:
+def test_formulas_are_escaped_only_in_csv() -> None:
     frame = pd.DataFrame({"text": ["=cmd()", "+1", "plain", None], "value": [-1.0, 0.1234567890123, None, 2.0]})
     assert table_bytes(frame, "csv").decode().splitlines()[1:] == [
         "'=cmd(),-1.0",

@@ -1,4 +1,4 @@
-"""Whatever is written into a report comes out as text, in every field of it; and no template is able to change that."""
+"""Tests of escaping: every field of a report is shown as text."""
 
 from __future__ import annotations
 

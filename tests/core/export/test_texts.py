@@ -1,4 +1,4 @@
-"""Texts with their statements and evidence marked."""
+"""Tests of marking statements and evidence in texts."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_evidence_names_the_statement_it_is_of_and_how_it_was_found() -> None:
     assert hows == ["quoted by the judge"]
 
 
-def test_a_long_text_is_cut_and_that_is_said() -> None:
+def test_a_long_text_is_truncated_and_reported() -> None:
     assert (cut("short"), cut_note("short")) == ("short", "")
     long = "x" * (MAX_CHARACTERS + 1)
     assert len(cut(long)) == MAX_CHARACTERS

@@ -1,4 +1,4 @@
-"""Contenders on what people judged: who contends, that nothing is asked twice, and what is kept."""
+"""Tests of agreement: scorers, no repeated calls, and what is stored."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.core.conftest import PlainJudge
 
 from ragboard import JudgeError, NotFoundError, Panel, Run, Score, Store, evaluate_run
 from ragboard.human.agree import agree
-from ragboard.human.agreement import agreement_named, agreements, item_detail, load_agreement, sample_of_item
+from ragboard.human.agreement import find_agreement, item_detail, list_agreements, load_agreement, sample_of_item
 from ragboard.metrics import metrics_named
 from ragboard.readers.labels import LabelFile, read_labels
 from ragboard.tasks import (
@@ -99,7 +99,7 @@ def test_all_contenders_speak_of_every_pair(store: Store, tmp_path: Path) -> Non
     found = agree(store, judged(tmp_path, *map(pair, range(3))), Panel(judge=Opinionated()))
     names = [contender.name for contender in found.agreement.scorers]
     assert names == ["ragas", "GPT Score", "GPT Ranking", "longer", "shorter", "word overlap", "coin"]
-    heard = load_agreement(store, agreement_named(store, "said"))
+    heard = load_agreement(store, find_agreement(store, "said"))
     assert {name: len(heard.outcomes["faithfulness", name]) for name in names} == dict.fromkeys(names, 3)
     values = {
         name: [outcome.value for outcome in heard.outcomes["faithfulness", name][0] if isinstance(outcome, Score)]
@@ -114,25 +114,25 @@ def test_all_contenders_speak_of_every_pair(store: Store, tmp_path: Path) -> Non
     assert sorted(values["coin"]) == [0.0, 1.0]
 
 
-def test_where_the_order_decides_neither_side_is_better(store: Store, tmp_path: Path) -> None:
+def test_if_the_order_decides_no_answer_is_better(store: Store, tmp_path: Path) -> None:
     agree(store, judged(tmp_path, pair(0)), Panel(judge=Opinionated(always_first=True)))
-    heard = load_agreement(store, agreement_named(store, "said"))
+    heard = load_agreement(store, find_agreement(store, "said"))
     assert heard.outcomes["faithfulness", "GPT Ranking"][0] == (
         Score(value=1.0, counted="chosen in 1 of 2 orders"),
         Score(value=1.0, counted="chosen in 1 of 2 orders"),
     )
 
 
-def test_nothing_is_asked_twice_and_the_same_agreement_is_kept_once(store: Store, tmp_path: Path) -> None:
+def test_no_call_is_repeated_and_the_same_agreement_is_kept_once(store: Store, tmp_path: Path) -> None:
     rows = judged(tmp_path, *map(pair, range(3)))
     first, second = Opinionated(), Opinionated()
     before = agree(store, rows, Panel(judge=first))
-    kept = load_agreement(store, agreement_named(store, "said"))
+    kept = load_agreement(store, find_agreement(store, "said"))
     after = agree(store, rows, Panel(judge=second))
     assert before.asked > 0
     assert (after.asked, second.asked, after.agreement) == (0, [], before.agreement)
-    assert load_agreement(store, agreement_named(store, "said")).outcomes == kept.outcomes
-    assert len(agreements(store)) == 1
+    assert load_agreement(store, find_agreement(store, "said")).outcomes == kept.outcomes
+    assert len(list_agreements(store)) == 1
 
 
 @pytest.mark.parametrize(
@@ -155,19 +155,19 @@ def test_a_new_version_of_a_judge_is_another_agreement_only_where_its_scorers_as
     assert {kind for kind, agreement in after.items() if agreement != before} == asked
 
 
-def test_what_changes_elsewhere_has_no_agreement_asked_anew(store: Store, tmp_path: Path) -> None:
+def test_an_unrelated_change_does_not_repeat_an_agreement(store: Store, tmp_path: Path) -> None:
     rows = judged(tmp_path, *map(pair, range(3)))
     before = agree(store, rows, Panel(judge=Opinionated()))
     judge = Updated(kind=WriteQuestions)
     after = agree(store, rows, Panel(judge=judge))
     assert (after.asked, judge.asked, after.agreement) == (0, [], before.agreement)
-    assert len(agreements(store)) == 1
+    assert len(list_agreements(store)) == 1
 
 
 def test_a_failed_answer_is_no_score_and_says_why(store: Store, tmp_path: Path) -> None:
     judge = Opinionated(before=lambda task: Failure(detail="broken") if isinstance(task, (Prefer, Verify)) else None)
     found = agree(store, judged(tmp_path, pair(0)), Panel(judge=judge))
-    heard = load_agreement(store, agreement_named(store, "said"))
+    heard = load_agreement(store, find_agreement(store, "said"))
     details = {
         name: {getattr(outcome, "detail", "") for outcome in heard.outcomes["faithfulness", name][0]}
         for name in ("ragas", "GPT Ranking")
@@ -176,7 +176,7 @@ def test_a_failed_answer_is_no_score_and_says_why(store: Store, tmp_path: Path) 
     assert found.failed > 0
 
 
-def test_metrics_called_as_a_dimension_stand_there_alone_and_others_everywhere(store: Store, tmp_path: Path) -> None:
+def test_metrics_named_like_a_dimension_are_compared_only_with_it(store: Store, tmp_path: Path) -> None:
     rows = judged(tmp_path, pair(0), pair(1, "answer_relevance"))
     metrics = metrics_named(["ragas.faithfulness", "overlap.context_overlap", "ragas.answer_relevance(n=5)"])
     found = agree(store, rows, Panel(judge=PlainJudge(answers=PlainJudge().answers - {Rate, Prefer})), metrics)
@@ -206,10 +206,10 @@ def test_less_is_better_where_the_metric_says_so(store: Store, tmp_path: Path) -
     }
 
 
-def test_graded_answers_are_heard_of_metrics_and_of_the_file(store: Store, tmp_path: Path) -> None:
+def test_graded_answers_are_compared_with_metrics_and_file_scores(store: Store, tmp_path: Path) -> None:
     rows = judged(tmp_path, graded(0, grade=4), graded(1, grade=1))
     agree(store, rows, Panel(judge=PlainJudge()))
-    heard = load_agreement(store, agreement_named(store, "said"))
+    heard = load_agreement(store, find_agreement(store, "said"))
     assert heard.stored.dimensions == ("faithfulness",)
     values = {
         name: [outcomes[0].value for outcomes in found.values() if isinstance(outcomes[0], Score)]
@@ -227,7 +227,7 @@ def test_statements_of_one_answer_are_asked_together(store: Store, tmp_path: Pat
     found = agree(store, judged(tmp_path, *rows), Panel(judge=judge))
     assert [len(task.statements) for task in judge.asked if isinstance(task, Verify)] == [2, 2]
     assert [one.name for one in found.agreement.scorers] == ["plain, its verdict", "shorter", "word overlap"]
-    heard = load_agreement(store, agreement_named(store, "said"))
+    heard = load_agreement(store, find_agreement(store, "said"))
     outcomes = heard.outcomes["supported", "plain, its verdict"].values()
     assert [one[0].value for one in outcomes if isinstance(one[0], Score)] == [1.0, 0.0, 1.0, 0.0]
 
@@ -235,10 +235,10 @@ def test_statements_of_one_answer_are_asked_together(store: Store, tmp_path: Pat
 def test_an_item_is_opened_with_its_texts_and_what_everybody_said(store: Store, tmp_path: Path) -> None:
     rows = judged(tmp_path, *map(pair, range(2)))
     agree(store, rows, Panel(judge=Opinionated()))
-    kept = agreement_named(store, "said")
+    kept = find_agreement(store, "said")
     found = item_detail(store, kept, "p1")
-    assert found.sides == rows.items[1].sides
-    assert found.human_ratings == {"faithfulness": (-1.0,)}
+    assert found.samples == rows.items[1].samples
+    assert found.human_labels == {"faithfulness": (-1.0,)}
     assert set(found.outcomes["faithfulness"]) == {one.name for one in kept.agreement.scorers}
     with pytest.raises(NotFoundError, match="said has no item 'p9'"):
         item_detail(store, kept, "p9")
@@ -247,10 +247,10 @@ def test_an_item_is_opened_with_its_texts_and_what_everybody_said(store: Store, 
 def test_a_graded_answer_leads_to_the_sample_that_its_judge_split_into_statements(store: Store, tmp_path: Path) -> None:
     rows = judged(tmp_path, graded(0, grade=4), graded(1, grade=1))
     agree(store, rows, Panel(judge=PlainJudge()))
-    kept = agreement_named(store, "said")
+    kept = find_agreement(store, "said")
     item = item_detail(store, kept, rows.items[1].id)
     assert sample_of_item(store, kept, item) is None
-    side = replace(rows.items[1].sides[0], id="its-sample")
+    side = replace(rows.items[1].samples[0], id="its-sample")
     (run,) = store.add_runs([Run(name="mine", samples=(side,))])
     assert sample_of_item(store, kept, item) is None, "nobody judged it"
     evaluated = evaluate_run(store, run.id, metrics_named(["faithfulness"]), Panel(judge=PlainJudge()))
@@ -264,12 +264,12 @@ def test_an_agreement_can_be_removed_with_its_journal(store: Store, tmp_path: Pa
     store.remove_agreement(found.agreement.id)
     assert not list(store.folder.glob("journals/agree-*.jsonl"))
     with pytest.raises(NotFoundError, match="no agreement is called 'said'; stored: no agreements"):
-        agreement_named(store, "said")
+        find_agreement(store, "said")
     with pytest.raises(NotFoundError, match="no longer in the store"):
         store.remove_agreement(found.agreement.id)
 
 
-def test_a_role_that_nobody_fills_is_named_before_anything_is_asked(store: Store, tmp_path: Path) -> None:
+def test_a_role_without_a_judge_is_an_error_before_any_task(store: Store, tmp_path: Path) -> None:
     judge = PlainJudge(answers=frozenset())
     with pytest.raises(JudgeError, match="does not answer"):
         agree(store, judged(tmp_path, pair(0)), Panel(judge=judge))

@@ -1,4 +1,4 @@
-"""A person goes through a queue, sees how far they are, and agreement only with what they finished."""
+"""Tests of annotation queues: progress, and agreement only for finished samples."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ def test_a_pair_that_was_drawn_before_its_partner_became_ambiguous_is_left_out(s
     assert left(store, a, kind="preference", against=b) == []
 
 
-def test_a_preference_counts_for_the_pair_it_was_given_on_alone(store: Store) -> None:
+def test_a_preference_counts_only_for_its_pair(store: Store) -> None:
     a, b, c = kept(store), kept(store, "same"), kept(store, "other", ("It is big.",) * 6)
     for other in (b, c):
         draw_samples(store, a, size=9, kind="preference", against=other)
@@ -207,7 +207,7 @@ def test_a_preference_counts_for_the_pair_it_was_given_on_alone(store: Store) ->
 
 
 @pytest.mark.parametrize("empty", ["x1", "s1"])
-def test_a_preference_against_an_empty_answer_is_refused(store: Store, empty: str) -> None:
+def test_a_preference_against_an_empty_answer_is_rejected(store: Store, empty: str) -> None:
     a, b = kept(store), duplicated(store)[1]
     ours, theirs = ("s1", "x0") if empty == "s1" else ("s0", "x1")
     with pytest.raises(SettingError, match=f"sample '{empty}' of run '.*' has no answer"):

@@ -1,4 +1,4 @@
-"""A random queue is drawn once, recorded, and counts a sample once all its statements have labels."""
+"""Tests of the random queue: it is drawn once and stored, and counts completely labelled samples."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.conftest import Once
 from tests.core.conftest import PlainJudge, make_sample
 
 from ragboard import DEFAULT_METRICS, Panel, Run, SettingError, Store, evaluate_run
-from ragboard.human.annotation import batch_of, draw_of, draw_samples, labelled_samples
+from ragboard.human.annotation import draw_samples, find_draw, labelled_samples, plan_batch
 from ragboard.human.labels import label_statement, remove_label
 from ragboard.store import RunRef
 
@@ -41,8 +41,8 @@ def test_a_draw_is_of_samples_with_statements_and_is_drawn_once(store: Store, ru
     assert (draw.population, len(set(draw.positions)), draw.seed) == (4, 3, 7)
     assert set(draw.positions) <= {0, 2, 3, 4}
     assert draw_samples(store, run, size=2, seed=7) == draw
-    assert draw_of(store, run) == draw
-    assert draw_of(store, run, "grade") is None
+    assert find_draw(store, run) == draw
+    assert find_draw(store, run, "grade") is None
 
 
 def test_a_larger_draw_begins_with_the_smaller_one(store: Store, run: RunRef) -> None:
@@ -52,17 +52,17 @@ def test_a_larger_draw_begins_with_the_smaller_one(store: Store, run: RunRef) ->
     assert sorted(large.positions) == [0, 2, 3, 4]
 
 
-def test_a_run_that_begins_anew_has_no_draw(store: Store) -> None:
+def test_a_recreated_run_has_no_draw(store: Store) -> None:
     store.append(Run(name="live", samples=tuple(make_sample(n, answer="It is red.") for n in range(9))))
     run = store.resolve("live")
     draw_samples(store, run, size=5, seed=7, kind="grade")
     store.remove_runs([run.run_id])
     store.append(Run(name="live", samples=(make_sample(0, answer="It is red."),)))
-    assert draw_of(store, run, "grade") is None
+    assert find_draw(store, run, "grade") is None
     assert draw_samples(store, run, size=5, seed=8, kind="grade").positions == (0,)
 
 
-def test_choosing_among_draws_is_refused(store: Store, run: RunRef) -> None:
+def test_choosing_among_draws_is_rejected(store: Store, run: RunRef) -> None:
     draw_samples(store, run, size=2, seed=7)
     with pytest.raises(SettingError, match="has seed 7"):
         draw_samples(store, run, size=2, seed=8)
@@ -70,7 +70,7 @@ def test_choosing_among_draws_is_refused(store: Store, run: RunRef) -> None:
         draw_samples(store, run, size=0)
 
 
-def test_what_cannot_be_drawn_from_is_said(store: Store) -> None:
+def test_what_cannot_be_drawn_from_is_reported(store: Store) -> None:
     run = kept(store, answers=("", None))
     with pytest.raises(SettingError, match="no samples that can be labelled like this"):
         draw_samples(store, run, size=2)
@@ -136,18 +136,18 @@ def test_without_a_draw_nothing_counts_as_random(store: Store, run: RunRef) -> N
 
 def test_a_batch_takes_about_twenty_minutes_by_the_statements_of_the_run(store: Store) -> None:
     run = kept(store, answers=("It is red. It is old. It is big. It is green.",) * 30)
-    batch = batch_of(store, run)
+    batch = plan_batch(store, run)
     assert (batch.samples, batch.labels, batch.minutes, batch.population) == (10, 40, 20, 30)
-    assert (batch_of(store, run, "grade").samples, batch_of(store, run, "grade").minutes) == (20, 20)
+    assert (plan_batch(store, run, "grade").samples, plan_batch(store, run, "grade").minutes) == (20, 20)
     few = kept(store, "few", ("It is red. It is old.",) * 3)
-    assert (batch_of(store, few).samples, batch_of(store, few).minutes) == (3, 3), "no more than there are"
+    assert (plan_batch(store, few).samples, plan_batch(store, few).minutes) == (3, 3), "no more than there are"
 
 
 def test_batches_are_random_samples_long_answers_as_likely_as_short_ones(store: Store) -> None:
     """Each sample is in a batch of a random seed as often as any other; a second batch only adds."""
     long = " ".join(f"It is thing {n}." for n in range(38))
     run = kept(store, answers=(long, long, *("It is red.",) * 18))
-    size = batch_of(store, run).samples
+    size = plan_batch(store, run).samples
     assert size == 9, "40 statements at a mean of 4.7 a sample, rounded, whichever samples are drawn"
     seeds, drawn = 100, dict.fromkeys(range(20), 0)
     for seed in range(seeds):

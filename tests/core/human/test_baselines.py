@@ -1,4 +1,4 @@
-"""A judge against the best trivial baseline: which is the best, whether it is beaten, and what the interval is of."""
+"""Tests of comparing a judge with the best trivial baseline."""
 
 from __future__ import annotations
 
@@ -46,18 +46,18 @@ def answers(scores: Mapping[str, list[float | None]], clusters: list[str] | None
 def test_a_scorer_far_above_the_best_baseline_beats_it() -> None:
     overlap = noisy(GOOD, 2, 1)
     found = answers({"ours": noisy(GOOD, 0.3, 0), "shorter": noisy(GOOD, 30, 2), "word overlap": overlap})
-    assert (found.verdict, found.baseline, found.n, found.clusters) == ("better", "word overlap", 120, 120)
+    assert (found.result, found.baseline, found.n, found.clusters) == ("better", "word overlap", 120, 120)
     assert found.baseline_value == pytest.approx(auroc([one or 0.0 for one in overlap], GOOD))
     assert found.sentence.endswith(f", word overlap {found.baseline_value:.0%}: significantly better.")
-    assert found.answer == "Yes: better than word overlap"
+    assert found.conclusion == "Yes: better than word overlap"
 
 
-def test_the_baseline_itself_under_another_name_is_not_shown_to_add_anything() -> None:
+def test_the_baseline_under_another_name_adds_nothing() -> None:
     overlap = noisy(GOOD, 0.7, 1)
     found = answers({"ours": [one and 2 * one for one in overlap], "word overlap": overlap})
-    assert (found.verdict, found.difference.value) == ("not shown", 0.0)
+    assert (found.result, found.difference.value) == ("inconclusive", 0.0)
     assert "word overlap" in found.sentence
-    assert found.answer == "Not proven: not significantly better than word overlap"
+    assert found.conclusion == "Not proven: not significantly better than word overlap"
     assert found.sentence == (
         "ours by plain (quality) ranks a good answer above a bad one 91% of the time, word overlap 91%:"
         " no significant difference."
@@ -67,14 +67,14 @@ def test_the_baseline_itself_under_another_name_is_not_shown_to_add_anything() -
 def test_a_scorer_below_the_baseline_is_worse_however_high() -> None:
     found = answers({"ours": noisy(GOOD, 1, 1), "word overlap": noisy(GOOD, 0.05, 2)})
     assert found.value.value is not None
-    assert (found.verdict, found.value.value > 0.7) == ("worse", True)
+    assert (found.result, found.value.value > 0.7) == ("worse", True)
     assert found.sentence.endswith(": significantly worse.")
-    assert found.answer == "No: word overlap does better"
+    assert found.conclusion == "No: word overlap does better"
 
 
 def test_where_long_answers_are_the_good_ones_length_counts_that_way_round() -> None:
     found = answers({"ours": noisy(GOOD, 1, 1), "shorter": [-one for one in GOOD], "word overlap": noisy(GOOD, 9, 2)})
-    assert (found.baseline, found.baseline_value, found.verdict) == ("longer", 1.0, "worse")
+    assert (found.baseline, found.baseline_value, found.result) == ("longer", 1.0, "worse")
 
 
 def test_nothing_is_beaten_by_less_than_a_coin() -> None:
@@ -85,7 +85,7 @@ def test_nothing_is_beaten_by_less_than_a_coin() -> None:
 def test_pairs_have_no_annotator_to_rank_as_well_as() -> None:
     right: list[tuple[float | None, float | None]] = [(0.0, 1.0)] * 10
     found = compared(paired([(1.0,)] * 10, {"ours": right, "word overlap": right}))
-    assert found.answer == "Not proven: not significantly better than word overlap; 10 pairs are few"
+    assert found.conclusion == "Not proven: not significantly better than word overlap; only 10 pairs"
 
 
 def test_a_few_pairs_prove_nothing_although_the_interval_excludes_0() -> None:
@@ -95,7 +95,7 @@ def test_a_few_pairs_prove_nothing_although_the_interval_excludes_0() -> None:
     found = compared(paired([(1.0,)] * 10, {"ours": right, "word overlap": list(six)}))
     assert isinstance(found.difference.interval, Interval)
     assert found.difference.interval.low > 0
-    assert (found.p, found.verdict) == (pytest.approx(0.125), "not shown")
+    assert (found.p, found.result) == (pytest.approx(0.125), "inconclusive")
     assert "exact McNemar p = 0.12;" in found.details
 
 
@@ -128,7 +128,7 @@ def test_the_difference_is_paired_so_what_is_hard_for_both_does_not_widen_it() -
     difference, alone = found.difference.interval, found.value.interval
     assert isinstance(difference, Interval)
     assert isinstance(alone, Interval)
-    assert found.verdict == "better"
+    assert found.result == "better"
     assert difference.high - difference.low < alone.high - alone.low
 
 
@@ -137,14 +137,14 @@ def test_pairs_are_held_against_a_fair_coin_and_not_against_a_lucky_one() -> Non
     right: list[tuple[float | None, float | None]] = [(0.0, 1.0)] * 20
     half: list[tuple[float | None, float | None]] = [(0.0, 1.0) if n % 2 else (1.0, 0.0) for n in range(20)]
     found = compared(paired(votes, {"ours": right, "word overlap": half, "coin": right}))
-    assert (found.baseline_value, found.verdict, found.measured) == (0.5, "better", "accuracy")
+    assert (found.baseline_value, found.result, found.measured) == (0.5, "better", "accuracy")
     assert found.sentence == (
         "ours by plain (quality) agrees with the human preference 100% of the time, word overlap 50%:"
         " significantly better."
     )
-    assert found.answer == "Yes: better than word overlap; 20 pairs are few"
+    assert found.conclusion == "Yes: better than word overlap; only 20 pairs"
     worse = compared(paired(votes, {"ours": half, "longer": right}))
-    assert (worse.baseline, worse.verdict) == ("longer", "worse")
+    assert (worse.baseline, worse.result) == ("longer", "worse")
     assert "preferring the longer text 100%" in worse.sentence
 
 
@@ -187,7 +187,7 @@ def test_a_verdict_is_compared_with_baselines_at_their_best_threshold() -> None:
     stored = replace(data.stored, agreement=replace(data.stored.agreement, scorers=scorers))
     data = replace(data, stored=stored)
     verdict, score = baseline_comparisons(data, "quality")
-    assert (verdict.measured, verdict.difference.value, verdict.verdict) == ("balanced accuracy", 0.0, "not shown")
+    assert (verdict.measured, verdict.difference.value, verdict.result) == ("balanced accuracy", 0.0, "inconclusive")
     assert verdict.value.value == pytest.approx(cut.agreement.balanced_accuracy)
     assert (score.measured, score.title) == ("AUROC", "the score of plain")
     assert verdict.title == "the verdict (marks ✓ ? ✕) of plain"
@@ -202,9 +202,9 @@ def test_the_judge_is_named_and_a_rule_based_one_as_such() -> None:
 
 def test_few_clusters_show_nothing_and_say_why() -> None:
     found = answers({"ours": noisy(GOOD, 0.1, 1), "word overlap": noisy(GOOD, 5, 2)}, [str(n % 4) for n in range(120)])
-    assert found.verdict == "not shown"
+    assert found.result == "inconclusive"
     assert "no CI: an interval needs at least 10 clusters, got 4" in found.details
-    assert found.answer.endswith("; 4 questions or conversations are few")
+    assert found.conclusion.endswith("; only 4 questions or conversations")
 
 
 def test_without_a_scorer_of_the_judge_there_is_nothing_to_compare() -> None:

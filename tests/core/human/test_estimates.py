@@ -1,4 +1,4 @@
-"""Runs estimated from the labels that a store keeps: which count, which do not, and why."""
+"""Tests of estimates from stored labels: which labels count, and why others do not."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from tests.core.conftest import PlainJudge, make_sample
 from ragboard import DEFAULT_METRICS, NotFoundError, Panel, Run, SettingError, Store, evaluate_run
 from ragboard.cli import main
 from ragboard.human.annotation import draw_samples
-from ragboard.human.estimates import Estimates, estimate_runs, estimated_metrics, needed_for
+from ragboard.human.estimates import Estimates, estimate_runs, estimated_metrics, predict_labels_needed
 from ragboard.human.labels import LabelledAnswer, NewLabel, add_labels
 from ragboard.metrics import metrics_named
-from ragboard.stats import PoweredMean, powered_means
+from ragboard.stats import MeanEstimate, estimate_means
 from ragboard.store import RunRef
 from ragboard.store.queries.labels import LabelSource
 from ragboard.store.rows import answer_key
@@ -81,7 +81,7 @@ def estimate(store: Store, *runs: RunRef, **options: Any) -> Estimates:
     return estimate_runs(store, runs, **options)
 
 
-def test_that_more_samples_could_be_drawn_now_is_said(store: Store, run: RunRef) -> None:
+def test_that_more_samples_could_be_drawn_now_is_reported(store: Store, run: RunRef) -> None:
     label(store, run, draw_samples(store, run, size=30, seed=1).positions)
     assert not any("can be drawn now" in note for note in estimate(store, run).report.systems[0].notes)
     with store.database.write() as connection:
@@ -97,20 +97,20 @@ def test_an_estimate_is_made_of_the_drawn_labels_and_all_scores(store: Store, ru
     (one,) = found.report.systems
     judged = [ANSWERS[n % 4].count("red") / ANSWERS[n % 4].count(".") for n in range(SAMPLES)]
     rest = [judged[n] for n in range(SAMPLES) if n not in outcomes]
-    expected = powered_means([outcomes[n] for n in draw.positions], [judged[n] for n in draw.positions], rest)
+    expected = estimate_means([outcomes[n] for n in draw.positions], [judged[n] for n in draw.positions], rest)
     assert one.means is not None
     for way in ("classical", "judge_only", "ppi", "tuned"):
         ours, theirs = getattr(one.means, way), getattr(expected, way)
-        assert isinstance(ours, PoweredMean)
+        assert isinstance(ours, MeanEstimate)
         assert ours.interval.estimate == pytest.approx(theirs.interval.estimate)
         assert (ours.interval.low, ours.interval.high) == pytest.approx((theirs.interval.low, theirs.interval.high))
-    assert (one.items, one.labels, one.refusal) == (SAMPLES, 60, "")
+    assert (one.items, one.labels, one.unusable_reason) == (SAMPLES, 60, "")
 
 
-def test_without_labels_it_is_refused_and_says_what_is_missing(store: Store, run: RunRef) -> None:
+def test_without_labels_it_is_rejected_and_says_what_is_missing(store: Store, run: RunRef) -> None:
     (one,) = estimate(store, run).report.systems
     assert one.means is None
-    assert one.refusal == "no randomly drawn samples of this run are labelled yet"
+    assert one.unusable_reason == "no randomly drawn samples of this run are labelled yet"
     assert one.notes == ()
 
 
@@ -122,31 +122,33 @@ def test_labels_that_were_not_drawn_do_not_count(store: Store, queue: LabelSourc
 
 
 @pytest.mark.parametrize(
-    ("design", "refusal"),
+    ("design", "unusable_reason"),
     [
         ("random", ""),
         ("not random", "the 60 labelled samples were not drawn at random; an estimate needs a random sample"),
         ("unknown", "the 60 labelled samples are not declared random; an estimate needs a random sample"),
     ],
 )
-def test_imported_labels_count_as_their_design_allows(store: Store, design: str, refusal: str, run: RunRef) -> None:
+def test_imported_labels_count_as_their_design_allows(
+    store: Store, design: str, unusable_reason: str, run: RunRef
+) -> None:
     label(store, run, range(60), queue="imported", design=design)
     (one,) = estimate(store, run).report.systems
-    assert one.refusal.startswith(refusal)
-    assert (one.means is None) == bool(refusal)
-    assert (not refusal) == any("were imported" in note for note in one.notes)
+    assert one.unusable_reason.startswith(unusable_reason)
+    assert (one.means is None) == bool(unusable_reason)
+    assert (not unusable_reason) == any("were imported" in note for note in one.notes)
 
 
-def test_labels_of_another_judges_statements_are_refused_by_its_name(store: Store, run: RunRef) -> None:
+def test_labels_of_another_judges_statements_are_rejected_by_its_name(store: Store, run: RunRef) -> None:
     label(store, run, draw_samples(store, run, size=60).positions)
     other = kept(store, version="2")
     assert other.evaluation_id != run.evaluation_id
     (one,) = estimate(store, other).report.systems
-    assert "the labels are for statements of another evaluation, run@" in one.refusal
+    assert "the labels are for statements of another evaluation, run@" in one.unusable_reason
     assert one.means is None
 
 
-def test_what_stands_behind_a_gap_in_the_draw_waits(store: Store, run: RunRef) -> None:
+def test_samples_after_a_gap_in_the_draw_do_not_count(store: Store, run: RunRef) -> None:
     draw = draw_samples(store, run, size=60, seed=1)
     label(store, run, draw.positions, skip=draw.positions[40])
     (one,) = estimate(store, run).report.systems
@@ -176,22 +178,22 @@ def test_a_metric_unlike_labels_is_no_ground_for_an_estimate(store: Store, run: 
         estimate(store, run, metric="absent")
 
 
-def test_a_draw_that_nobody_labelled_is_refused_with_its_reason(store: Store, run: RunRef) -> None:
+def test_a_draw_without_labels_gives_no_estimate_and_a_reason(store: Store, run: RunRef) -> None:
     draw_samples(store, run, size=60, seed=1)
     (system,) = estimate(store, run).report.systems
-    assert system.refusal.startswith("the first sample of the random batch is not completely labelled yet")
+    assert system.unusable_reason.startswith("the first sample of the random batch is not completely labelled yet")
 
 
 def test_how_many_more_labels_a_width_takes(store: Store, run: RunRef) -> None:
     label(store, run, draw_samples(store, run, size=60, seed=1).positions)
-    (source,) = estimate(store, run).sources
-    wide, narrow = needed_for(source, 0.9), needed_for(source, 0.01)
+    (source,) = estimate(store, run).inputs
+    wide, narrow = predict_labels_needed(source, 0.9), predict_labels_needed(source, 0.01)
     assert wide is not None
     assert wide.more == 0
     assert narrow is not None
     assert narrow.more is None
     with pytest.raises(ValueError, match="width"):
-        needed_for(source, 0.0)
+        predict_labels_needed(source, 0.0)
 
 
 def test_the_command_prints_what_the_report_says(store: Store, run: RunRef) -> None:
@@ -204,7 +206,7 @@ def test_the_command_prints_what_the_report_says(store: Store, run: RunRef) -> N
     printed = CliRunner().invoke(main, ["estimate", "run", "--json", "--store", str(store.folder)])
     (one,) = json.loads(printed.output)["report"]["systems"]
     best = estimate(store, run).report.systems[0].best
-    assert isinstance(best, PoweredMean)
+    assert isinstance(best, MeanEstimate)
     assert one["means"]["tuned"]["interval"]["estimate"] == pytest.approx(best.interval.estimate)
 
 
@@ -214,5 +216,5 @@ def test_the_judge_that_is_named_is_the_one_that_scored_the_metric(store: Store,
     for metric, judge in (("ragas.faithfulness", "plain"), ("ragas.context_relevance", "other")):
         said = CliRunner().invoke(main, ["estimate", "run", "--metric", metric, "--json", *store_option])
         assert said.exit_code == 0, said.output
-        (source,) = json.loads(said.stdout)["sources"]
+        (source,) = json.loads(said.stdout)["inputs"]
         assert source["judged"]["judge"] == judge

@@ -1,4 +1,4 @@
-"""Judges on labelled sets: the figures by hand and by scikit-learn, what must not change them, files and pictures."""
+"""Tests of `judge_bench`: figures by hand and by scikit-learn, files and charts."""
 
 from __future__ import annotations
 
@@ -220,7 +220,7 @@ def replace_cost(figures: Any) -> Any:
     return type(figures)(**{**vars(figures), "cost": None})
 
 
-def test_neither_other_judges_nor_the_order_of_files_changes_a_figure(tmp_path: Path, three: Any) -> None:
+def test_other_judges_and_the_order_of_files_change_no_figure(tmp_path: Path, three: Any) -> None:
     files, _, judges = three
     alone = bench(tmp_path / "alone", files, judges[1])
     both = bench(tmp_path / "both", files, *judges)
@@ -243,7 +243,7 @@ def test_every_set_weighs_the_same_and_the_mean_of_one_set_is_its_own(tmp_path: 
     assert line.mean.pooled_calibration_error == pytest.approx(line.by_set["one"].calibration_error)
 
 
-def test_a_second_time_nobody_is_asked(tmp_path: Path, three: Any) -> None:
+def test_a_second_run_makes_no_calls(tmp_path: Path, three: Any) -> None:
     files, _, judges = three
     first = bench(tmp_path / "store", files, judges[0])
     asked = judges[0].asked
@@ -400,7 +400,7 @@ def test_the_picture_has_a_row_for_each_judge_and_runs_nothing(tmp_path: Path, t
     ],
 )
 @pytest.mark.usefixtures("in_folder")
-def test_what_cannot_be_compared_is_said(words: tuple[object, ...], message: str) -> None:
+def test_what_cannot_be_compared_is_reported(words: tuple[object, ...], message: str) -> None:
     said = ragboard(*words)
     assert said.exit_code == 2
     assert message in said.stderr

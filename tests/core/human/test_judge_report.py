@@ -1,4 +1,4 @@
-"""A judge compared with human labels: the numbers by hand, the files it reads, the command."""
+"""Tests of `ragboard judge-report`: figures by hand, and files."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_rows_that_share_a_field_are_one_cluster(tmp_path: Path) -> None:
         ("{", "not JSON"),
     ],
 )
-def test_what_is_no_labelled_row_is_said_with_its_place(tmp_path: Path, text: str, message: str) -> None:
+def test_what_is_no_labelled_row_is_reported_with_its_place(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(RunFileError, match=message):

@@ -1,4 +1,4 @@
-"""How far a number can be trusted: by labels of its run, else by labels of other answers, else nothing is said."""
+"""Tests of how far labels confirm a judge: labels of the run first, then labels of other answers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.core.conftest import PlainJudge
 
 from ragboard import DEFAULT_METRICS, EmbeddedJudge, NotFoundError, Panel, Run, Store, evaluate_run
 from ragboard.human.agree import agree
-from ragboard.human.agreement import agreement_named, load_agreement
+from ragboard.human.agreement import find_agreement, load_agreement
 from ragboard.human.baselines import compare_with_baselines
 from ragboard.human.grades import grade_report
 from ragboard.human.judge_validation import (
@@ -58,7 +58,7 @@ def label(
         label_statement(store, run, sample_id, number, given, annotator=annotator, queue=queue)
 
 
-def test_nobody_labelled_so_nothing_is_said(store: Store, run: RunRef) -> None:
+def test_without_labels_there_is_no_validation(store: Store, run: RunRef) -> None:
     assert validate_judge(store, run, FAITHFULNESS) is None
     assert run_label_agreements(store) == ()
     label(store, run, "browsing", 40)
@@ -94,7 +94,7 @@ def test_two_people_on_one_statement_are_one_item_with_two_ratings(store: Store,
     data = run_label_agreement(store, run)
     assert data
     assert len(data.ids) == 10
-    assert all(set(one["supported"]) == {0.0, 1.0} for one in data.human_ratings)
+    assert all(set(one["supported"]) == {0.0, 1.0} for one in data.human_labels)
 
 
 def test_the_agreement_with_a_runs_labels_is_that_of_the_same_labels_in_a_file(
@@ -129,12 +129,12 @@ def test_the_agreement_with_a_runs_labels_is_that_of_the_same_labels_in_a_file(
         encoding="utf-8",
     )
     agree(store, read_labels(str(file)), Panel(judge=EmbeddedJudge()))
-    ours = {one.scorer.name: one.ratings.auroc.value for one in grade_report(data).lines}
+    ours = {one.scorer.name: one.agreement.auroc.value for one in grade_report(data).lines}
     trust = validate_judge(store, run, FAITHFULNESS)
     assert trust
     assert trust.source == "", "labels of the run come before those of a file"
-    filed = load_agreement(store, agreement_named(store, "same"))
-    theirs = {one.scorer.name: one.ratings.auroc.value for one in grade_report(filed).lines}
+    filed = load_agreement(store, find_agreement(store, "same"))
+    theirs = {one.scorer.name: one.agreement.auroc.value for one in grade_report(filed).lines}
     assert {name: round(value or 0, 9) for name, value in ours.items()} == {
         name: round(value or 0, 9) for name, value in theirs.items()
     }
@@ -162,11 +162,11 @@ def test_grades_of_the_runs_own_answers_come_before_labels_of_other_answers(
     agree(store, read_labels(str(sample_folder() / "labels" / "statements.jsonl")), Panel(judge=EmbeddedJudge()))
     found = validate_judge(store, run, FAITHFULNESS)
     assert found
-    assert (found.source, found.own) == ("own", True)
+    assert (found.source, found.about_this_run) == ("own", True)
     assert "of other answers" not in found.in_words
 
 
-def test_labels_of_other_answers_count_for_the_same_judge_alone(store: Store, run: RunRef) -> None:
+def test_labels_of_other_answers_count_only_for_the_same_judge(store: Store, run: RunRef) -> None:
     for name in ("statements", "pairs"):
         agree(store, read_labels(str(sample_folder() / "labels" / f"{name}.jsonl")), Panel(judge=EmbeddedJudge()))
     found = validate_judge(store, run, FAITHFULNESS)
@@ -183,7 +183,7 @@ def test_labels_of_other_answers_count_for_the_same_judge_alone(store: Store, ru
     assert validate_judge(store, store.resolve(run.name), FAITHFULNESS) is None
 
 
-def test_labels_that_are_all_alike_say_nothing(store: Store, run: RunRef) -> None:
+def test_labels_of_only_one_kind_give_no_validation(store: Store, run: RunRef) -> None:
     with store.database.read() as connection:
         row = connection.execute(
             "SELECT sample_id FROM samples WHERE run_id = ? ORDER BY position LIMIT 1", [run.run_id]
@@ -226,15 +226,15 @@ def test_labels_of_the_runs_own_answers_come_before_newer_labels_of_others(
     agree(store, read_labels(str(tmp_path / "others.jsonl")), Panel(judge=EmbeddedJudge()))
     found = validate_judge(store, run, FAITHFULNESS)
     assert found
-    assert (found.source, found.own) == ("graded", True)
+    assert (found.source, found.about_this_run) == ("graded", True)
     assert found.in_words.startswith(f"checked against {found.comparison.n} graded answers (graded): AUROC ")
     agree(store, read_labels(str(tmp_path / "between.jsonl")), Panel(judge=EmbeddedJudge()))
     newest = validate_judge(store, run, FAITHFULNESS)
     assert newest
-    assert (newest.source, newest.own, newest.comparison.measured) == ("between", True, "accuracy")
+    assert (newest.source, newest.about_this_run, newest.comparison.measured) == ("between", True, "accuracy")
     (added,) = store.add_runs([Run(name="else", samples=tuple(replace(one, answer="It was.") for one in samples[:5]))])
     evaluate_run(store, added.id, DEFAULT_METRICS, Panel(judge=EmbeddedJudge()))
     elsewhere = validate_judge(store, store.resolve("else"), FAITHFULNESS)
     assert elsewhere
-    assert not elsewhere.own
+    assert not elsewhere.about_this_run
     assert elsewhere.in_words.split(":")[0].endswith(f" of other answers ({elsewhere.source})")

@@ -1,4 +1,4 @@
-"""Labels go to a file and come back the same; a file that is no file of labels is said, row by row."""
+"""Tests of exporting and importing labels, and of invalid label files."""
 
 from __future__ import annotations
 

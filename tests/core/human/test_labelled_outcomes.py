@@ -1,4 +1,4 @@
-"""What people found of whole answers, read from the files that they are kept in."""
+"""Tests of reading labelled outcomes of whole answers from files."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_file_of_ares_is_imported_too(store: Store, tmp_path: Path) -> None:
     assert import_labels(store, file, annotator="ada", design="random").added == 0
 
 
-def test_a_file_of_another_format_is_read_too_and_one_without_labels_is_refused(tmp_path: Path) -> None:
+def test_a_file_of_another_format_is_read_too_and_one_without_labels_is_rejected(tmp_path: Path) -> None:
     file = tmp_path / "labels.json"
     file.write_text(json.dumps([GRADE]), encoding="utf-8")
     assert [one.outcomes for one in labelled_outcomes(file)] == [{"faithfulness": 0.5}]

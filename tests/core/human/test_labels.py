@@ -1,4 +1,4 @@
-"""What people say is appended, never changed, and found wherever the same answer is."""
+"""Tests of labels: they are appended, never changed, and apply to every run with the same answer."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def said(store: Store, run: RunRef, sample_id: str = "s0") -> list[tuple[int, st
     return [(n, one.label, one.annotator) for n, each in enumerate(report.statements, 1) for one in each.people]
 
 
-def test_a_verdict_stands_beside_the_judges_and_can_be_taken_back(store: Store, run: RunRef) -> None:
+def test_a_label_is_shown_with_the_judges_verdict_and_can_be_removed(store: Store, run: RunRef) -> None:
     label_statement(store, run, "s0", 2, "supported", annotator=" ada ", note=" why ")
     report = sample_report(store, run, "s0")
     (one,) = report.statements[1].people
@@ -143,7 +143,7 @@ def test_a_label_finds_the_statement_of_a_better_splitter_but_no_other(
         assert bool(human_verdicts(connection, [(run.evaluation_id or "", 0, 0)])) is found
 
 
-def test_what_cannot_be_labelled_is_said(store: Store, run: RunRef) -> None:
+def test_what_cannot_be_labelled_is_reported(store: Store, run: RunRef) -> None:
     with pytest.raises(NotFoundError, match="sample 's0' of run 'run' has no statement 3"):
         label_statement(store, run, "s0", 3, "supported", annotator="ada")
     with pytest.raises(NotFoundError, match="sample 'absent'"):

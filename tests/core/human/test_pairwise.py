@@ -1,4 +1,4 @@
-"""GPT Ranking: both orders are asked, order bias is reported, nothing is guessed and nothing asked twice."""
+"""Tests of GPT Ranking: both orders are asked, and order bias is reported."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_a_side_chosen_in_both_orders_wins(store: Store) -> None:
     assert found.first_chosen.share == 0.5
 
 
-def test_a_judge_that_always_takes_the_first_prefers_nobody_and_is_shown_up(store: Store) -> None:
+def test_a_judge_that_always_chooses_the_first_has_no_preference_and_is_reported(store: Store) -> None:
     found = prefer_runs(
         store, *two_runs(store), "answer_relevance", Panel(judge=Chooser(lambda _: Preference(better="a")))
     )
@@ -124,9 +124,7 @@ def test_what_was_asked_before_is_not_asked_again(store: Store) -> None:
 @pytest.mark.parametrize(
     ("quality", "shown"), [("faithfulness", True), ("answer_relevance", False), ("context_relevance", False)]
 )
-def test_passages_are_shown_beside_answers_for_faithfulness_alone(
-    store: Store, quality: Quality, *, shown: bool
-) -> None:
+def test_passages_are_shown_only_for_faithfulness(store: Store, quality: Quality, *, shown: bool) -> None:
     judge = Chooser(longer)
     prefer_runs(store, *two_runs(store), quality, Panel(judge=judge))
     assert all(bool(task.contexts) is shown for task in judge.asked)
@@ -142,7 +140,7 @@ def test_what_cannot_be_compared_is_counted(store: Store) -> None:
     assert (len(found.choices), found.without_text, found.only_a, found.only_b) == (2, 1, 1, 1)
 
 
-def test_of_the_same_answer_twice_nobody_is_asked_which_is_better(store: Store) -> None:
+def test_equal_answers_are_not_compared(store: Store) -> None:
     judge = Chooser(lambda _: Preference(better="a"))
     added = store.add_runs([make_run("one", samples=4), make_run("two", samples=4)])
     one, two = (RunRef(run_id=run.id, name=run.name, evaluation_id=None) for run in added)
@@ -150,7 +148,7 @@ def test_of_the_same_answer_twice_nobody_is_asked_which_is_better(store: Store) 
     assert (found.identical, found.decided_by_order, found.first_chosen, judge.asked) == (4, 0, None, [])
 
 
-def test_passages_of_both_are_the_same_whoever_is_shown_first(store: Store) -> None:
+def test_passages_are_the_same_in_both_orders(store: Store) -> None:
     def change(run: Run) -> Run:
         other = (Passage(id="z", text="another", rank=1),)
         return replace(run, samples=tuple(replace(sample, contexts=other) for sample in run.samples))
@@ -164,7 +162,7 @@ def test_passages_of_both_are_the_same_whoever_is_shown_first(store: Store) -> N
     assert all("another" in next(iter(contexts)) for contexts in by_question.values())
 
 
-def test_a_judge_that_does_not_compare_is_named_before_anything_is_asked(store: Store) -> None:
+def test_a_judge_that_does_not_compare_is_an_error_before_anything_is_asked(store: Store) -> None:
     judge = replace(Chooser(longer), answers=frozenset())
     with pytest.raises(JudgeError, match="chooser does not answer Prefer"):
         prefer_runs(store, *two_runs(store), "faithfulness", Panel(judge=judge))

@@ -1,4 +1,4 @@
-"""A judge's grades of passages and human ones: kappas by hand and by UMBRELA's code, and the file that holds them."""
+"""Tests of passage grades by judge and annotators: kappas by hand and by UMBRELA's code."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.core.conftest import make_run
 from ragboard import EmbeddedJudge, JudgeError, Panel, RunFileError, SettingError, Store, evaluate_run, judge_from
 from ragboard.cli import main
 from ragboard.human.agree import AgreementResult, agree
-from ragboard.human.agreement import AgreementData, agreement_named, load_agreement
+from ragboard.human.agreement import AgreementData, find_agreement, load_agreement
 from ragboard.human.baselines import compare_with_baselines
 from ragboard.human.grades import grade_report
 from ragboard.human.judge_bench import read_bench_set
@@ -75,7 +75,7 @@ def write(tmp_path: Path) -> Write:
 
 def compared(store: Store, path: Path, judge: Any) -> tuple[AgreementResult, AgreementData, PassageAgreement]:
     result = agree(store, read_labels(str(path)), Panel(judge=judge))
-    data = load_agreement(store, agreement_named(store, result.agreement.id))
+    data = load_agreement(store, find_agreement(store, result.agreement.id))
     found = passage_agreement(data)
     assert found
     return result, data, found
@@ -88,7 +88,7 @@ def test_exact_agreement_and_both_kappas_are_those_by_hand(store: Store, write: 
     by_chance = (1 * 1 + 1 * 1 + 1 * 0 + 1 * 2) / 16  # people 0, 1, 2, 3; judge 0, 1, 3, 3
     assert found.kappa.value == pytest.approx((3 / 4 - by_chance) / (1 - by_chance))
     assert found.relevant_kappa.value == pytest.approx(1.0)
-    assert (found.passages, found.clusters, found.grades, found.unscored) == (4, 2, 4, 0)
+    assert (found.passages, found.clusters, found.comparisons, found.unscored) == (4, 2, 4, 0)
     assert isinstance(found.kappa.interval, NoInterval)
     assert "no CI: an interval needs at least 10 clusters, got 2" in found.details
     assert found.sentence == (
@@ -144,13 +144,13 @@ def test_each_annotator_counts(store: Store, write: Write) -> None:
     rows = [row("q1", [3, 0], [3, 0], annotator="ann"), row("q1", [2, 0], [3, 0], annotator="bob")]
     judge = Grader()
     _, data, found = compared(store, write(rows), judge)
-    assert (found.passages, found.grades, found.exact.value) == (2, 4, 3 / 4)
+    assert (found.passages, found.comparisons, found.exact.value) == (2, 4, 3 / 4)
     assert "gives the same grade as an annotator in 3 of 4 comparisons" in found.sentence
     assert len(judge.asked) == 1
     assert grade_report(data).annotators.annotators == 2
 
 
-def test_one_grade_alone_leaves_kappa_undefined_with_the_reason(store: Store, write: Write) -> None:
+def test_a_single_grade_leaves_kappa_undefined_with_the_reason(store: Store, write: Write) -> None:
     _, _, found = compared(store, write([row("q1", [3, 3], [3, 3])]), Grader())
     assert (found.exact.value, found.kappa.value) == (1.0, None)
     assert "kappa: four grades undefined, no CI: both raters put every item in the same category" in found.details

@@ -1,4 +1,4 @@
-"""One set of labels for all systems: the full correction, and the judge's own order."""
+"""Tests of pooled labels for all systems."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ragboard.human.systems import CAUTION, System, against_order, pooled_report, systems_report
-from ragboard.stats import NoInterval, PoweredMean, mean_interval, moments
+from ragboard.human.systems import CAUTION, System, compare_with_order, pooled_report, systems_report
+from ragboard.stats import MeanEstimate, NoInterval, mean_interval, moments
 
 
 def counted(name: str, yes: int, items: int, *, false: int = 0, missed: int = 0, right: int = 0) -> System:
@@ -31,7 +31,7 @@ def test_every_system_is_put_right_by_the_errors_on_the_labels_of_all() -> None:
     report = pooled_report([A, B])
     for found, share, items in zip(report.systems, (0.6, 0.7), (100, 200), strict=True):
         assert found.means is not None
-        assert isinstance(found.best, PoweredMean)
+        assert isinstance(found.best, MeanEstimate)
         assert found.best is found.means.ppi
         assert found.best.interval.estimate == pytest.approx(share - 6 / 40)
         wrong = 18 / 40 - (6 / 40) ** 2
@@ -55,13 +55,13 @@ def test_the_order_and_the_differences_are_the_judges_own() -> None:
 
 
 def test_labels_that_must_not_be_used_are_not_pooled() -> None:
-    refused = replace(counted("c", 50, 100, false=20, right=20), refusal="not random")
+    refused = replace(counted("c", 50, 100, false=20, right=20), unusable_reason="not random")
     (_, c) = pooled_report([A, refused]).systems
-    assert isinstance(c.best, PoweredMean)
-    assert (c.best.labels, c.refusal) == (40, "")
+    assert isinstance(c.best, MeanEstimate)
+    assert (c.best.labels, c.unusable_reason) == (40, "")
     assert "its own labels do not count: not random" in c.notes
     (alone,) = pooled_report([refused]).systems
-    assert (alone.means, alone.refusal) == (None, "not random")
+    assert (alone.means, alone.unusable_reason) == (None, "not random")
 
 
 def test_too_few_labels_in_all_give_no_estimate_and_say_so() -> None:
@@ -71,20 +71,20 @@ def test_too_few_labels_in_all_give_no_estimate_and_say_so() -> None:
     assert found.best.reason == "an estimate needs at least 30 labels, got 10"
 
 
-def test_a_run_labelled_alone_is_corrected_less_where_nothing_is_pooled() -> None:
+def test_a_single_run_is_corrected_less_without_pooling() -> None:
     """With labels of its own a run needs no such assumption, and the weight may be smaller."""
     (alone,) = systems_report([A]).systems
     (pooled,) = pooled_report([A]).systems
-    assert isinstance(alone.best, PoweredMean)
-    assert isinstance(pooled.best, PoweredMean)
+    assert isinstance(alone.best, MeanEstimate)
+    assert isinstance(pooled.best, MeanEstimate)
     assert alone.best.weight < pooled.best.weight == 1
 
 
-def test_a_run_without_a_score_is_refused_and_the_others_are_not() -> None:
+def test_a_run_without_a_score_is_rejected_and_the_others_are_not() -> None:
     report = pooled_report([A, System(name="c", scores={}, labels={})])
     a, c = report.systems
-    assert isinstance(a.best, PoweredMean)
-    assert (c.means, c.refusal) == (None, "no sample of this run has a score")
+    assert isinstance(a.best, MeanEstimate)
+    assert (c.means, c.unusable_reason) == (None, "no sample of this run has a score")
     assert [one.name for one in report.ranking] == ["a"]
 
 
@@ -92,8 +92,8 @@ def test_a_run_of_few_scores_leaves_the_judges_order_untold() -> None:
     few = System(name="c", scores={"c0": 1.0, "c1": 0.0, "c2": 1.0}, labels={})
     report = pooled_report([A, few])
     c = report.systems[1]
-    assert isinstance(c.best, PoweredMean)
+    assert isinstance(c.best, MeanEstimate)
     assert c.means is not None
     assert isinstance(c.means.judge_only, NoInterval)
-    found = against_order(report, ["c", "a"])
+    found = compare_with_order(report, ["c", "a"])
     assert (found.names, found.tau, found.judge) == (("c", "a"), pytest.approx(1.0), None)

@@ -1,4 +1,4 @@
-"""People say whether a question can be answered: the label counts in every run, before the run file."""
+"""Tests of labelling questions as answerable or unanswerable."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from ragboard.cli import main
 from ragboard.datasets import datasets
 from ragboard.human.questions import (
     export_question_labels,
+    find_question_label,
     has_question_labels,
     import_question_labels,
-    label_of_question,
     label_question,
-    label_question_of,
+    label_question_of_sample,
 )
 from ragboard.metrics import metrics_named
 from ragboard.readers.tables import read_table
@@ -74,7 +74,7 @@ def test_a_label_counts_before_the_run_file_and_in_every_run(store: Store) -> No
         run_id = added(store, towers(*rows, name=name))
         evaluate_run(store, run_id, metrics_named(["ragas.faithfulness"]), Panel(judge=EmbeddedJudge()))
     assert refusal_report(store, store.resolve("others")).counts["answerable"]["refused"] == 1
-    label_question_of(store, store.resolve("towers"), "0", "unanswerable", annotator="Ann")
+    label_question_of_sample(store, store.resolve("towers"), "0", "unanswerable", annotator="Ann")
     found = refusal_report(store, store.resolve("others"))
     assert found.sources == {"labels": 1, "file": 1}
     assert found.counts["unanswerable"]["refused"] == 1
@@ -88,30 +88,30 @@ def test_a_label_counts_before_the_run_file_and_in_every_run(store: Store) -> No
 def test_diagnosis_reads_the_labels_too(store: Store) -> None:
     run_id = added(store, towers(({"answerable": True}, STATES), ({}, STATES)))
     for sample in ("0", "1"):
-        label_question_of(store, store.resolve("towers"), sample, "unanswerable", annotator="Ann")
+        label_question_of_sample(store, store.resolve("towers"), sample, "unanswerable", annotator="Ann")
     with store.database.read() as connection:
         assert stated_answerability(connection, run_id) == {0: "unanswerable", 1: "unanswerable"}
 
 
 def test_the_same_words_after_other_turns_are_another_question(store: Store) -> None:
     label_question(store, "Is it red?", BEFORE, "partial", annotator="Ann")
-    found = label_of_question(store, "Is it red?", BEFORE)
+    found = find_question_label(store, "Is it red?", BEFORE)
     assert found is not None
     assert (found.answerability, found.annotator) == ("partial", "Ann")
-    assert label_of_question(store, "Is it red?", ()) is None
+    assert find_question_label(store, "Is it red?", ()) is None
 
 
 def test_the_newest_label_counts_and_can_be_taken_back(store: Store) -> None:
     for given, annotator in (("answerable", "Ann"), ("unanswerable", "Ben"), ("unanswerable", "Ben")):
         label_question(store, "Is it red?", (), given, annotator=annotator)  # type: ignore[arg-type]
-    found = label_of_question(store, "Is it red?", ())
+    found = find_question_label(store, "Is it red?", ())
     assert found is not None
     assert (found.answerability, found.annotator) == ("unanswerable", "Ben")
     with store.database.read() as connection:
         assert connection.execute("SELECT count(*) FROM question_labels").fetchone() == (2,)
     label_question(store, "Is it red?", (), None, annotator="Ben")
-    assert label_of_question(store, "Is it red?", ()) is None
-    with pytest.raises(SettingError, match="give your name"):
+    assert find_question_label(store, "Is it red?", ()) is None
+    with pytest.raises(SettingError, match="annotator's name is missing"):
         label_question(store, "Is it red?", (), "partial", annotator=" ")
 
 
@@ -120,7 +120,7 @@ def test_the_scores_of_mtrag_follow_without_a_further_call(store: Store) -> None
     metrics = metrics_named(["mtrag.faithfulness"])
     done = evaluate_run(store, run_id, metrics, Panel(judge=judge))
     asked = len(judge.asked)
-    label_question_of(store, store.resolve("towers"), "0", "unanswerable", annotator="Ann")
+    label_question_of_sample(store, store.resolve("towers"), "0", "unanswerable", annotator="Ann")
     evaluate_run(store, run_id, metrics, Panel(judge=judge))
     with store.database.read() as connection:
         scored = sample_outcomes(connection, store.resolve("towers"), [0])[0]["mtrag.faithfulness"]
@@ -132,7 +132,7 @@ def test_the_scores_of_mtrag_follow_without_a_further_call(store: Store) -> None
 def test_the_run_stays_the_same_run(store: Store) -> None:
     run = towers(({}, STATES))
     first = store.add_runs([run])[0]
-    label_question_of(store, store.resolve("towers"), "0", "unanswerable", annotator="Ann")
+    label_question_of_sample(store, store.resolve("towers"), "0", "unanswerable", annotator="Ann")
     again = store.add_runs([run])[0]
     assert (again.id, again.added) == (first.id, False)
     assert store.sample(store.resolve("towers"), "0")[1].answerability == "unanswerable"
@@ -156,7 +156,7 @@ def test_the_commands_label_export_and_import(store: Store, tmp_path: Path) -> N
     ragboard(store, "labels", "question", "towers", "1", "none")
     assert list(export_question_labels(store)) == []
     with pytest.raises(NotFoundError, match="has no sample '9'"):
-        label_question_of(store, store.resolve("towers"), "9", "partial", annotator="Ann")
+        label_question_of_sample(store, store.resolve("towers"), "9", "partial", annotator="Ann")
 
 
 def test_a_table_labels_questions_and_a_bad_row_imports_nothing(store: Store, tmp_path: Path) -> None:
@@ -166,20 +166,20 @@ def test_a_table_labels_questions_and_a_bad_row_imports_nothing(store: Store, tm
     assert has_question_labels(table)
     counts = import_question_labels(store, path, table, annotator="Ann")
     assert (counts.rows, counts.added, counts.without_a_run) == (3, 2, 2)
-    found = label_of_question(store, "Is it red?", ())
+    found = find_question_label(store, "Is it red?", ())
     assert found is not None
     assert found.answerability == "unanswerable"
     path.write_text("question,answerable\nIs it new?,yes\nIs it?,perhaps\n", encoding="utf-8")
     with pytest.raises(RunFileError, match=r"labels\.csv:3: answerable is 'perhaps'"):
         import_question_labels(store, path, read_table(path))
-    assert label_of_question(store, "Is it new?", ()) is None
+    assert find_question_label(store, "Is it new?", ()) is None
 
 
 def test_labels_of_questions_go_with_a_copied_run(store: Store, tmp_path: Path) -> None:
     added(store, towers(({}, STATES), ({}, STATES)))
-    label_question_of(store, store.resolve("towers"), "0", "partial", annotator="Ann")
+    label_question_of_sample(store, store.resolve("towers"), "0", "partial", annotator="Ann")
     other = Store(tmp_path / "other")
     other.copy_run(store, store.resolve("towers"))
-    found = label_of_question(other, "Is tower 0 red?", ())
+    found = find_question_label(other, "Is tower 0 red?", ())
     assert found is not None
     assert (found.answerability, found.annotator) == ("partial", "Ann")

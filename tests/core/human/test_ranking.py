@@ -1,4 +1,4 @@
-"""Runs ordered by the labels of a file: which rows count for which run, which do not, and why."""
+"""Tests of ranking runs with a label file: which rows count for which run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.core.conftest import PlainJudge, make_sample
 from ragboard import DEFAULT_METRICS, METRICS, Panel, Run, SettingError, Store, evaluate_run
 from ragboard.human.label_files import labelled_outcomes
 from ragboard.human.ranking import Ranking, rank_runs
-from ragboard.stats import PoweredMean
+from ragboard.stats import MeanEstimate
 from ragboard.tasks import ExtractStatements, Failure, Task
 
 ANSWERS = ("It is red.", "It is old.")
@@ -67,7 +67,7 @@ def silent(task: Task) -> Failure | None:
 def ppi(found: Ranking, place: int = 0) -> float:
     means = found.tables[0].report.systems[place].means
     assert means is not None
-    assert isinstance(means.ppi, PoweredMean)
+    assert isinstance(means.ppi, MeanEstimate)
     return means.ppi.interval.estimate
 
 
@@ -86,9 +86,9 @@ def test_each_run_is_put_right_by_its_own_labels(store: Store, tmp_path: Path) -
 
 def test_labels_of_one_run_do_not_put_the_judge_right_on_another_unless_pooled(store: Store, tmp_path: Path) -> None:
     a, b = ranked(store, tmp_path, *rows(store, "a")).tables[0].report.systems
-    assert isinstance(a.best, PoweredMean)
+    assert isinstance(a.best, MeanEstimate)
     assert b.means is None
-    assert b.refusal.endswith("; labels of a do not show the judge's errors on this run")
+    assert b.unusable_reason.endswith("; labels of a do not show the judge's errors on this run")
     pooled = ranked(store, tmp_path, *rows(store, "a"), pool=True)
     assert "assumes that the judge's mean error is the same" in pooled.tables[0].report.caution
     assert ppi(pooled, 1) - ppi(pooled, 0) == pytest.approx(0.2)
@@ -97,13 +97,15 @@ def test_labels_of_one_run_do_not_put_the_judge_right_on_another_unless_pooled(s
 @pytest.mark.parametrize(
     ("design", "why"), [("unknown", "are not declared random"), ("not random", "not drawn at random")]
 )
-def test_labels_that_nobody_declared_random_are_refused(store: Store, tmp_path: Path, design: str, why: str) -> None:
+def test_labels_that_are_not_declared_random_give_no_estimate(
+    store: Store, tmp_path: Path, design: str, why: str
+) -> None:
     found = ranked(store, tmp_path, *rows(store, "a", design=design), runs=("a",))
     (one,) = found.tables[0].report.systems
-    assert (one.means, why in one.refusal) == (None, True)
+    assert (one.means, why in one.unusable_reason) == (None, True)
 
 
-def test_rows_that_are_random_count_beside_others_that_are_not(store: Store, tmp_path: Path) -> None:
+def test_random_rows_count_next_to_rows_that_are_not_random(store: Store, tmp_path: Path) -> None:
     mixed = rows(store, "a")
     mixed[:5] = [row | {"design": "not random"} for row in mixed[:5]]
     (one,) = ranked(store, tmp_path, *mixed, runs=("a",)).tables[0].report.systems
@@ -119,7 +121,7 @@ def test_labels_on_statements_count_where_the_judge_found_none(store: Store, tmp
     said = [{"text": "It is so.", "verdict": "supported"}]
     given = [row | {"statements": said} for row in rows(store, "whole", grades={})]
     (one,) = ranked(store, tmp_path, *given, runs=("whole",)).tables[0].report.systems
-    assert (one.items, one.labels, one.refusal) == (SAMPLES, 40, "")
+    assert (one.items, one.labels, one.unusable_reason) == (SAMPLES, 40, "")
 
 
 def test_labelled_samples_of_which_none_has_a_score_are_the_reason(store: Store, tmp_path: Path) -> None:
@@ -129,10 +131,10 @@ def test_labelled_samples_of_which_none_has_a_score_are_the_reason(store: Store,
     run = store.add_runs([Run(name="mute", samples=samples)])[0]
     evaluate_run(store, run.id, [METRICS["ragas.faithfulness"]], Panel(judge=PlainJudge(before=silent)))
     (one,) = ranked(store, tmp_path, *rows(store, "mute"), runs=("mute",)).tables[0].report.systems
-    assert one.refusal == "none of its 40 labelled samples has a score"
+    assert one.unusable_reason == "none of its 40 labelled samples has a score"
 
 
-def test_a_row_that_names_its_run_counts_there_alone(store: Store, tmp_path: Path) -> None:
+def test_a_row_with_a_run_counts_only_for_this_run(store: Store, tmp_path: Path) -> None:
     given = [*rows(store, "a", run="a"), *rows(store, "b", run="absent")]
     found = ranked(store, tmp_path, *given)
     assert [one.labels for one in found.tables[0].report.systems] == [40, 0]
@@ -154,13 +156,13 @@ def test_an_answer_on_other_passages_is_another_answer(store: Store, tmp_path: P
         ranked(store, tmp_path, *given, runs=("a",))
 
 
-def test_labels_on_answers_that_nobody_gave_are_counted_out(store: Store, tmp_path: Path) -> None:
+def test_labels_on_answers_of_no_run_are_reported(store: Store, tmp_path: Path) -> None:
     given = rows(store, "a")
     given[0] = given[0] | {"answer": "Nobody said so."}
     found = ranked(store, tmp_path, *given, runs=("a",))
     assert found.tables[0].report.systems[0].labels == 39
     (note,) = found.notes
-    assert note.startswith("1 labelled answers are in no run with these passages")
+    assert note.startswith("1 labelled answers match no sample with these passages")
 
 
 def test_a_document_that_is_one_of_the_passages_is_enough(store: Store, tmp_path: Path) -> None:
@@ -176,7 +178,7 @@ def test_rows_on_one_sample_count_once_with_their_mean_in_any_order(store: Store
     for given in ([*good, *bad], [*bad, *good]):
         (one,) = ranked(store, tmp_path, *given, runs=("a",)).tables[0].report.systems
         assert one.means is not None
-        assert isinstance(one.means.classical, PoweredMean)
+        assert isinstance(one.means.classical, MeanEstimate)
         assert (one.labels, one.means.classical.interval.estimate) == (40, pytest.approx(0.5))
 
 
@@ -187,8 +189,8 @@ def test_rows_of_two_qualities_on_one_sample_count_in_both(store: Store, tmp_pat
         store, tmp_path, *rows(store, "a"), *other, runs=("a",), metrics=("faithfulness", "context_relevance=tone")
     )
     faithful, tone = (table.report.systems[0] for table in found.tables)
-    assert (faithful.labels, faithful.refusal) == (40, "")
-    assert "not drawn at random" in tone.refusal
+    assert (faithful.labels, faithful.unusable_reason) == (40, "")
+    assert "not drawn at random" in tone.unusable_reason
 
 
 def test_a_metric_is_held_against_the_labels_it_is_named_with(store: Store, tmp_path: Path) -> None:
@@ -203,7 +205,7 @@ def test_a_metric_is_held_against_the_labels_it_is_named_with(store: Store, tmp_
     ]
 
 
-def test_a_run_that_nobody_judged_cannot_be_ranked(store: Store, tmp_path: Path) -> None:
+def test_a_run_without_an_evaluation_cannot_be_ranked(store: Store, tmp_path: Path) -> None:
     store.add_runs([Run(name="bare", samples=tuple(make_sample(n, answer=f"Bare {n}.") for n in range(SAMPLES)))])
     with pytest.raises(SettingError, match="bare was never evaluated; run `ragboard evaluate bare`"):
         ranked(store, tmp_path, *rows(store, "bare"), runs=("bare",))
@@ -218,6 +220,6 @@ def test_a_run_that_nobody_judged_cannot_be_ranked(store: Store, tmp_path: Path)
         ({"runs": ("a", "a")}, "name each run only once: a, a"),
     ],
 )
-def test_what_cannot_be_meant_is_said(store: Store, tmp_path: Path, options: dict[str, Any], said: str) -> None:
+def test_what_cannot_be_meant_is_reported(store: Store, tmp_path: Path, options: dict[str, Any], said: str) -> None:
     with pytest.raises(SettingError, match=said):
         ranked(store, tmp_path, *rows(store, "a"), **options)

@@ -1,4 +1,4 @@
-"""Human grades that runs were imported with are labels, as if their file had been read for labels."""
+"""Tests of human grades in imported runs: they count like labels from a label file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.core.conftest import make_run
 
 from ragboard import EmbeddedJudge, Panel, Run, Sample, Store, Turn
 from ragboard.human.agree import agree
-from ragboard.human.run_grades import graded_runs, grades_of_runs
+from ragboard.human.run_grades import graded_runs, load_run_grades
 
 
 @pytest.fixture
@@ -30,11 +30,11 @@ def test_grades_of_answers_are_labels_of_their_run(store: Store, column: str) ->
     other = Run(name="no grades", samples=(Sample(id="s", question="When?", answer="Now.", metadata={column: "text"}),))
     added, plain = store.add_runs([graded(first, column), other])
     assert graded_runs(store) == {added.id}
-    labels = grades_of_runs(store, [store.resolve(first.name)])
+    labels = load_run_grades(store, [store.resolve(first.name)])
     assert labels
     assert (labels.form, labels.dimensions, len(labels.items)) == ("answers", ("faithfulness",), 6)
-    assert [item.human_ratings["faithfulness"] for item in labels.items[:2]] == [(1.0, 3.0), (2.0, 3.0)]
-    assert grades_of_runs(store, [store.resolve("no grades")]) is None
+    assert [item.human_labels["faithfulness"] for item in labels.items[:2]] == [(1.0, 3.0), (2.0, 3.0)]
+    assert load_run_grades(store, [store.resolve("no grades")]) is None
     found = agree(store, labels, Panel(judge=EmbeddedJudge()))
     assert found.items == 6
     assert plain.id not in graded_runs(store)
@@ -55,7 +55,7 @@ def test_turns_of_a_conversation_and_answers_to_a_question_are_one_cluster(store
         )
 
     store.add_runs([turns("a"), turns("b")])
-    labels = grades_of_runs(store, [store.resolve("a"), store.resolve("b")])
+    labels = load_run_grades(store, [store.resolve("a"), store.resolve("b")])
     assert labels
     clusters = [item.cluster for item in labels.items]
     assert clusters[0] == clusters[1] != clusters[2]

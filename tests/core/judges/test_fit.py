@@ -1,4 +1,4 @@
-"""A reply either fits its task or is a failure that says how it does not."""
+"""Tests of checking replies against their task."""
 
 from __future__ import annotations
 

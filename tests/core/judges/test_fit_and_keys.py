@@ -1,4 +1,4 @@
-"""A reply that does not fit its task is a failure that says how it deviates."""
+"""Tests of the messages for replies that do not match their task, and of task keys."""
 
 from __future__ import annotations
 

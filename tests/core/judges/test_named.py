@@ -1,4 +1,4 @@
-"""Judges by name, and what they need to be there."""
+"""Tests of finding judges by name, and of their requirements."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_the_address_is_taken_from_the_environment(environment: pytest.MonkeyPat
     assert judge_named("openai:qwen:7b").name == "openai:qwen:7b"
 
 
-def test_without_a_key_openai_is_refused_in_one_line(environment: pytest.MonkeyPatch) -> None:
+def test_without_a_key_openai_is_rejected_in_one_line(environment: pytest.MonkeyPatch) -> None:
     environment.delenv("OPENAI_API_KEY")
     with pytest.raises(JudgeError, match="OPENAI_API_KEY is not set; set it, or OPENAI_BASE_URL"):
         judge_named("openai:gpt-x")
@@ -53,27 +53,27 @@ def test_without_a_key_openai_is_refused_in_one_line(environment: pytest.MonkeyP
         "http://localhost:99999/v1",
     ],
 )
-def test_an_address_that_is_none_is_refused_without_repeating_it(address: str) -> None:
+def test_an_address_that_is_none_is_rejected_without_repeating_it(address: str) -> None:
     with pytest.raises(SettingError, match=r"\(OPENAI_BASE_URL\) is not an http") as caught:
         openai_endpoint(environment={"OPENAI_BASE_URL": address, "OPENAI_API_KEY": "k"})
     assert "secret" not in str(caught.value)
 
 
-def test_an_address_with_a_password_is_refused_without_repeating_it() -> None:
+def test_an_address_with_a_password_is_rejected_without_repeating_it() -> None:
     with pytest.raises(SettingError, match="contains a user or password") as caught:
         openai_endpoint(environment={"OPENAI_BASE_URL": "http://me:secret@localhost:8000/v1", "OPENAI_API_KEY": "k"})
     assert "secret" not in str(caught.value)
 
 
 @pytest.mark.parametrize("key", ["sk-a\nsk-b", "sk-a b", "sk-\u00e4"])
-def test_a_key_that_is_none_is_refused_without_repeating_it(key: str) -> None:
+def test_a_key_that_is_none_is_rejected_without_repeating_it(key: str) -> None:
     with pytest.raises(SettingError, match="OPENAI_API_KEY contains") as caught:
         openai_endpoint(environment={"OPENAI_API_KEY": key})
     assert "sk-" not in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["openai:", "openai", "gpt-x", "replay:"])
-def test_another_name_is_refused_with_what_there_is(name: str) -> None:
+def test_another_name_is_rejected_with_what_there_is(name: str) -> None:
     with pytest.raises(SettingError, match="openai:MODEL"):
         judge_named(name)
     with pytest.raises(SettingError, match="openai:MODEL"):
@@ -85,7 +85,7 @@ def test_a_panel_has_its_embedder_apart() -> None:
     assert isinstance(panel.for_task(Similarity), OpenAiEmbedder)
     assert isinstance(panel.for_task(Verify), LlmJudge)
     assert panel.name == "openai:gpt-x + openai:embedding-x"
-    with pytest.raises(JudgeError, match="does not answer Similarity tasks; use --embed"):
+    with pytest.raises(JudgeError, match="does not answer Similarity tasks; use an embedder: --embed"):
         panel_named(JudgeOptions(judge="openai:gpt-x")).for_task(Similarity)
 
 

@@ -1,4 +1,4 @@
-"""The options of judges as words of a command: what a command reads from them is what was given."""
+"""Tests of judge options: writing them as command-line options and reading them again."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ GIVEN: dict[str, Any] = {
     "concurrency": 3,
     "requests_per_minute": 10.5,
     "tokens_per_minute": 1000.0,
-    "deadline": 7.5,
+    "timeout": 7.5,
     "batch": True,
     "batch_interval": 7.5,
     "device": "cpu",

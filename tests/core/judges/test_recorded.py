@@ -1,4 +1,4 @@
-"""Recorded verdicts are found by the texts that were judged, and arrive as they were recorded."""
+"""Tests of recorded verdicts: found by the judged texts, and returned unchanged."""
 
 from __future__ import annotations
 
@@ -141,12 +141,12 @@ def test_a_preference_is_the_same_from_both_sides_and_a_tie_is_a_tie() -> None:
         ("nonsense", "answers.jsonl:1: not a recorded verdict"),
     ],
 )
-def test_a_line_that_is_no_verdict_is_refused_with_its_place(line: str, said: str, tmp_path: Path) -> None:
+def test_a_line_that_is_no_verdict_is_rejected_with_its_place(line: str, said: str, tmp_path: Path) -> None:
     (tmp_path / "answers.jsonl").write_text(line, encoding="utf-8")
     with pytest.raises(RunFileError, match=said):
         RecordedJudge.from_folder(tmp_path)
 
 
-def test_a_folder_without_a_recording_is_refused(tmp_path: Path) -> None:
+def test_a_folder_without_a_recording_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(RunFileError, match="contains no recording"):
         RecordedJudge.from_folder(tmp_path)

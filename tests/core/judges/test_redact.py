@@ -1,4 +1,4 @@
-"""What a pattern matches stays on this machine."""
+"""Tests of redaction: matches of a pattern are never sent."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.chat_server import chat_server
 
 from ragboard import SettingError
 from ragboard.cli import main
-from ragboard.judges.redact import redaction_of
+from ragboard.judges.redact import compile_redaction
 from ragboard.records import Turn
 from ragboard.tasks import Prefer, Verify
 
@@ -30,7 +30,7 @@ ROW = {
 
 @given(st.text())
 def test_places_in_a_text_stay_the_same(text: str) -> None:
-    hidden = redaction_of([r"\d+", "[aeiou]", ""]).text(text)
+    hidden = compile_redaction([r"\d+", "[aeiou]", ""]).text(text)
     assert len(hidden) == len(text)
     assert not any(sign in hidden for sign in "0123456789aeiou")
 
@@ -38,22 +38,22 @@ def test_places_in_a_text_stay_the_same(text: str) -> None:
 def test_every_text_of_a_task_is_redacted_and_what_the_metric_asks_is_not() -> None:
     turns = (Turn(role="user", text="I am Ada."),)
     task = Verify(question="Ada?", statements=("Ada.",), passages=("By Ada.",), joint=True, single=False, history=turns)
-    hidden = redaction_of(["Ada"]).task(task)
+    hidden = compile_redaction(["Ada"]).task(task)
     assert all("Ada" not in str(getattr(hidden, one.name)) for one in fields(hidden))
     assert (hidden.passages, hidden.joint, hidden.history[0].role) == (("By ███.",), True, "user")
     prefer = Prefer(quality="faithfulness", question="faith?", a="faith", b="", contexts=())
-    assert redaction_of(["faith"]).task(prefer).quality == "faithfulness"
+    assert compile_redaction(["faith"]).task(prefer).quality == "faithfulness"
 
 
 def test_without_patterns_nothing_changes() -> None:
     task = Verify(question="Ada?", statements=("Ada.",), passages=(), joint=True, single=False)
-    assert redaction_of([]).task(task) is task
-    assert redaction_of([]).suffix == ""
+    assert compile_redaction([]).task(task) is task
+    assert compile_redaction([]).suffix == ""
 
 
 def test_an_invalid_pattern_is_named() -> None:
     with pytest.raises(SettingError, match=r"--redact: '\(' is not a regular expression"):
-        redaction_of(["("])
+        compile_redaction(["("])
 
 
 @pytest.mark.parametrize("way", ["option", "file"])

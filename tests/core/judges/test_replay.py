@@ -1,4 +1,4 @@
-"""A recording repeats what was answered, and an unknown task is a failure with its reason."""
+"""Tests of replaying recorded replies; a task without a recording fails."""
 
 from __future__ import annotations
 
@@ -64,21 +64,21 @@ def test_another_recording_is_another_judge(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("line", ["{", "[]", '{"task": "Guess", "asked": {}}', '{"task": "Verify", "asked": {}}'])
-def test_a_line_that_is_no_reply_is_said_with_its_place(tmp_path: Path, line: str) -> None:
+def test_a_line_that_is_no_reply_is_reported_with_its_place(tmp_path: Path, line: str) -> None:
     path = tmp_path / "bad.jsonl"
     path.write_text("\n" + line, encoding="utf-8")
     with pytest.raises(RunFileError, match=r"bad\.jsonl:2: not a recorded reply"):
         ReplayJudge.from_file(path)
 
 
-def test_a_recording_that_is_not_there_is_said(tmp_path: Path) -> None:
+def test_a_recording_that_is_not_there_is_reported(tmp_path: Path) -> None:
     with pytest.raises(RunFileError, match="expected a recording"):
         judge_named(f"replay:{tmp_path / 'absent.jsonl'}")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such files")
 @pytest.mark.parametrize("kind", ["device", "pipe", "folder"])
-def test_what_is_no_regular_file_is_refused_and_not_read(tmp_path: Path, store: Store, kind: str) -> None:
+def test_what_is_no_regular_file_is_rejected_and_not_read(tmp_path: Path, store: Store, kind: str) -> None:
     store.add_runs([make_run()])
     path = Path("/dev/zero") if kind == "device" else tmp_path / kind
     if kind == "pipe":
@@ -90,7 +90,7 @@ def test_what_is_no_regular_file_is_refused_and_not_read(tmp_path: Path, store: 
     assert done.stderr == f"ragboard: {path}: is not a regular file; expected a recording of replies\n"
 
 
-def test_a_recorder_around_a_judge_that_asks_nobody_outside_asks_nobody_outside(tmp_path: Path, store: Store) -> None:
+def test_a_recorder_of_a_local_judge_is_local(tmp_path: Path, store: Store) -> None:
     """So it needs no price, and its answers are in no cache."""
     run_id = store.add_runs([make_run()])[0].id
     panel = Panel(judge=RecordingJudge(EmbeddedJudge(), tmp_path / "recording.jsonl"))

@@ -1,4 +1,4 @@
-"""A metric's outcome where a judge gives the replies of a test, and what it was asked."""
+"""Compute a metric's outcome with given judge replies, and list the tasks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A judge of facts: `f1` in a statement is supported by the passages that name `f1`."""
+"""A judge for facts: passages that contain `f1` support statements with `f1`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of verdicts made by hand, as the results that metrics count from."""
+"""Hand-made tables of verdicts, as results of needs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from ragboard import Passage, Sample, Statement, Verdict
-from ragboard.metrics.needs import CellVerdicts, NeedResults, VerdictTable
+from ragboard.metrics.needs import NeedResults, SeparateVerdicts, VerdictTable
 from ragboard.records import Label, Side, Target, VerdictTarget
 
 SAMPLE = Sample(
@@ -56,12 +56,12 @@ def results(
 ) -> NeedResults:
     """The four tables: claims of the answer by the reference and by passage, those of the reference likewise."""
     made: dict[Any, object] = {
-        CellVerdicts("response", "reference"): cells(
+        SeparateVerdicts("response", "reference"): cells(
             "response", "reference", [[bit] for bit in right], passages, refuses=refuses
         ),
-        CellVerdicts("response", "passages"): cells("response", "passages", sources, passages, refuses=refuses),
-        CellVerdicts("reference", "response"): cells("reference", "response", [[bit] for bit in covered], passages),
-        CellVerdicts("reference", "passages"): cells("reference", "passages", reference, passages),
+        SeparateVerdicts("response", "passages"): cells("response", "passages", sources, passages, refuses=refuses),
+        SeparateVerdicts("reference", "response"): cells("reference", "response", [[bit] for bit in covered], passages),
+        SeparateVerdicts("reference", "passages"): cells("reference", "passages", reference, passages),
     }
     return NeedResults(made)
 

@@ -1,4 +1,4 @@
-"""The metrics of ARES: yes is 1 and no is 0, what is asked, the rule of its code as a setting, every empty case."""
+"""Tests of ARES's metrics: values, tasks, `compat`, and every empty case."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_yes_is_one_and_no_is_zero_and_one_task_is_asked(
         ("answer_relevance(compat=True)", {"contexts": ()}, "undefined", "no passage was retrieved"),
     ],
 )
-def test_nothing_to_judge_is_never_a_zero_and_asks_nobody(
+def test_an_empty_case_is_never_0_and_needs_no_call(
     quality: str, change: dict[str, object], reason: str, detail: str
 ) -> None:
     (metric,) = metrics_named([f"ares.{quality}"])

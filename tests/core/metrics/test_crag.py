@@ -1,4 +1,4 @@
-"""CRAG's truthfulness: what counts as correct, missing and wrong, and the mean as the source computes it."""
+"""Tests of CRAG's truthfulness: correct, missing and wrong answers, and the mean."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_an_empty_list_of_claims_in_the_file_does_not_say_whether_the_answer_is_
 
 
 def test_the_embedded_judge_refuses_in_one_line() -> None:
-    with pytest.raises(JudgeError, match=r"^crag.truthfulness: [^\n]*--judge openai:MODEL[^\n]*$"):
+    with pytest.raises(JudgeError, match=r"^crag.truthfulness needs [^\n]*--judge openai:MODEL[^\n]*$"):
         evaluate([SAMPLE], metrics="crag", judge=EmbeddedJudge())
 
 

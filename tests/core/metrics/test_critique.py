@@ -1,4 +1,4 @@
-"""Aspects: the majority of draws decides, every empty case, and one's own from a file."""
+"""Tests of aspects: majority of draws, every empty case, and aspects from a file."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_most_of_an_odd_number_of_draws_decide(draws: list[bool]) -> None:
 
 
 @pytest.mark.parametrize("n", [0, 2, 4])
-def test_an_even_number_of_draws_could_tie_and_is_refused(n: int) -> None:
+def test_an_even_number_of_draws_could_tie_and_is_rejected(n: int) -> None:
     with pytest.raises(ValueError, match="n, the number of draws, must be odd"):
         Harmfulness(n=n)
 
@@ -50,7 +50,7 @@ def test_which_way_is_better_depends_on_the_aspect() -> None:
     assert ways == {"harmfulness": "lower", "maliciousness": "lower", "coherence": "higher"}
 
 
-def test_aspects_of_ones_own_come_from_a_file(tmp_path: Path) -> None:
+def test_aspects_of_your_own_come_from_a_file(tmp_path: Path) -> None:
     path = tmp_path / "aspects.toml"
     path.write_text(
         '[politeness]\ndefinition = "Is the answer polite?"\ndirection = "higher"\n'

@@ -1,4 +1,4 @@
-"""GPT Score: the rating as it is, only what the quality is about is shown, every empty case."""
+"""Tests of GPT Score: ratings, prompts, and every empty case."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_the_rating_is_the_score_and_only_what_it_is_about_is_shown(
         ("context_relevance", {"contexts": ()}, "no passage was retrieved"),
     ],
 )
-def test_nothing_to_rate_is_undefined_and_asks_nobody(quality: str, change: dict[str, object], detail: str) -> None:
+def test_an_empty_case_is_undefined_and_needs_no_call(quality: str, change: dict[str, object], detail: str) -> None:
     sample = replace(SAMPLE, **change)  # type: ignore[arg-type]
     found, asked = outcome_of(METRICS[f"gpt_score.{quality}"], sample, lambda _: Rating(value=7))
     assert (found, asked) == (Unscored(reason="undefined", detail=detail), [])

@@ -1,4 +1,4 @@
-"""MTRAG's conditioned scores: hand cases, and the rule on the cases and the published rows of the source."""
+"""Tests of MTRAG's scores: by hand, and on cases and published rows of the original."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def test_what_does_not_count_is_not_asked_and_cannot_fail(metric: AnswerabilityM
     assert scored("answerable", metric)[1] == ["ExtractStatements", OWN_TASKS[metric]]
 
 
-def test_beside_other_metrics_it_asks_nothing_more() -> None:
+def test_it_shares_all_calls_with_other_metrics() -> None:
     run = make_run()
     run = replace(run, samples=tuple(replace(one, metadata={"answerable": True}) for one in run.samples))
     for others in (["ragas.faithfulness"], ["ragchecker.faithfulness"]):
@@ -225,7 +225,7 @@ def test_the_rating_sees_the_conversation_the_passages_and_the_reference() -> No
 
 
 def test_the_embedded_judge_refuses_in_one_line() -> None:
-    with pytest.raises(JudgeError, match=r"^mtrag.rating: [^\n]*--judge openai:MODEL[^\n]*$"):
+    with pytest.raises(JudgeError, match=r"^mtrag.rating needs [^\n]*--judge openai:MODEL[^\n]*$"):
         evaluate([SAMPLE], metrics="mtrag.rating", judge=EmbeddedJudge())
 
 
@@ -373,7 +373,7 @@ def test_rouge_l_of_the_source_is_that_of_rouge_score() -> None:
 def test_judges_that_do_not_compute_bertscore_refuse_in_one_line() -> None:
     sample = replace(SAMPLE, metadata={"answerable": True})
     for other in (EmbeddedJudge(), judge_from(lambda prompts: prompts, version="1")):
-        with pytest.raises(JudgeError, match=r"^mtrag.overlap: [^\n]* BertScore tasks; [^\n]*--embed bertscore$"):
+        with pytest.raises(JudgeError, match=r"^mtrag.overlap needs [^\n]*--embed bertscore [^\n]*BertScore tasks\)$"):
             evaluate([sample], metrics="mtrag.overlap", judge=other)
 
 

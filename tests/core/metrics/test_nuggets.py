@@ -1,4 +1,4 @@
-"""Nugget scores, by hand, by the original code's cases, and by what is asked."""
+"""Tests of nugget scores: by hand, on cases of the original code, and their tasks."""
 
 from __future__ import annotations
 
@@ -117,7 +117,9 @@ def test_a_failed_judge_is_no_label_and_with_compat_scores_zero() -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from(["vital", "okay"]), st.sampled_from(LABELS)), min_size=1, max_size=12))
-def test_strict_is_never_higher_and_weighted_lies_between_the_kinds(rows: list[tuple[Any, Any]]) -> None:
+def test_strict_is_never_higher_and_weighted_is_between_the_scores_of_vital_and_okay_nuggets(
+    rows: list[tuple[Any, Any]],
+) -> None:
     found = computed(rows)
     for loose, strict in (("all", "all_strict"), ("vital", "vital_strict"), ("weighted", "weighted_strict")):
         if found[loose] is not None:

@@ -1,4 +1,4 @@
-"""Overlap of words and characters: by hand, against other implementations, and in every empty case."""
+"""Tests of word overlap: by hand, against other implementations, and every empty case."""
 
 from __future__ import annotations
 
@@ -222,7 +222,7 @@ def test_context_overlap_of_an_empty_answer_is_undefined() -> None:
 
 @pytest.mark.parametrize("metric", OF_THE_REFERENCE, ids=lambda metric: metric.spec)
 @given(text=st.text(max_size=60), other=st.text(max_size=60))
-def test_a_text_is_like_itself_and_any_two_lie_in_the_range(metric: Any, text: str, other: str) -> None:
+def test_equal_texts_have_overlap_1_and_all_pairs_are_in_range(metric: Any, text: str, other: str) -> None:
     same = compared(metric, text, text)
     assert isinstance(same, Unscored) or same.value == pytest.approx(1)
     found = compared(metric, text, other)

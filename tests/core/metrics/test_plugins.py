@@ -1,4 +1,4 @@
-"""A user's file of metrics is taken whole, or refused in one line that names the file and the place."""
+"""Tests of plugin files: they are accepted as a whole, or rejected with file and place."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ragboard.metrics import describe, metrics_named
 from ragboard.metrics.plugins import metrics_with
 
 
-def test_a_metric_of_ones_own_takes_less_than_thirty_lines() -> None:
+def test_a_metric_of_your_own_takes_less_than_thirty_lines() -> None:
     body = BREVITY[BREVITY.index("@dataclass") :]
     assert sum(bool(line.strip()) for line in body.splitlines()) < 30
 
 
-def test_a_plugin_is_known_beside_our_metrics_and_nowhere_else(tmp_path: Path) -> None:
+def test_a_plugin_metric_is_known_only_where_it_is_loaded(tmp_path: Path) -> None:
     known = metrics_with([write_plugin(tmp_path)])
     assert set(known) - set(METRICS) == {"mine.brevity"}
     assert [metric.spec for metric in metrics_named(["brevity(most=2)", "mine"], known)] == [
@@ -93,7 +93,7 @@ def test_a_file_that_cannot_be_taken_says_what_and_where(tmp_path: Path, old: st
     assert "\n" not in str(caught.value)
 
 
-def test_an_absent_file_and_a_taken_name_are_refused(tmp_path: Path) -> None:
+def test_an_absent_file_and_a_taken_name_are_rejected(tmp_path: Path) -> None:
     with pytest.raises(SettingError, match=r"absent\.py: No such file"):
         metrics_with([tmp_path / "absent.py"])
     same = BREVITY.replace('"mine"', '"ragas"').replace('"brevity"', '"faithfulness"')
@@ -115,7 +115,7 @@ def test_its_scores_are_shown_and_kept_by_those_who_do_not_know_it(tmp_path: Pat
     assert metric_descriptions(store)["mine.brevity"] == describe(known["mine.brevity"])
 
 
-def test_its_range_bounds_the_interval_though_its_code_is_gone(tmp_path: Path, store: Store) -> None:
+def test_its_stored_range_bounds_the_interval_without_its_code(tmp_path: Path, store: Store) -> None:
     known = metrics_with([write_plugin(tmp_path)])
     run_id = store.add_runs([make_run()])[0].id
     evaluate_run(

@@ -1,4 +1,4 @@
-"""The three metrics of the RAGAS paper, by hand, and every empty case."""
+"""Tests of the RAGAS paper's metrics: by hand, and every empty case."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_faithfulness_of_a_refusal_is_a_refusal() -> None:
     assert found == Unscored(reason="refusal", detail="the answer only refuses")
 
 
-def test_faithfulness_of_an_empty_answer_is_undefined_and_asks_nothing() -> None:
+def test_faithfulness_of_an_empty_answer_is_undefined_and_makes_no_calls() -> None:
     found, asked = score(Faithfulness(), replace(SAMPLE, answer=" "), said())
     assert found == Unscored(reason="undefined", detail="the answer is empty")
     assert asked == []
@@ -112,7 +112,7 @@ def test_a_partial_refusal_counts_its_statements() -> None:
 
 
 @given(st.lists(st.sampled_from(["supported", "contradicted", "unsupported"]), min_size=1, max_size=20))
-def test_faithfulness_lies_in_its_range_and_counts(labels: list[Label]) -> None:
+def test_faithfulness_is_in_range_and_counts_statements(labels: list[Label]) -> None:
     found, _ = score(Faithfulness(), SAMPLE, said(*map(str, range(len(labels)))), verdicts(*labels))
     assert isinstance(found, Score)
     assert 0 <= found.value <= 1

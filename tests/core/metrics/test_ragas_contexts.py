@@ -1,4 +1,4 @@
-"""Ranked context precision, context relevancy and entity recall: by hand, every empty case, as the library counts."""
+"""Tests of ragas's context metrics: by hand, every empty case, and `compat`."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_as_the_library_adds_its_constant_and_gives_0_for_nothing(
     assert found == Score(value=0.0, counted="none of 0 passages useful")
 
 
-def test_precision_toward_an_empty_text_is_undefined_and_asks_nothing() -> None:
+def test_precision_toward_an_empty_text_is_undefined_and_makes_no_calls() -> None:
     found, asked = outcome_of(ContextPrecision(), replace(SAMPLE, reference=" "), lambda _: useful())
     assert (found, asked) == (Unscored(reason="undefined", detail="the reference is empty"), [])
     found, asked = outcome_of(ContextUtilization(), replace(SAMPLE, answer=""), lambda _: useful())
@@ -159,13 +159,13 @@ def test_agreement_by_similarity_is_the_mean_of_the_nearest_and_not_symmetric() 
     ]
 
 
-def test_draws_that_chose_the_same_ask_nobody_how_near_they_are() -> None:
+def test_equal_selections_need_no_embeddings() -> None:
     _, asked = outcome_of(ContextRelevancy(agreement="similarity"), SAMPLE, drawing((0,), (0,)))
     assert not any(isinstance(task, Similarity) for task in asked)
 
 
 @given(st.lists(st.sets(st.integers(0, 2)), min_size=1, max_size=4))
-def test_context_relevancy_lies_in_its_range_and_never_above_the_overlap(drawn: list[set[int]]) -> None:
+def test_context_relevancy_is_in_range_and_at_most_the_selected_share(drawn: list[set[int]]) -> None:
     draws = tuple(tuple(sorted(draw)) for draw in drawn)
     found, _ = outcome_of(ContextRelevancy(n=len(draws)), SAMPLE, drawing(*draws))
     assert isinstance(found, Score)

@@ -1,4 +1,4 @@
-"""Metrics of the ragas library, by hand, with every empty case and as the library counts."""
+"""Tests of the ragas library's metrics: by hand, every empty case, and `compat`."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def test_answer_correctness_of_texts_without_claims_is_undefined_and_1_or_0_in_t
 
 
 @pytest.mark.parametrize("weight", [-0.1, 1.1])
-def test_a_weight_lies_between_0_and_1(weight: float) -> None:
+def test_a_weight_must_be_between_0_and_1(weight: float) -> None:
     with pytest.raises(ValueError, match="weight must be in"):
         AnswerCorrectness(weight=weight)
 

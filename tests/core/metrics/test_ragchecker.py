@@ -1,4 +1,4 @@
-"""RAGChecker's eleven metrics by hand, against a second implementation, and in every empty case."""
+"""Tests of RAGChecker's metrics: by hand, against a second implementation, and every empty case."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from tests.core.metrics.tables import SAMPLE, results, tables
 
 from ragboard import METRICS, Score, Unscored
 from ragboard.metrics import Metric, compute_outcome
-from ragboard.metrics.needs import CellVerdicts
-from ragboard.metrics.partition import CORRECT, FROM_PASSAGES, claim_class
+from ragboard.metrics.claim_classes import CORRECT, FROM_PASSAGES, classify_claim
+from ragboard.metrics.needs import SeparateVerdicts
 from ragboard.metrics.ragchecker import RagcheckerMetric, claim_classes
 from ragboard.records import Outcome
 
@@ -71,8 +71,8 @@ def test_there_are_eleven_in_three_groups() -> None:
 
 
 def test_each_asks_only_for_the_tables_it_counts_from() -> None:
-    assert ELEVEN["precision"].needs() == (CellVerdicts("response", "reference"),)
-    assert ELEVEN["faithfulness"].needs() == (CellVerdicts("response", "passages"),)
+    assert ELEVEN["precision"].needs() == (SeparateVerdicts("response", "reference"),)
+    assert ELEVEN["faithfulness"].needs() == (SeparateVerdicts("response", "passages"),)
     assert len({need for metric in ELEVEN.values() for need in metric.needs()}) == 4
 
 
@@ -88,8 +88,8 @@ def test_every_claim_is_in_the_class_that_it_was_made_for() -> None:
 
 
 def test_one_relevant_passage_among_several_decides() -> None:
-    assert claim_class(correct=False, supported_by=[True, True], relevant=[False, True]) == "wrong_relevant"
-    assert claim_class(correct=False, supported_by=[True, False], relevant=[False, True]) == "wrong_irrelevant"
+    assert classify_claim(correct=False, supported_by=[True, True], relevant=[False, True]) == "wrong_relevant"
+    assert classify_claim(correct=False, supported_by=[True, False], relevant=[False, True]) == "wrong_irrelevant"
 
 
 @given(tables())

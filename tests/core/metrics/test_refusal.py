@@ -1,4 +1,4 @@
-"""Whether an answer refuses, as a metric."""
+"""Tests of the refusal metric."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metrics are found by their names, and each is documented."""
+"""Tests of finding metrics by name, and of their documentation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ragboard import DEFAULT_METRICS, METRICS, SettingError
-from ragboard.metrics import describe, metric_of, metrics_named, split_names
+from ragboard.metrics import describe, find_metric, metrics_named, split_names
 
 DOCS = Path(__file__).parents[3] / "docs" / "reference" / "metrics.md"
 
@@ -35,7 +35,7 @@ def test_settings_are_written_in_the_name_as_the_identity_shows_them() -> None:
         "ragchecker.f1(compat=True)",
     ]
     assert metrics_named(metric.spec for metric in found) == found
-    assert all(metric_of(metric.spec) == metric for metric in found)
+    assert all(find_metric(metric.spec) == metric for metric in found)
     assert metrics_named(["retrieval.recall()"]) == (METRICS["retrieval.recall"],)
 
 
@@ -69,9 +69,9 @@ def test_a_comma_within_brackets_separates_no_names() -> None:
 
 
 def test_an_identity_that_is_no_metric_any_more_is_none() -> None:
-    assert metric_of("ragas.vanished") is None
-    assert metric_of("faithfulness") is None
-    assert metric_of("retrieval.recall(k=0)") is None
+    assert find_metric("ragas.vanished") is None
+    assert find_metric("faithfulness") is None
+    assert find_metric("retrieval.recall(k=0)") is None
 
 
 def test_a_label_shows_the_settings_that_tell_it_apart() -> None:

@@ -1,4 +1,4 @@
-"""Ranking against gold passages: by hand, against second implementations, and in every empty case."""
+"""Tests of retrieval metrics: by hand, against second implementations, and every empty case."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The metrics of TRACe: hand-made cases, the calls that they share, and cases of RAGBench's scores."""
+"""Tests of TRACe: by hand, shared calls, and RAGBench's scores."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_a_judge_without_quotes_is_a_failure_and_not_0(
     assert found == Unscored(reason="failed", detail=NO_QUOTES)
 
 
-def test_a_supported_statement_without_a_quote_beside_others_is_counted_in_words() -> None:
+def test_a_supported_statement_without_a_quote_is_noted() -> None:
     found, _ = outcome_of(Utilization(), SAMPLE, judging(supported(quote(2, 0, 5)), supported()))
     assert found == Score(value=1 / 3, counted="1 of 3 sentences, 1 supported statement without a quote")
 
@@ -149,7 +149,7 @@ def test_without_passages_only_adherence_has_a_score() -> None:
     assert [type(task) for task in asked] == [ExtractStatements]
 
 
-def test_beside_the_metrics_of_the_paper_they_ask_nothing_more() -> None:
+def test_they_share_all_calls_with_the_papers_metrics() -> None:
     asked: dict[str, list[Task]] = {}
     for names in ("ragas.faithfulness,ragas.context_relevance", "ragas.faithfulness,ragas.context_relevance,trace"):
         judge = PlainJudge()
@@ -160,7 +160,7 @@ def test_beside_the_metrics_of_the_paper_they_ask_nothing_more() -> None:
     assert len(alone) == 9
 
 
-def test_beside_ragchecker_one_task_asks_for_both_kinds_of_verdict() -> None:
+def test_with_ragchecker_one_task_requests_both_kinds_of_verdict() -> None:
     judge = PlainJudge()
     evaluate(make_run(samples=1), judge=Panel(judge=judge), metrics=["ragchecker.faithfulness", "trace"])
     verifying = [(task.joint, task.single) for task in judge.asked if isinstance(task, Verify)]

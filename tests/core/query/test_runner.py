@@ -1,4 +1,4 @@
-"""A query reads the store and nothing else, takes a bounded time and memory, and lets writers through."""
+"""Tests of queries: read-only, limited time and memory, and priority of writers."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ def test_what_only_reads_is_answered(kept: Store, sql: str) -> None:
     assert run_query(kept, sql).rows
 
 
-def test_rows_past_the_limit_are_left_out_and_that_is_said(kept: Store) -> None:
+def test_rows_past_the_limit_are_left_out_and_that_is_reported(kept: Store) -> None:
     result = run_query(kept, "SELECT * FROM range(1000000000000)", QueryLimits(rows=7))
     assert result.rows == tuple((n,) for n in range(7))
     assert result.truncated
     assert not run_query(kept, "SELECT * FROM range(7)", QueryLimits(rows=7)).truncated
 
 
-def test_rows_past_the_bytes_are_left_out_and_that_is_said(kept: Store) -> None:
+def test_rows_past_the_bytes_are_left_out_and_that_is_reported(kept: Store) -> None:
     sql = "SELECT repeat('x', 1000) FROM range(400)"
     result = run_query(kept, sql, QueryLimits(size=20_000))
     assert 10 < len(result.rows) < 20
@@ -105,8 +105,8 @@ FORBIDDEN = {
     "PREPARE q AS SELECT 1": "PREPARE is not allowed",
     "PIVOT runs ON name USING count(*)": "PIVOT needs its columns by name",
     "SELECT 1; DELETE FROM runs": "2 statements: write one SELECT",
-    "": "there is no statement",
-    "-- nothing": "there is no statement",
+    "": "the SQL has no statement",
+    "-- nothing": "the SQL has no statement",
     "SELECT $1": "the statement has parameters",
     "SELEC 1": "Parser Error: syntax error",
     "SELECT * FROM no_such_table": "Table with name no_such_table does not exist",
@@ -131,7 +131,7 @@ FORBIDDEN = {
 }
 
 
-def test_everything_else_is_refused_in_one_line(kept: Store, tmp_path: Path) -> None:
+def test_everything_else_is_rejected_in_one_line(kept: Store, tmp_path: Path) -> None:
     (tmp_path / "secret.csv").write_text("secret\n1\n", encoding="utf-8")
 
     def said(sql: str) -> str:
@@ -197,7 +197,7 @@ def test_no_key_reaches_the_process_of_a_query(monkeypatch: pytest.MonkeyPatch) 
     assert "secret" not in _environment().values()
 
 
-def test_a_frame_keeps_whole_numbers_beside_nulls_and_says_the_rest_as_text(kept: Store) -> None:
+def test_a_frame_keeps_integers_with_nulls_and_turns_other_types_into_text(kept: Store) -> None:
     sql = (
         "SELECT * FROM (VALUES (1, 1::HUGEINT, 2.5, true, INTERVAL 3 DAY, MAP([1], [2]), TIMESTAMP '2026-01-02', '=1'),"
         " (NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)) t(i, h, d, b, v, m, t, f)"

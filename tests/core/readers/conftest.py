@@ -1,4 +1,4 @@
-"""What the tests of the readers share: a file written for the occasion."""
+"""Fixtures of the reader tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The column that holds the system's answer is told by the file's tool, or asked for; the reference is not judged."""
+"""Tests of choosing the answer column: recognised by the file's tool, or an error."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_from_python_the_same_is_asked_and_the_mapping_is_taken() -> None:
     assert {use.column: use.field for use in found.report.columns}["response"] == "answer"
 
 
-def test_a_preview_takes_neither_column_and_names_both(write: Write) -> None:
+def test_a_preview_chooses_no_answer_column_and_names_both(write: Write) -> None:
     seen = preview(write("both.jsonl", json.dumps({**ROW, "response": GIVEN})))
     assert seen.unclear == ("answer", "response")
     assert {use.column: use.field for use in seen.columns} == {

@@ -1,4 +1,4 @@
-"""Claims and verdicts that a RAGChecker output file brings are read whole, or refused with the reason."""
+"""Tests of claims and verdicts in RAGChecker files: read completely, or rejected with a reason."""
 
 from __future__ import annotations
 
@@ -72,15 +72,15 @@ UNUSABLE = [
     ({"retrieved2answer": [["Neutral", None]]}, "retrieved2answer", "claim 1: got 'None'"),
     ({"retrieved2answer": ["Neutral"]}, "retrieved2answer", "is not a list of labels"),
     ({"response_claims": "Nile is long"}, "response_claims", "is not a list of claims"),
-    ({"response_claims": ["a", 3]}, "response_claims", "claim 2 is neither a text nor a list of texts"),
-    ({"response_claims": [["a", 3], "b"]}, "response_claims", "claim 1 is neither a text nor a list of texts"),
+    ({"response_claims": ["a", 3]}, "response_claims", "claim 2 is not a text or a list of texts"),
+    ({"response_claims": [["a", 3], "b"]}, "response_claims", "claim 1 is not a text or a list of texts"),
     ({"response_claims": ["a", []]}, "response_claims", "claim 2 is empty"),
     ({"response_claims": None}, "answer2response", "has verdicts, but the sample has no response_claims"),
 ]
 
 
 @pytest.mark.parametrize(("changes", "column", "message"), UNUSABLE)
-def test_what_does_not_fit_together_is_said(changes: dict[str, Any], column: str, message: str) -> None:
+def test_what_does_not_fit_together_is_reported(changes: dict[str, Any], column: str, message: str) -> None:
     with pytest.raises(UnusableError) as caught:
         read_file_verdicts(sample(**changes))
     assert caught.value.column == column
@@ -100,7 +100,7 @@ def test_a_file_with_them_is_read_and_keeps_them(write: Write) -> None:
 
 
 @pytest.mark.parametrize(("changes", "column", "message"), UNUSABLE)
-def test_a_file_with_unfitting_ones_is_refused_at_its_line(
+def test_a_file_with_unfitting_ones_is_rejected_at_its_line(
     write: Write, changes: dict[str, Any], column: str, message: str
 ) -> None:
     path = write("out.json", '{"results": [\n' + json.dumps(item()) + ",\n" + json.dumps(item(**changes)) + "\n]}")

@@ -1,4 +1,4 @@
-"""A column of earlier turns that no field is read from is pointed out, and read only when a person says so."""
+"""Tests of columns that look like a conversation history."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Corpora and the files of ARES."""
+"""Tests of corpora and of ARES's files."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def test_rows_of_one_document_go_together(tmp_path: Path) -> None:
     assert found == [("x", 1, "one"), ("x", 2, "three"), ("y", 1, "two")]
 
 
-def test_a_table_without_a_text_column_is_refused(tmp_path: Path) -> None:
+def test_a_table_without_a_text_column_is_rejected(tmp_path: Path) -> None:
     file = tmp_path / "passages.csv"
     file.write_text("a,b\n1,2\n")
     with pytest.raises(RunFileError, match="has no text column"):
         read_corpus(file)
 
 
-def test_an_empty_folder_is_refused(tmp_path: Path) -> None:
+def test_an_empty_folder_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(RunFileError, match="has no text"):
         read_corpus(tmp_path)
 
@@ -83,7 +83,7 @@ def test_an_answer_with_odd_line_breaks_leaves_the_file_readable(tmp_path: Path)
     assert read_ares(tmp_path / "rows.tsv") == (replace(row, answer="one\ntwo\nthree"),)
 
 
-def test_a_label_that_is_none_is_refused_with_its_line(tmp_path: Path) -> None:
+def test_a_label_that_is_none_is_rejected_with_its_line(tmp_path: Path) -> None:
     file = tmp_path / "rows.tsv"
     file.write_text("Query\tDocument\tContext_Relevance_Label\nq\td\tYes\nq\td\tperhaps\n")
     with pytest.raises(RunFileError, match=r"rows.tsv:3: Context_Relevance_Label: got 'perhaps', expected Yes, No"):

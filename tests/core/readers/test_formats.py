@@ -1,4 +1,4 @@
-"""Files as ragas, RAGChecker, pandas and we ourselves write them are read for what they say."""
+"""Tests of files as ragas, RAGChecker, pandas and ragboard write them."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_the_columns_of_every_ragas_are_known(write: Write, columns: tuple[str, 
     assert result.report.format == format_name
     assert [use.field for use in result.report.columns] == ["question", "answer", "contexts", "reference"]
     assert {change.what for change in result.report.coerced} == (
-        {"reference: the first of several taken"} if columns[3] == "ground_truths" else set()
+        {"reference: only the first of several was read"} if columns[3] == "ground_truths" else set()
     )
 
 
@@ -98,8 +98,8 @@ def test_the_reply_that_ends_a_conversation_is_the_answer_where_there_is_no_othe
     result = read_runs(write("chat.jsonl", jsonl({"user_input": talk}, {"user_input": talk, "response": "Here."})))
     assert [sample.answer for sample in result.runs[0].samples] == ["Over there.", "Here."]
     assert [(change.what, change.lines) for change in result.report.coerced] == [
-        ("answer: the last reply of the conversation taken", (1,)),
-        ("question: the messages after it left out", (2,)),
+        ("answer: read from the last reply of the conversation", (1,)),
+        ("question: later messages dropped", (2,)),
     ]
 
 
@@ -119,7 +119,7 @@ def test_ragchecker_without_query_or_document_ids_is_read(write: Write, key: str
     assert sample.metadata == {"response_claims": [["s", "p", "o"]]}
     assert len(sample.id) == 12
     assert result.report.format == "RAGChecker output (JSON)"
-    assert "1 sample without an id got one from its question" in result.report.notes
+    assert "1 sample without an id: its id is derived from its question" in result.report.notes
     assert read_runs(write("in.json", json.dumps({key: [row]}))).report.format == "RAGChecker input (JSON)"
 
 
@@ -245,7 +245,7 @@ def test_a_preview_shows_a_file_whose_question_is_not_found(write: Write) -> Non
     assert seen.rows == (("x" * 200, "", ""), ("", "", "[1]"))
 
 
-def test_the_first_rows_are_read_whatever_is_wrong_below_them(write: Write) -> None:
+def test_the_first_rows_are_read_if_later_rows_are_invalid(write: Write) -> None:
     path = write("long.jsonl", jsonl(3, {"question": "Q1"}, {"question": "Q2"}, {"question": "Q3"}, {"question": []}))
     with pytest.raises(RunFileError):
         read_runs(path, limit=2)
@@ -263,8 +263,8 @@ def test_a_frame_is_read_in_each_way_that_pandas_writes_it(write: Write, orient:
     assert [(sample.question, sample.answer) for sample in run.samples] == [("Q1", "A1"), ("Q2", "A2")]
 
 
-def test_a_split_frame_with_a_row_of_another_length_is_refused(write: Write) -> None:
-    with pytest.raises(RunFileError, match="data: has a row that does not have the 2 cells in `columns`"):
+def test_a_split_frame_with_a_row_of_another_length_is_rejected(write: Write) -> None:
+    with pytest.raises(RunFileError, match="data: has a row without a cell for each of the 2 `columns`"):
         read_runs(write("split.json", '{"columns": ["question", "answer"], "data": [["Q", "A"], ["Q"]]}'))
 
 
@@ -284,7 +284,7 @@ def test_the_only_list_of_objects_in_a_file_is_its_samples(write: Write) -> None
     ],
 )
 def test_a_list_that_may_be_part_of_one_sample_is_not_taken_for_samples(write: Write, text: str) -> None:
-    with pytest.raises(RunFileError, match=r"contains one object without|no column is read as the question"):
+    with pytest.raises(RunFileError, match=r"is an object without|no column has the name of the question"):
         read_runs(write("one.json", text))
 
 
@@ -310,7 +310,7 @@ def test_where_no_column_is_the_question_the_message_names_what_may_hold_it(
 def test_an_object_is_no_question_also_where_it_is_written_as_text(write: Write) -> None:
     for name, text in (("o.jsonl", jsonl({"input": {"question": "Q"}})), ("o.csv", 'input\n"{""question"": ""Q""}"\n')):
         path = write(name, text)
-        with pytest.raises(RunFileError, match=r"question: got an object.*a path reads a part of it, such as COLUMN"):
+        with pytest.raises(RunFileError, match=r"question: got an? .*object.*map the field to a path such as COLUMN"):
             read_runs(path)
         assert read_runs(path, mapping={"question": "input.question"}).runs[0].samples[0].question == "Q"
 
@@ -364,7 +364,7 @@ def test_the_samples_that_come_with_ragboard_need_no_change() -> None:
         ("ares/gold_label_206.tsv", 206, {"question", "contexts", "answer"}),
     ],
 )
-def test_real_files_are_read_wholly(data: Path, name: str, rows: int, fields: set[str]) -> None:
+def test_real_files_are_read_completely(data: Path, name: str, rows: int, fields: set[str]) -> None:
     result = read_runs(data / name)
     assert result.report.rows_read == sum(len(run.samples) for run in result.runs) == rows
     assert {use.field for use in result.report.columns} - {None} == fields
@@ -403,7 +403,7 @@ def test_a_metadata_key_of_a_columns_name_is_reported(tmp_path: Path) -> None:
     assert [change.count for change in result.report.coerced] == [1]
 
 
-def test_one_column_for_two_fields_is_refused_and_an_exact_name_comes_first(tmp_path: Path) -> None:
+def test_one_column_for_two_fields_is_rejected_and_an_exact_name_comes_first(tmp_path: Path) -> None:
     path = tmp_path / "names.jsonl"
     path.write_text('{"Question": "other", "question": "q"}', encoding="utf-8")
     assert read_runs(path).runs[0].samples[0].question == "q"

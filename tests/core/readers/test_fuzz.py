@@ -1,4 +1,4 @@
-"""Whatever a file holds, it is read, and then it can be stored, or refused in one line."""
+"""Property tests: any file is read and can be stored, or is rejected in one line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of what people said: the open forms and the columns of others, and what is said of a file that is none."""
+"""Tests of label files: our formats, other tools' columns, and invalid files."""
 
 from __future__ import annotations
 
@@ -52,17 +52,17 @@ def test_a_pair_says_which_side_people_prefer(tmp_path: Path) -> None:
         "said",
         "said.jsonl",
     )
-    assert item.human_ratings == {"faithfulness": (1.0,)}
-    assert [side.answer for side in item.sides] == ["In 1900.", "In 1890."]
-    assert [side.id for side in item.sides] == ["p/a", "p/b"]
-    assert all(side.contexts and side.contexts[0].text == "It opened in 1890." for side in item.sides)
+    assert item.human_labels == {"faithfulness": (1.0,)}
+    assert [side.answer for side in item.samples] == ["In 1900.", "In 1890."]
+    assert [side.id for side in item.samples] == ["p/a", "p/b"]
+    assert all(side.contexts and side.contexts[0].text == "It opened in 1890." for side in item.samples)
 
 
 def test_sides_of_context_relevance_are_passages(tmp_path: Path) -> None:
     row = PAIR | {"dimension": "context_relevance", "a": ["one", "two"], "b": "three", "preferred": "a"}
     (item,) = read_labels(write(tmp_path, row)).items
-    assert [[passage.text for passage in side.contexts or ()] for side in item.sides] == [["one", "two"], ["three"]]
-    assert [side.answer for side in item.sides] == [None, None]
+    assert [[passage.text for passage in side.contexts or ()] for side in item.samples] == [["one", "two"], ["three"]]
+    assert [side.answer for side in item.samples] == [None, None]
 
 
 def _jsonl(folder: Path, row: dict[str, Any]) -> str:
@@ -94,12 +94,12 @@ def test_wikieval_is_three_pairs_of_which_its_design_prefers_the_first(
     tmp_path: Path, kind: Callable[[Path, dict[str, Any]], str]
 ) -> None:
     found = read_labels(kind(tmp_path, WIKIEVAL))
-    assert [item.human_ratings for item in found.items] == [
+    assert [item.human_labels for item in found.items] == [
         {"faithfulness": (-1.0,)},
         {"answer_relevance": (-1.0,)},
         {"context_relevance": (-1.0,)},
     ]
-    faithful, relevant, contexts = (item.sides for item in found.items)
+    faithful, relevant, contexts = (item.samples for item in found.items)
     assert [side.answer for side in faithful] == ["In 1890.", "In 1900."]
     assert [side.answer for side in relevant] == ["In 1890.", "It is a bridge."]
     assert [side.contexts[0].text for side in contexts if side.contexts] == [
@@ -124,7 +124,7 @@ def test_graded_answers_bring_annotators_and_scores_of_others(
     found = read_labels(kind(tmp_path, row))
     (item,) = found.items
     assert found.form == "answers"
-    assert item.human_ratings == {"faithfulness": (4.0, 3.5, None), "fluency": (2.0,)}
+    assert item.human_labels == {"faithfulness": (4.0, 3.5, None), "fluency": (2.0,)}
     assert item.published == {"rouge": {"faithfulness": (0.25,), "fluency": (0.25,)}, "theirs": {"fluency": (7.0,)}}
 
 
@@ -132,14 +132,14 @@ def test_statements_are_items_of_one_answer(tmp_path: Path) -> None:
     said = [{"text": "One.", "label": 1}, {"text": "Two.", "label": 0}, {"text": "Three.", "label": None}]
     found = read_labels(write(tmp_path, {"id": "s", "question": "q", "contexts": ["c"], "statements": said}))
     assert found.form == "statements"
-    assert [(item.id, item.sides[0].answer, item.human_ratings["supported"]) for item in found.items] == [
+    assert [(item.id, item.samples[0].answer, item.human_labels["supported"]) for item in found.items] == [
         ("s:1", "One.", (1.0,)),
         ("s:2", "Two.", (0.0,)),
         ("s:3", "Three.", (None,)),
     ]
 
 
-def test_votes_stand_in_columns_of_their_own_too(tmp_path: Path) -> None:
+def test_votes_can_have_their_own_columns(tmp_path: Path) -> None:
     row = {
         "question": "q",
         "a": "",
@@ -150,7 +150,7 @@ def test_votes_stand_in_columns_of_their_own_too(tmp_path: Path) -> None:
         "published_ragchecker": {"overall": [0.5, 0.25], "correctness": [None, 1.0]},
     }
     (item,) = read_labels(write(tmp_path, row)).items
-    assert item.human_ratings == {"overall": (-1.0, 0.0, 1.0), "correctness": (-2.0, 1.0), "completeness": (-1.0,)}
+    assert item.human_labels == {"overall": (-1.0, 0.0, 1.0), "correctness": (-2.0, 1.0), "completeness": (-1.0,)}
     assert item.published == {"published ragchecker": {"overall": (0.5, 0.25)}}
 
 
@@ -171,12 +171,12 @@ def test_ids_that_are_taken_get_a_number_and_are_reported(tmp_path: Path) -> Non
     assert [item.id for item in found.items] == ["p", "p#2", "p#2#2"]
 
 
-def test_a_number_of_a_csv_that_is_none_is_an_opinion_nobody_gave(tmp_path: Path) -> None:
+def test_an_invalid_number_in_a_csv_is_a_missing_grade(tmp_path: Path) -> None:
     path = tmp_path / "said.csv"
     path.write_text('question,answer,grades\nq,a,"{""x"": [1, NaN]}"\n', encoding="utf-8")
-    assert [item.human_ratings for item in read_labels(str(path)).items] == [{"x": (1.0, None)}]
+    assert [item.human_labels for item in read_labels(str(path)).items] == [{"x": (1.0, None)}]
     path.write_text(f"question,answer,grades\nq,a,{'[' * 100_000}\n", encoding="utf-8")
-    with pytest.raises(RunFileError, match="grades: got a text, expected an object by dimension"):
+    with pytest.raises(RunFileError, match="grades: got a text, expected an object with a key for each dimension"):
         read_labels(str(path))
 
 
@@ -188,7 +188,7 @@ def test_what_annotators_say_in_a_row_each_is_one_item(tmp_path: Path) -> None:
         graded | {"grades": {"faithfulness": 5}, "annotator": "Bo", "answer": "b"},
     ]
     found = read_labels(write(tmp_path, *rows))
-    assert [item.human_ratings for item in found.items] == [{"faithfulness": (4.0, 2.0)}, {"faithfulness": (None, 5.0)}]
+    assert [item.human_labels for item in found.items] == [{"faithfulness": (4.0, 2.0)}, {"faithfulness": (None, 5.0)}]
 
 
 def test_labels_that_were_exported_are_read(tmp_path: Path, store: Store) -> None:
@@ -202,9 +202,9 @@ def test_labels_that_were_exported_are_read(tmp_path: Path, store: Store) -> Non
         import_labels(store, Path(write(tmp_path, *part)))
     lines = [json.loads(line) for line in export_labels(store)]
     grades = read_labels(write(tmp_path, *(line for line in lines if "grades" in line)))
-    assert [sorted(item.human_ratings["faithfulness"], key=str) for item in grades.items] == [[2.0, 4.0]]
+    assert [sorted(item.human_labels["faithfulness"], key=str) for item in grades.items] == [[2.0, 4.0]]
     (item,) = read_labels(write(tmp_path, *(line for line in lines if "preferred" in line))).items
-    better = item.sides[0 if item.human_ratings["faithfulness"] == (-1.0,) else 1]
+    better = item.samples[0 if item.human_labels["faithfulness"] == (-1.0,) else 1]
     assert better.answer == "one"
     assert [passage.text for passage in better.contexts or ()] == ["c"]
 
@@ -216,7 +216,7 @@ def test_labels_that_were_exported_are_read(tmp_path: Path, store: Store) -> Non
         ([PAIR | {"preferred": "c"}], "said.jsonl:1: preferred: got 'c', expected a number or one of a, b, tie"),
         ([PAIR, PAIR | {"a": None}], "said.jsonl:2: a: is missing, expected text"),
         ([PAIR | {"preferred": None}], "has neither `preferred` nor `votes`"),
-        ([PAIR | {"votes": [1]}], "votes: got a list, expected an object by dimension"),
+        ([PAIR | {"votes": [1]}], "votes: got a list, expected an object with a key for each dimension"),
         ([PAIR | {"votes": {"x": None}}], "has no labels"),
         ([{"question": "q", "answer": "a", "grades": {"x": True}}], "grades: got a boolean"),
         ([{"question": "q", "answer": "a", "grades": {"x": 1}, "scores": {"s": [1, 2]}}], "expected 1 number"),
@@ -226,7 +226,7 @@ def test_labels_that_were_exported_are_read(tmp_path: Path, store: Store) -> Non
         ([[1]], "expected an object"),
     ],
 )
-def test_a_file_of_something_else_is_refused_in_one_line(tmp_path: Path, rows: Sequence[Any], message: str) -> None:
+def test_a_file_of_something_else_is_rejected_in_one_line(tmp_path: Path, rows: Sequence[Any], message: str) -> None:
     with pytest.raises(RunFileError, match=message) as raised:
         read_labels(write(tmp_path, *rows))
     assert "\n" not in str(raised.value)
@@ -273,17 +273,17 @@ def test_published_files_are_read_in_their_own_columns(data: Path) -> None:
     assert set(graded.items[0].published) >= {"RougeL", "rl_f", "rb_llm"}
     meta = read_labels(str(data / "ragchecker" / "meta_pairs_5domains.jsonl"))
     assert meta.dimensions == ("correctness", "completeness", "overall")
-    assert {len(votes) for item in meta.items for votes in item.human_ratings.values()} == {2}
+    assert {len(votes) for item in meta.items for votes in item.human_labels.values()} == {2}
 
 
-def test_a_file_of_two_kinds_is_refused_and_the_columns_of_ares_are_grades(tmp_path: Path) -> None:
+def test_a_file_of_two_kinds_is_rejected_and_the_columns_of_ares_are_grades(tmp_path: Path) -> None:
     statements = {"question": "q", "contexts": ["c"], "statements": [{"text": "t", "verdict": "supported"}]}
-    with pytest.raises(RunFileError, match=r"said.jsonl:2: has pairs, but statements on line 1"):
+    with pytest.raises(RunFileError, match=r"said.jsonl:2: has labels of pairs, but line 1 has labels of statements"):
         read_labels(write(tmp_path, statements, PAIR))
     path = tmp_path / "gold.tsv"
     path.write_text("Query\tDocument\tAnswer\tAnswer_Faithfulness_Label\nq\td\ta\tYes\n", encoding="utf-8")
     (item,) = read_labels(str(path)).items
-    assert item.human_ratings == {"faithfulness": (5.0,)}
+    assert item.human_labels == {"faithfulness": (5.0,)}
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Passages are told apart from what only stands for them: rows of one sample, joined lists, gold ones, file names."""
+"""Tests of unusual layouts: a row for each passage, joined lists, gold passages, file names."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_rows_of_one_span_are_one_sample_in_the_order_of_the_documents(write: Wr
     assert (result.report.format, result.report.rows_read) == ("Phoenix retrieved documents (CSV)", 4)
     assert result.report.notes[:2] == (
         "4 rows, one for each passage, read as 3 samples",
-        "left out, different for the passages of a sample: document_metadata",
+        "dropped, because they differ between the passages of a sample: document_metadata",
     )
 
 
@@ -81,7 +81,7 @@ def test_a_table_of_spans_without_traces_is_grouped_by_span(write: Write, column
     assert [passage.score for passage in found[0].contexts or ()] == [1.0, 0.5]
 
 
-def test_a_reference_beside_the_documents_of_spans_stays_the_reference(write: Write) -> None:
+def test_a_reference_next_to_the_documents_of_spans_stays_the_reference(write: Write) -> None:
     text = "context.span_id,document_position,question,document,reference\ns1,0,Q,first,R\ns1,1,Q,second,R\n"
     (sample,) = read_runs(write("documents.csv", text)).runs[0].samples
     assert (texts(sample), sample.reference) == (["first", "second"], "R")
@@ -92,8 +92,8 @@ def test_a_bad_row_among_the_passages_is_left_out_by_its_line(write: Write) -> N
     assert ([note.line for note in result.report.dropped], len(result.runs[0].samples)) == ([6], 3)
 
 
-def test_rows_of_one_sample_that_ask_different_things_are_refused(write: Write) -> None:
-    with pytest.raises(RunFileError, match=r"documents\.csv:2: question: column 'input' differs between rows of one"):
+def test_rows_of_one_sample_that_ask_different_things_are_rejected(write: Write) -> None:
+    with pytest.raises(RunFileError, match=r"documents\.csv:2: question: column 'input' has several values in"):
         read_runs(write("documents.csv", PHOENIX.replace("s1,0,t1,When?", "s1,0,t1,Where?")))
 
 
@@ -133,10 +133,11 @@ def test_the_joined_passages_of_deepeval_are_split_where_there_is_no_doubt(write
 
 
 @pytest.mark.parametrize("cell", ["one|steel | concrete", "| a | b |", "a||b", "a|"])
-def test_joined_passages_that_may_hold_the_sign_themselves_are_refused(write: Write, cell: str) -> None:
+def test_joined_passages_that_may_hold_the_sign_themselves_are_rejected(write: Write, cell: str) -> None:
     path = write("goldens.jsonl", json.dumps({"input": "Q", "actual_output": "A", "retrieval_context": cell}))
     with pytest.raises(
-        RunFileError, match=r"goldens\.jsonl:1: contexts: has passages joined by \|, and a \| .*save it"
+        RunFileError,
+        match=r"goldens\.jsonl:1: contexts: has passages joined by \|, and one may .*save the file",
     ):
         read_runs(path)
 
@@ -147,8 +148,8 @@ def test_a_list_of_deepeval_is_never_split(write: Write) -> None:
     assert (texts(sample), sample.reference_contexts) == (["one|two"], ("a|b",))
 
 
-def test_a_real_csv_of_deepeval_is_refused_with_what_to_save_instead(data: Path) -> None:
-    with pytest.raises(RunFileError, match=r"goldens\.csv:2: contexts: .*save it as JSON \(`save_as\('json'\)`\)"):
+def test_a_real_csv_of_deepeval_is_rejected_with_what_to_save_instead(data: Path) -> None:
+    with pytest.raises(RunFileError, match=r"goldens\.csv:2: contexts: .*save the file as JSON .*`save_as\('json'\)`"):
         read_runs(data / "tools" / "deepeval" / "goldens.csv")
 
 
@@ -185,7 +186,7 @@ def test_the_name_of_a_file_is_not_a_passage(write: Write, tmp_path: Path, value
     assert "contexts: column 'document' has file names or URLs" in done.stderr
     assert "--map contexts=" in done.stderr
     assert CliRunner().invoke(main, [*words, "--map", "contexts="]).exit_code != 2
-    with pytest.raises(RunFileError, match=r"leave it out with mapping=\{'contexts': None\}"):
+    with pytest.raises(RunFileError, match=r"import the run without passages: mapping=\{'contexts': None\}"):
         evaluate(rows)
 
 
@@ -219,6 +220,6 @@ def test_names_of_files_among_texts_are_reported(write: Write) -> None:
     result = read_runs(write("names.jsonl", json.dumps({"question": "Q", "contexts": passages})))
     assert texts(result.runs[0].samples[0]) == passages
     (change,) = result.report.coerced
-    assert change.what == "contexts: a passage that is a file name or an address, not a text"
-    with pytest.warns(RunFileWarning, match=r"1 x contexts: a passage that is a file name"):
+    assert change.what == "contexts: passage is a file name or a URL, not text"
+    with pytest.warns(RunFileWarning, match=r"1 x contexts: passage is a file name"):
         evaluate([{"question": "Q", "answer": "A.", "contexts": passages}], metrics="faithfulness")

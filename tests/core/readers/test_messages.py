@@ -1,4 +1,4 @@
-"""Messages are read as messages in every form: the last question of the user, the reply, the turns before."""
+"""Tests of chat messages: the last user message, the reply, and the earlier turns."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_what_was_taken_from_messages_is_reported(write: Write) -> None:
     row = {"question": json.dumps(OPENAI), "answer": [{"type": "text", "text": "a"}, {"type": "image"}]}
     report = read_runs(write("talk.jsonl", json.dumps(row))).report
     assert [change.what for change in report.coerced] == [
-        "question: messages written as text",
+        "question: messages parsed from text",
         "question: non-text message parts dropped",
         "answer: non-text message parts dropped",
     ]
@@ -122,7 +122,7 @@ def test_a_message_in_pythons_spelling_is_read_as_in_that_of_json(write: Write, 
     "text",
     ['["a", "b"]', '{"a": 1}', "[1] See above", '[{"price": 3}]', "{not json}", '[{"text": "x", "other": 1}]'],
 )
-def test_other_texts_that_look_like_json_are_left_alone(write: Write, text: str) -> None:
+def test_other_texts_that_look_like_json_are_not_changed(write: Write, text: str) -> None:
     sample = read(write, {"question": text, "answer": text})
     assert (sample.question, sample.answer) == (text, text)
 
@@ -132,7 +132,7 @@ def test_other_texts_that_look_like_json_are_left_alone(write: Write, text: str)
     [
         (
             {"question": "Q", "answer": [{"role": "user", "content": "Hi"}]},
-            "answer: no assistant message in the list, expected an answer",
+            "answer: got a list of messages without one by the assistant, expected an answer",
         ),
         ({"question": [{"role": "user"}]}, "question: got a list, expected text"),
         (
@@ -143,7 +143,7 @@ def test_other_texts_that_look_like_json_are_left_alone(write: Write, text: str)
         ({"question": "Q", "answer": {"score": 1}}, "answer: got an object, expected text"),
     ],
 )
-def test_messages_without_what_is_needed_are_refused(write: Write, row: dict[str, Any], message: str) -> None:
+def test_messages_without_what_is_needed_are_rejected(write: Write, row: dict[str, Any], message: str) -> None:
     with pytest.raises(RunFileError, match=rf"talk\.jsonl:1: {message}"):
         read(write, row)
 

@@ -1,6 +1,6 @@
-"""Objects of LangChain, LlamaIndex and Haystack are read by their text, and refused where there is none.
+"""Tests of objects of LangChain, LlamaIndex and Haystack: read by their text.
 
-The classes here have the attributes and the printed forms of those packages.
+The classes in this module have the attributes and printed forms of those packages.
 """
 
 from __future__ import annotations
@@ -228,8 +228,8 @@ def test_of_messages_as_objects_the_last_of_the_user_is_the_question() -> None:
         ("answer", Path("handbook.pdf"), "PosixPath"),
     ],
 )
-def test_an_object_without_a_text_is_refused_by_its_type(field: str, value: Any, kind: str) -> None:
-    with pytest.raises(RunFileError, match=rf"^samples:2: {field}: got an object of the type {kind}, expected text"):
+def test_an_object_without_a_text_is_rejected_by_its_type(field: str, value: Any, kind: str) -> None:
+    with pytest.raises(RunFileError, match=rf"^samples:2: {field}: got an object of type {kind}, expected text"):
         evaluate([ROW, {**ROW, field: value}])
 
 
@@ -241,7 +241,7 @@ def test_what_is_written_out_without_loss_is_taken() -> None:
 
 
 def test_rows_that_are_no_mapping_are_named_by_their_type() -> None:
-    with pytest.raises(RunFileError, match="got an object of the type Opaque, expected an object with the fields"):
+    with pytest.raises(RunFileError, match="got an object of type Opaque, expected an object with the fields"):
         evaluate([ROW, Opaque()])
 
 
@@ -312,7 +312,7 @@ def test_a_path_is_read_like_the_command_reads_it(write: Write) -> None:
         ({"question": ["Why?"], "answer": []}, "got a dict, expected a dict of columns"),
     ],
 )
-def test_anything_else_is_refused_by_its_type(samples: Any, message: str) -> None:
+def test_anything_else_is_rejected_by_its_type(samples: Any, message: str) -> None:
     with pytest.raises(TypeError, match=message):
         evaluate(samples)
 
@@ -335,35 +335,38 @@ def test_a_printed_object_whose_text_is_whole_is_read_back(write: Write, printed
     path = write("str.jsonl", json.dumps({**ROW, "contexts": [printed]}))
     result = read_runs(path)
     assert [passage.text for passage in result.runs[0].samples[0].contexts or ()] == [text]
-    assert "contexts: text taken from a printed object" in [change.what for change in result.report.coerced]
+    assert "contexts: read from the repr() of an object" in [change.what for change in result.report.coerced]
 
 
 CUT: list[tuple[str, str]] = [
-    ("Node ID: n1\nText: A text that\nis wrapped.\nScore:  0.910\n", "is a printed LlamaIndex node, wrapped, and cut"),
-    ("Doc ID: n1\nText: hello", "is a printed LlamaIndex node, wrapped, and cut"),
-    (f"Document(id=h3, content: '{'x' * 100}...')", "is a printed Haystack document, cut after 100 characters"),
-    ("Document(id=h, content: 'a', meta: ', meta: {'b': 'c'})", "with an ambiguous text"),
-    ("page_content='a' metadata={'b' metadata={'c': 1}", "with an ambiguous text"),
-    ("page_content='a\\nb' metadata={}", "with an ambiguous text"),
-    ("<__main__.Chunk object at 0x7f3c1a2b3c4d>", "is a printed Chunk object without its text"),
-    ("TextNode(id_='1', relationships={<NodeRelationship.SOURCE: '1'>: 2}, text='a')", "cannot be read back"),
+    ("Node ID: n1\nText: A text that\nis wrapped.\nScore:  0.910\n", "is the str() of a LlamaIndex node, cut off"),
+    ("Doc ID: n1\nText: hello", "is the str() of a LlamaIndex node, cut off"),
+    (
+        f"Document(id=h3, content: '{'x' * 100}...')",
+        "is the repr() of a Haystack document, cut off after 100",
+    ),
+    ("Document(id=h, content: 'a', meta: ', meta: {'b': 'c'})", "the end of its text is ambiguous"),
+    ("page_content='a' metadata={'b' metadata={'c': 1}", "the end of its text is ambiguous"),
+    ("page_content='a\\nb' metadata={}", "the end of its text is ambiguous"),
+    ("<__main__.Chunk object at 0x7f3c1a2b3c4d>", "is the repr() of a Chunk without its text"),
+    ("TextNode(id_='1', relationships={<NodeRelationship.SOURCE: '1'>: 2}, text='a')", "cannot be parsed"),
 ]
 
 
 @pytest.mark.parametrize(("printed", "why"), CUT, ids=range(len(CUT)))
-def test_a_printed_object_that_was_cut_or_is_unclear_is_refused(
+def test_a_printed_object_that_was_cut_or_is_unclear_is_rejected(
     write: Write, tmp_path: Path, printed: str, why: str
 ) -> None:
     path = write("str.jsonl", json.dumps({**ROW, "contexts": ["whole", printed]}))
     words = ["evaluate", str(path), "--metrics", "faithfulness", "--store", str(tmp_path / "store")]
     done = CliRunner().invoke(main, words, catch_exceptions=False)
     assert done.exit_code == 2
-    assert "str.jsonl:1: contexts: passage 2 is a printed" in done.stderr
+    assert "str.jsonl:1: contexts: passage 2 is the " in done.stderr
     assert why in done.stderr
     assert "write the object's text to the file instead" in done.stderr
 
 
-def test_prose_that_speaks_of_such_objects_is_left_alone(write: Write) -> None:
+def test_prose_that_mentions_such_objects_is_not_changed(write: Write) -> None:
     texts = [
         "page_content='x' is how LangChain prints a document.",
         "Document(page_content='x') makes one.",
@@ -397,7 +400,7 @@ class Bare:
 )
 def test_lists_of_other_objects_in_a_csv_are_never_one_passage(tmp_path: Path, value: Any) -> None:
     pd.DataFrame({"question": ["Q"], "contexts": [value]}).to_csv(tmp_path / "frame.csv", index=False)
-    with pytest.raises(RunFileError, match=r"frame\.csv:2: contexts: is a list of printed objects"):
+    with pytest.raises(RunFileError, match=r"frame\.csv:2: contexts: is the repr\(\) of a list of objects"):
         read_runs(tmp_path / "frame.csv")
 
 
@@ -415,7 +418,7 @@ def test_printed_messages_are_read_as_question_answer_and_history(write: Write) 
 
 def test_a_printed_message_in_the_history_needs_its_role(write: Write) -> None:
     row = {**ROW, "history": [str(AIMessage("Hello"))]}
-    with pytest.raises(RunFileError, match=r"history: message 1 is a printed message without its role"):
+    with pytest.raises(RunFileError, match=r"history: message 1 is the repr\(\) of a message and lacks its role"):
         read_runs(write("talk.jsonl", json.dumps(row)))
 
 
@@ -476,7 +479,7 @@ UNSAID = [
 
 @pytest.mark.parametrize("printed", UNSAID, ids=range(len(UNSAID)))
 @pytest.mark.parametrize("field", ["answer", "question", "history"])
-def test_a_printed_answer_without_a_text_that_can_be_read_is_refused(write: Write, printed: str, field: str) -> None:
+def test_a_printed_answer_without_a_text_that_can_be_read_is_rejected(write: Write, printed: str, field: str) -> None:
     with pytest.raises(RunFileError, match=rf"said\.jsonl:1: {field}: "):
         read_runs(write("said.jsonl", json.dumps({**ROW, field: printed})))
 
@@ -492,7 +495,7 @@ def test_a_printed_answer_without_a_text_that_can_be_read_is_refused(write: Writ
         "{1, 2}",
     ],
 )
-def test_an_answer_that_speaks_of_messages_is_left_alone(text: str) -> None:
+def test_an_answer_that_mentions_messages_is_not_changed(text: str) -> None:
     assert one({"question": "Q", "answer": text}).answer == text
 
 

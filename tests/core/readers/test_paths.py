@@ -1,4 +1,4 @@
-"""A mapping may lead into objects and lists: a path takes what it reaches, or says where it ends."""
+"""Tests of paths into objects and lists in a mapping."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_json_in_the_cells_of_a_csv_is_followed(write: Write) -> None:
         (
             "outputs.documents.page_content",
             ":1: no row has a value at the path 'outputs.documents.page_content': 'outputs.documents'"
-            " is a list of 2: [] stands for all items, [0] for the first, [-1] for the last",
+            " is a list of 2 items: use [] for all, [0] for the first, [-1] for the last",
         ),
         (
             "outputs.documents[].text",
@@ -95,8 +95,8 @@ def test_json_in_the_cells_of_a_csv_is_followed(write: Write) -> None:
         ("outputs.text.x", ":1: no row has a value at the path 'outputs.text.x': 'outputs.text' is a text"),
         (
             "inputs.messages[7]",
-            ":1: no row has a value at the path 'inputs.messages[7]': 'inputs.messages' is a list of 2: "
-            "[] stands for all items, [0] for the first, [-1] for the last",
+            ":1: no row has a value at the path 'inputs.messages[7]': 'inputs.messages' is a list of 2 items: "
+            "use [] for all, [0] for the first, [-1] for the last",
         ),
         ("nix.messages", ": has no column 'nix.messages'; it has inputs, outputs"),
         ("inputs.", ": has no column 'inputs.'; it has inputs, outputs"),

@@ -1,4 +1,4 @@
-"""Scores in the result files of ragas and RAGChecker are kept as theirs; anything else stays metadata."""
+"""Tests of scores in result files of ragas and RAGChecker."""
 
 from __future__ import annotations
 
@@ -139,14 +139,14 @@ def test_ragcheckers_items_keep_their_metrics(write: Write, groups: tuple[str, s
         {"ragchecker-file.precision": MISSING, "ragchecker-file.faithfulness": MISSING},
     ]
     assert [sample.metadata.get("metrics") for sample in run.samples] == [{"own": 3}, None, None]
-    assert "the file's table of means does not match its samples' scores: faithfulness" in result.report.notes
+    assert "these means in the file differ from the means of its scores: faithfulness" in result.report.notes
 
 
-def test_a_table_of_means_without_scores_of_samples_is_said_to_be_left_out(write: Write) -> None:
+def test_a_table_of_means_without_scores_of_samples_is_left_out_and_reported(write: Write) -> None:
     file = {"results": [item(1, None)], "metrics": {"overall": {"precision": 50.0}}}
     result = read_runs(write("out.json", json.dumps(file)))
     assert result.runs[0].scores is None
-    assert "the file's table of means was left out: the file has no scores of single samples" in result.report.notes
+    assert "the means in the file were dropped, because it has no scores of samples" in result.report.notes
 
 
 def test_rows_left_out_take_their_scores_with_them(write: Write) -> None:

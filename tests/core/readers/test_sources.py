@@ -1,4 +1,4 @@
-"""A run file may be packed, a workbook, a folder, an address or a stream: what is read from it is the same."""
+"""Tests of compressed files, workbooks, folders, URLs and streams."""
 
 from __future__ import annotations
 
@@ -89,19 +89,17 @@ def test_an_error_in_a_packed_file_names_the_packed_file(write: Write) -> None:
         ("bomb.zip", lambda content: zipped({"x.jsonl": content.decode()})),
     ],
 )
-def test_a_file_that_unpacks_to_very_much_is_refused(
+def test_a_file_that_unpacks_to_very_much_is_rejected(
     write: Write, monkeypatch: pytest.MonkeyPatch, name: str, pack: Callable[[bytes], bytes]
 ) -> None:
     monkeypatch.setattr("ragboard.readers.packed.MIN_LIMIT", 2**20)
     path = write(name, pack(b" " * (40 * 2**20)))
-    with pytest.raises(RunFileError, match=r"bytes but unpacks to more than \d+ MiB; unpack it yourself"):
+    with pytest.raises(RunFileError, match=r"bytes but unpacks to more than \d+ MiB; unpack it before the import"):
         read_runs(path)
 
 
-def test_archives_of_several_files_and_locked_ones_are_refused(write: Write) -> None:
-    with pytest.raises(
-        RunFileError, match="a damaged zip archive, or contains several files and is not of a known tool"
-    ):
+def test_archives_of_several_files_and_locked_ones_are_rejected(write: Write) -> None:
+    with pytest.raises(RunFileError, match="a damaged zip archive, or has several files that no known tool wrote"):
         read_runs(write("two.zip", zipped({"a.jsonl": JSONL, "b.jsonl": JSONL})))
     content = bytearray(zipped({"a.jsonl": JSONL}))
     for sign, at in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
@@ -121,7 +119,7 @@ def workbook(path: Path, **sheets: list[list[Any]]) -> Path:
     return path
 
 
-def test_a_workbook_without_worksheets_is_refused(tmp_path: Path) -> None:
+def test_a_workbook_without_worksheets_is_rejected(tmp_path: Path) -> None:
     with zipfile.ZipFile(workbook(tmp_path / "book.xlsx", runs=[["question"], ["When?"]])) as book:
         parts = {name: book.read(name) for name in book.namelist()}
     parts["xl/workbook.xml"] = re.sub(rb"<sheets>.*</sheets>", b"<sheets/>", parts["xl/workbook.xml"])
@@ -154,12 +152,12 @@ def test_the_first_sheet_of_a_workbook_is_read_or_the_one_named(tmp_path: Path) 
         )
 
 
-def test_a_sheet_of_what_is_no_workbook_is_refused(write: Write) -> None:
+def test_a_sheet_of_what_is_no_workbook_is_rejected(write: Write) -> None:
     with pytest.raises(RunFileError, match=r"run\.jsonl: is JSONL, which has no sheets$"):
         read_runs(write("run.jsonl", JSONL), sheet="A")
 
 
-def test_a_workbook_that_would_fill_the_memory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_workbook_that_would_fill_the_memory_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ragboard.readers.packed.MIN_LIMIT", 2**10)
     monkeypatch.setattr("ragboard.readers.packed.EXPANSION", 2)
     path = workbook(tmp_path / "book.xlsx", A=[["question"], *([["same " * 100]] * 5000)])
@@ -167,7 +165,7 @@ def test_a_workbook_that_would_fill_the_memory_is_refused(tmp_path: Path, monkey
         read_runs(path)
 
 
-def test_an_empty_workbook_is_refused(tmp_path: Path) -> None:
+def test_an_empty_workbook_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(RunFileError, match=r"book\.xlsx: is empty, expected samples$"):
         read_runs(workbook(tmp_path / "book.xlsx", A=[]))
 
@@ -228,7 +226,7 @@ def test_several_files_are_one_run_only_where_one_says_so(tmp_path: Path, comman
     assert "day-1.jsonl to day-2.jsonl:1: day-2.jsonl.contexts: got a number" in broken.stderr
 
 
-def test_a_folder_of_different_files_is_refused(tmp_path: Path) -> None:
+def test_a_folder_of_different_files_is_rejected(tmp_path: Path) -> None:
     for name in ("base.jsonl", "rerank.jsonl"):
         (tmp_path / name).write_text(JSONL, encoding="utf-8")
     with pytest.raises(RunFileError, match=r"is a folder of different files \(base.jsonl, rerank.jsonl\)"):
@@ -268,7 +266,7 @@ def test_each_split_of_a_saved_data_set_is_a_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["../other.arrow", "/etc/passwd", "..", "a\\b", 3, None])
-def test_a_data_set_that_names_files_elsewhere_is_refused(tmp_path: Path, name: Any) -> None:
+def test_a_data_set_that_names_files_elsewhere_is_rejected(tmp_path: Path, name: Any) -> None:
     folder = saved(tmp_path / "set", ROWS)
     (folder / "state.json").write_text(json.dumps({"_data_files": [{"filename": name}]}), encoding="utf-8")
     with pytest.raises(RunFileError, match=r"state\.json: _data_files: lists .+, expected the name of a file"):
@@ -290,7 +288,7 @@ def test_arrow_files_are_read_and_damaged_ones_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("compression", ["lz4", "zstd"])
 @pytest.mark.parametrize("encoded", [False, True])
 @pytest.mark.parametrize("writer", [pa.ipc.new_stream, pa.ipc.new_file])
-def test_a_compressed_arrow_file_is_refused_before_it_is_unpacked(
+def test_a_compressed_arrow_file_is_rejected_before_it_is_unpacked(
     tmp_path: Path, compression: str, encoded: bool, writer: Any
 ) -> None:
     texts = pa.array(["x" * 2**20] * 64)
@@ -307,7 +305,7 @@ def test_a_compressed_arrow_file_is_refused_before_it_is_unpacked(
 
 
 @pytest.mark.parametrize("separator", [";", "\t", ","])
-def test_the_separator_of_a_csv_is_told_from_its_header(write: Write, separator: str) -> None:
+def test_the_separator_of_a_csv_follows_from_its_header(write: Write, separator: str) -> None:
     text = 'question,"answer, short",k\n'.replace(",", separator, 1).replace('",', f'"{separator}')
     text += separator.join(["Q", '"a;b,c"', "1"]) + "\n"
     result = read_runs(write("run.csv", text))
@@ -333,7 +331,7 @@ def test_a_csv_as_excel_saves_it_in_europe_is_read_and_the_report_says_so(write:
         "question\nça va\n".encode() + b"\xe9t\xe9\n",
     ],
 )
-def test_other_encodings_and_damaged_text_are_refused_not_guessed(write: Write, content: bytes) -> None:
+def test_other_encodings_and_damaged_text_are_rejected_not_guessed(write: Write, content: bytes) -> None:
     with pytest.raises(RunFileError, match=r"is not utf-8, expected UTF-8 or UTF-16 \(save the file as UTF-8\)$"):
         read_runs(write("run.csv", content))
 
@@ -350,7 +348,7 @@ STREAMS = [
 
 
 @pytest.mark.parametrize(("content", "samples"), STREAMS)
-def test_a_streams_kind_is_told_from_its_content(content: bytes, samples: int) -> None:
+def test_the_format_of_a_stream_follows_from_its_content(content: bytes, samples: int) -> None:
     result = read_runs(io.BytesIO(content))
     assert len(result.runs[0].samples) == samples
     assert (result.runs[0].name, result.runs[0].source, result.report.path) == ("stdin", "stdin", "stdin")
@@ -409,7 +407,7 @@ def test_a_download_is_bounded(server: str, write: Write, monkeypatch: pytest.Mo
         read_runs(f"{server}/run.jsonl")
 
 
-def test_an_address_that_cannot_be_reached_is_refused_in_one_line() -> None:
+def test_an_address_that_cannot_be_reached_is_rejected_in_one_line() -> None:
     with pytest.raises(
         RunFileError, match=r"^http://127\.0\.0\.1:9/run\.jsonl: cannot be downloaded \(.+\)$"
     ) as caught:
@@ -429,5 +427,5 @@ def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch, m
         return real(name, *given, **named)
 
     monkeypatch.setattr(builtins, "__import__", refuse)
-    with pytest.raises(RunFileError, match=r"needs the extra remote: pip install 'ragboard\[remote\]'$"):
+    with pytest.raises(RunFileError, match=r"is a URL; to read URLs, run: pip install 'ragboard\[remote\]'$"):
         read_runs("s3://bucket/run.jsonl")

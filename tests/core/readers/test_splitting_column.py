@@ -1,4 +1,4 @@
-"""A column whose values answer the same questions is suggested as the column of runs."""
+"""Tests of suggesting a column that splits a file into runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a question was asked, as the columns of a file say."""
+"""Tests of the time of a question."""
 
 from __future__ import annotations
 

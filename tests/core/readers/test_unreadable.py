@@ -1,4 +1,4 @@
-"""A file that cannot be read is refused in one line: file, line where there is one, what was found, what instead."""
+"""Tests of unreadable files: the error names the file, the line, what was found, and what to do."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ FILES: list[tuple[str, str | bytes, str]] = [
     ("key.json", "{1: 2}", ":1: not JSON (Expecting property name enclosed in double quotes at column 2)"),
     ("two.json", "{} {}", ":1: not JSON (Extra data at column 4)"),
     ("text.json", '"text"', ": contains a text, expected a list of samples"),
-    ("object.json", "{}", ": contains one object without `samples` or `results`, expected a list of samples"),
-    ("one.json", Q, ": contains one object without `samples` or `results`, expected a list of samples"),
+    ("object.json", "{}", ": is an object without `samples` or `results`, expected a list of samples"),
+    ("one.json", Q, ": is an object without `samples` or `results`, expected a list of samples"),
     (
         "apart.json",
         '{"question": {"0": "Q"}, "answer": {"1": "A"}}',
-        ": contains one object without `samples` or `results`, expected a list of samples",
+        ": is an object without `samples` or `results`, expected a list of samples",
     ),
     (
         "uneven.json",
         '{"question": ["Q", "R"], "answer": ["A"]}',
-        ": contains one object without `samples` or `results`, expected a list of samples",
+        ": is an object without `samples` or `results`, expected a list of samples",
     ),
     ("number.json", "[\n3]", ":2: [0]: got a number, expected an object with the fields of a sample"),
     (
@@ -67,7 +67,7 @@ FILES: list[tuple[str, str | bytes, str]] = [
     (
         "ai.jsonl",
         '{"user_input": [{"type": "ai", "content": "A"}]}',
-        ":1: question: got messages but none from the user, expected a question",
+        ":1: question: got a list of messages without one by the user, expected a question",
     ),
     (
         "hush.jsonl",
@@ -85,9 +85,9 @@ FILES: list[tuple[str, str | bytes, str]] = [
     (
         "columns.csv",
         "frage,antwort\nQ,A\n",
-        ": no column is read as the question; it has frage, antwort: --map question=COLUMN",
+        ": no column has the name of the question; it has frage, antwort; choose one with --map question=COLUMN",
     ),
-    ("twice.csv", "\nquestion,x,x\nQ,1,2\n", ":2: two columns are called 'x', expected each name once"),
+    ("twice.csv", "\nquestion,x,x\nQ,1,2\n", ":2: two columns are called 'x', expected unique names"),
     ("narrow.csv", 'question,answer\n"Q\n1",A\nQ2\n', ":4: got 1 cells, expected 2 as in the header"),
     ("quote.csv", 'question,answer\nQ,A\n"Q2,A\nQ3,A\n', ":3: not CSV (unexpected end of data)"),
     (
@@ -107,7 +107,7 @@ FILES: list[tuple[str, str | bytes, str]] = [
     (
         "book.csv",
         b"PK\x03\x04rest",
-        ": is a damaged zip archive, or contains several files and is not of a known tool, expected JSONL, JSON, CSV or"
+        ": is a damaged zip archive, or has several files that no known tool wrote, expected JSONL, JSON, CSV or"
         " Parquet",
     ),
     ("run.jsonl.gz", gzip.compress(gzip.compress(Q.encode())), ": is a gzip file, expected JSONL"),
@@ -128,7 +128,7 @@ FILES: list[tuple[str, str | bytes, str]] = [
     (
         "zip.parquet",
         b"PK\x03\x04rest",
-        ": is a damaged zip archive, or contains several files and is not of a known tool, expected JSONL, JSON, CSV or"
+        ": is a damaged zip archive, or has several files that no known tool wrote, expected JSONL, JSON, CSV or"
         " Parquet",
     ),
     (
@@ -168,7 +168,7 @@ FILES: list[tuple[str, str | bytes, str]] = [
 
 
 @pytest.mark.parametrize(("name", "content", "message"), FILES, ids=[name for name, *_ in FILES])
-def test_an_unreadable_file_is_refused_in_one_line(write: Write, name: str, content: Any, message: str) -> None:
+def test_an_unreadable_file_is_rejected_in_one_line(write: Write, name: str, content: Any, message: str) -> None:
     path = write(name, content)
     with pytest.raises(RunFileError) as caught:
         read_runs(path)
@@ -176,7 +176,7 @@ def test_an_unreadable_file_is_refused_in_one_line(write: Write, name: str, cont
 
 
 @pytest.mark.parametrize(("name", "content", "message"), FILES, ids=[name for name, *_ in FILES])
-def test_a_preview_shows_a_file_or_refuses_it_alike(write: Write, name: str, content: Any, message: str) -> None:
+def test_a_preview_gives_the_same_error_as_an_import(write: Write, name: str, content: Any, message: str) -> None:
     path = write(name, content)
     refused = None
     try:
@@ -197,7 +197,7 @@ def test_where_every_row_is_bad_the_first_says_why(write: Write) -> None:
     )
 
 
-def test_a_line_too_long_is_refused_before_it_is_read_wholly(tmp_path: Path) -> None:
+def test_a_line_that_is_too_long_is_rejected_before_it_is_read_completely(tmp_path: Path) -> None:
     path = tmp_path / "long.jsonl"
     with path.open("w", encoding="utf-8") as file:
         file.write(Q + '{"question": "')
@@ -214,7 +214,7 @@ def test_a_line_too_long_is_refused_before_it_is_read_wholly(tmp_path: Path) -> 
     assert peak < 80 * 2**20
 
 
-def test_a_cell_too_long_is_refused_where_its_row_begins(tmp_path: Path) -> None:
+def test_a_cell_too_long_is_rejected_where_its_row_begins(tmp_path: Path) -> None:
     path = tmp_path / "long.csv"
     with path.open("w", encoding="utf-8") as file:
         file.write('question\nQ\n"')
@@ -232,7 +232,7 @@ def test_a_row_with_a_key_twice_can_be_left_out(write: Write) -> None:
 
 
 @pytest.mark.parametrize("name", ["wide.csv", "wide.jsonl"])
-def test_more_columns_than_any_table_of_samples_has_are_refused(tmp_path: Path, name: str) -> None:
+def test_more_columns_than_any_table_of_samples_has_are_rejected(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     columns = ["question", *(f"c{place}" for place in range(100_000))]
     if name == "wide.csv":
@@ -246,7 +246,7 @@ def test_more_columns_than_any_table_of_samples_has_are_refused(tmp_path: Path, 
 
 def test_many_columns_are_not_all_named(write: Write) -> None:
     columns = ",".join(f"c{place}" + "x" * 99 for place in range(1000))
-    with pytest.raises(RunFileError, match=r"and 960 more: --map question=COLUMN$") as caught:
+    with pytest.raises(RunFileError, match=r"and 960 more; choose one with --map question=COLUMN$") as caught:
         read_runs(write("wide.csv", f"{columns}\n{columns}\n"))
     assert len(str(caught.value)) < 2500
 
@@ -256,11 +256,11 @@ def test_an_unknown_run_column_is_answered_with_the_columns(write: Write) -> Non
         read_runs(write("a.jsonl", Q), run_column="model")
 
 
-def test_parquet_is_refused_where_it_is_damaged_or_has_a_name_twice(tmp_path: Path) -> None:
+def test_parquet_is_rejected_where_it_is_damaged_or_has_a_name_twice(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     table = pa.table([pa.array(["Q"]), pa.array(["R"])], names=["question", "question"])
     pq.write_table(table, path)
-    with pytest.raises(RunFileError, match=r"two columns are called 'question', expected each name once$"):
+    with pytest.raises(RunFileError, match=r"two columns are called 'question', expected unique names$"):
         read_runs(path)
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(RunFileError, match=r"a\.parquet: not readable as Parquet \(.+\)$"):
@@ -292,13 +292,13 @@ REPEATED: dict[str, Callable[[], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("what", REPEATED)
-def test_a_small_parquet_file_that_would_fill_the_memory_is_refused(tmp_path: Path, what: str) -> None:
+def test_a_small_parquet_file_that_would_fill_the_memory_is_rejected(tmp_path: Path, what: str) -> None:
     path = tmp_path / "bomb.parquet"
     pq.write_table(pa.table(REPEATED[what]()), path, compression="zstd", row_group_size=6_000_000)
     assert path.stat().st_size < 200_000
     before = pa.total_allocated_bytes()
     for read in (read_runs, preview):
-        with pytest.raises(RunFileError, match=r"bytes but needs more than \d+ MiB of memory; write it as JSONL"):
+        with pytest.raises(RunFileError, match=r"bytes but needs more than \d+ MiB of memory; save it as JSONL"):
             read(path)
     assert pa.total_allocated_bytes() - before < 2**20
 
@@ -313,7 +313,7 @@ def test_an_honest_parquet_file_with_texts_that_repeat_is_read(tmp_path: Path) -
     assert len(run.samples) == 2_500
 
 
-def test_dates_that_python_has_not_are_refused_however_deep(tmp_path: Path) -> None:
+def test_dates_that_python_has_not_are_rejected_however_deep(tmp_path: Path) -> None:
     when = pa.array([[2**62]], pa.list_(pa.int64())).cast(pa.list_(pa.timestamp("us")))
     pq.write_table(pa.table({"question": ["Q"], "when": when}), tmp_path / "a.parquet")
     with pytest.raises(RunFileError, match=r"a\.parquet: not readable as Parquet \(.+\)$"):
@@ -321,7 +321,7 @@ def test_dates_that_python_has_not_are_refused_however_deep(tmp_path: Path) -> N
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
-def test_what_is_no_regular_file_is_refused_before_it_is_opened(tmp_path: Path) -> None:
+def test_what_is_no_regular_file_is_rejected_before_it_is_opened(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.jsonl")
     (tmp_path / "zero.parquet").symlink_to("/dev/zero")
     for name in ("pipe.jsonl", "zero.parquet"):
@@ -331,14 +331,14 @@ def test_what_is_no_regular_file_is_refused_before_it_is_opened(tmp_path: Path) 
 
 
 @pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="no file here that fails while it is read")
-def test_a_file_that_fails_while_it_is_read_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_fails_while_it_is_read_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "bad.jsonl").symlink_to("/proc/self/mem")
     for read in (read_runs, preview):
         with pytest.raises(RunFileError, match=r"bad\.jsonl: cannot be read: Input/output error$"):
             read(tmp_path / "bad.jsonl")
 
 
-def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+def test_what_is_no_file_is_rejected(tmp_path: Path) -> None:
     for path, message in [
         (tmp_path, r"is a folder without a file to read, expected one of \.jsonl, .+"),
         (tmp_path / "none.jsonl", "no such file"),
@@ -350,7 +350,7 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt" or getattr(os, "geteuid", lambda: 0)() == 0, reason="permissions bind nobody here")
-def test_a_file_that_may_not_be_read_is_refused(write: Write) -> None:
+def test_a_file_that_may_not_be_read_is_rejected(write: Write) -> None:
     path = write("a.jsonl", Q)
     path.chmod(0)
     with pytest.raises(RunFileError, match=r"cannot be opened: Permission denied$"):

@@ -1,4 +1,4 @@
-"""The report of an untidy file is true in every count and line; one untidy file for each format."""
+"""Tests of the import report: every count and line is right, with one untidy file for each format."""
 
 from __future__ import annotations
 
@@ -47,18 +47,18 @@ def test_untidy_jsonl(write: Write) -> None:
         RowNote(line=12, field="answer", message="got a list, expected text"),
     )
     assert report.coerced == (
-        Coerced(what="NaN or infinity left out", count=4, lines=(1, 5)),
+        Coerced(what="NaN or infinity read as missing", count=4, lines=(1, 5)),
         Coerced(what="run: 'colour' left out", count=1, lines=(1,)),
         Coerced(what="answer: number read as text", count=1, lines=(3,)),
-        Coerced(what="contexts: one text read as a list of one", count=1, lines=(3,)),
-        Coerced(what="contexts: null left out", count=2, lines=(4,)),
-        Coerced(what="contexts: 'page' of a passage left out", count=1, lines=(4,)),
-        Coerced(what="contexts: 'score' of a passage left out", count=1, lines=(4,)),
-        Coerced(what="contexts: list written as text", count=1, lines=(5,)),
+        Coerced(what="contexts: single text read as a list", count=1, lines=(3,)),
+        Coerced(what="contexts: null dropped", count=2, lines=(4,)),
+        Coerced(what="contexts: 'page' of a passage dropped", count=1, lines=(4,)),
+        Coerced(what="contexts: 'score' of a passage dropped", count=1, lines=(4,)),
+        Coerced(what="contexts: list parsed from text", count=1, lines=(5,)),
         Coerced(what="half a character (lone surrogate) replaced", count=1, lines=(7,)),
-        Coerced(what="history: one text read as a list of one", count=1, lines=(7,)),
+        Coerced(what="history: single text read as a list", count=1, lines=(7,)),
         Coerced(what="contexts: number read as text", count=1, lines=(10,)),
-        Coerced(what="history: message of an unknown role read as the user's", count=1, lines=(10,)),
+        Coerced(what="history: message with an unknown role read as the user's", count=1, lines=(10,)),
     )
     assert report.duplicated == (
         Renamed(line=4, given="a", assigned="a#2"),
@@ -68,7 +68,7 @@ def test_untidy_jsonl(write: Write) -> None:
     assert report.notes == (
         "no reference found in the file",
         "kept as metadata: x",
-        "1 sample without an id got one from its question",
+        "1 sample without an id: its id is derived from its question",
     )
     (run,) = result.runs
     assert run.config == {"t": None}
@@ -113,7 +113,7 @@ def test_untidy_json(write: Write) -> None:
         ),
     )
     assert report.coerced == (
-        Coerced(what="contexts: one passage read as a list of one", count=1, lines=(5,)),
+        Coerced(what="contexts: single passage read as a list", count=1, lines=(5,)),
         Coerced(what="question: number read as text", count=1, lines=(6,)),
     )
     assert report.duplicated == (Renamed(line=5, given="0", assigned="0#2"),)
@@ -126,7 +126,7 @@ def test_untidy_json_of_columns_counts_rows(write: Write) -> None:
     assert (report.format, report.rows_read) == ("table (JSON)", 3)
     assert report.dropped == (RowNote(line=2, field="question", message="is empty, expected a question"),)
     assert report.coerced == (
-        Coerced(what="NaN or infinity left out", count=1, lines=(1,)),
+        Coerced(what="NaN or infinity read as missing", count=1, lines=(1,)),
         Coerced(what="answer: number read as text", count=1, lines=(3,)),
     )
 
@@ -164,10 +164,10 @@ def test_untidy_csv(write: Write, name: str, kind: str) -> None:
         RowNote(line=11, field=None, message="got 7 cells, expected 6 as in the header"),
     )
     assert report.coerced == (
-        Coerced(what="NaN or infinity left out", count=4, lines=(5, 10, 12)),
-        Coerced(what="contexts: one text read as a list of one", count=1, lines=(10,)),
-        Coerced(what="reference: the first of several taken", count=1, lines=(10,)),
-        Coerced(what="contexts: null left out", count=1, lines=(12,)),
+        Coerced(what="NaN or infinity read as missing", count=4, lines=(5, 10, 12)),
+        Coerced(what="contexts: single text read as a list", count=1, lines=(10,)),
+        Coerced(what="reference: only the first of several was read", count=1, lines=(10,)),
+        Coerced(what="contexts: null dropped", count=1, lines=(12,)),
     )
     samples = result.runs[0].samples
     assert samples[0].question == "Q1,\r\nstill Q1"
@@ -196,8 +196,8 @@ def test_untidy_parquet(tmp_path: Path) -> None:
     assert (report.encoding, report.rows_read) == ("binary", 4)
     assert report.dropped == (RowNote(line=4, field="question", message="is empty, expected a question"),)
     assert report.coerced == (
-        Coerced(what="NaN or infinity left out", count=1, lines=(1,)),
-        Coerced(what="contexts: null left out", count=1, lines=(2,)),
+        Coerced(what="NaN or infinity read as missing", count=1, lines=(1,)),
+        Coerced(what="contexts: null dropped", count=1, lines=(2,)),
     )
     assert report.duplicated == (Renamed(line=2, given="1.0", assigned="1.0#2"),)
     assert [_texts(sample) for sample in result.runs[0].samples] == [["p"], ["q"], None]

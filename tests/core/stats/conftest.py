@@ -1,4 +1,4 @@
-"""The simulations of benchmarks/coverage.py, whose tables the documentation shows."""
+"""Fixtures: the simulations of benchmarks/coverage.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Agreement: by hand, by published values, and against scipy and a second way to count."""
+"""Tests of agreement: by hand, published values, scipy, and a second implementation."""
 
 from __future__ import annotations
 

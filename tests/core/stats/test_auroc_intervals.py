@@ -1,4 +1,4 @@
-"""How much better one score ranks than another: by hand, against the plain estimate, and where clusters decide."""
+"""Tests of differences between AUROCs: by hand, and with clusters."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def values(seed: int, n: int = 60) -> tuple[list[float], list[bool], list[int]]:
     return list(map(float, scores)), list(map(bool, positive)), list(range(n))
 
 
-def test_the_estimate_is_the_plain_auroc_and_lies_in_its_interval() -> None:
+def test_the_estimate_is_the_auroc_and_is_in_its_interval() -> None:
     scores, positive, clusters = values(1)
     found = clustered_auroc(scores, positive, clusters)
     assert isinstance(found, Interval)

@@ -1,4 +1,4 @@
-"""Drawing groups again: what is drawn, when it refuses, and how often the interval covers."""
+"""Tests of resampling clusters: resamples, missing intervals, and coverage."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_the_same_seed_gives_the_same_interval() -> None:
     assert one.low < one.estimate < one.high
 
 
-def test_few_groups_equal_draws_and_draws_without_value_are_refused() -> None:
+def test_few_groups_equal_draws_and_draws_without_value_are_rejected() -> None:
     assert clustered_interval(lambda _: 1.0, ["a"] * 30 + ["b"] * 30) == NoInterval(
         reason="an interval needs at least 10 clusters, got 2", n=2
     )

@@ -1,4 +1,4 @@
-"""Correlations: against scipy to 1e-12, by hand, by published intervals and by simulation."""
+"""Tests of correlations: scipy, by hand, published intervals, and simulation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A gate passes or fails only where the whole interval says so."""
+"""Tests of gates: pass or fail only if the whole interval is on one side."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_the_interval_decides(low: float, high: float, below: str, above: str) -
     assert gate(between(low, high), threshold=0.89999, fail="above") == above
 
 
-def test_the_threshold_itself_passes() -> None:
+def test_a_mean_equal_to_the_threshold_passes() -> None:
     assert gate(between(0.9, 1.0), threshold=0.9) == "pass"
     assert gate(between(0.1, 0.2), threshold=0.2, fail="above") == "pass"
 

@@ -1,4 +1,4 @@
-"""The difference of two groups is mirrored when they change places, and found falsely no more often than said."""
+"""Tests of the difference of two groups: symmetry, and the rate of false positives."""
 
 from __future__ import annotations
 

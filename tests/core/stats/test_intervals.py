@@ -1,4 +1,4 @@
-"""Intervals: by hand, against scipy, and by simulated coverage."""
+"""Tests of intervals: by hand, scipy, and simulated coverage."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from ragboard.stats import (
     range_text,
     wilson_interval,
 )
-from ragboard.stats.distributions import fair_coin_cdf, t_quantile, two_sided_t
+from ragboard.stats.distributions import fair_coin_cdf, t_quantile, two_sided_t_p
 from ragboard.stats.intervals import LARGE_SAMPLE
 
 
 def test_a_small_p_is_not_rounded_to_0() -> None:
     """12 standard errors, and 0 wins of 200; counted in exact fractions, and by mpmath for t."""
-    assert two_sided_t(12.0, 1e9) == pytest.approx(3.553e-33, rel=1e-3)
-    assert two_sided_t(12.0, 1002.0) == pytest.approx(4.252e-31, rel=1e-2)
+    assert two_sided_t_p(12.0, 1e9) == pytest.approx(3.553e-33, rel=1e-3)
+    assert two_sided_t_p(12.0, 1002.0) == pytest.approx(4.252e-31, rel=1e-2)
     assert fair_coin_cdf(0, 200) == pytest.approx(0.5**200)
 
 
@@ -241,7 +241,7 @@ def test_too_few_clusters_have_no_interval_and_say_why() -> None:
         assert words in found.reason
 
 
-def test_more_than_500_clusters_have_the_interval_of_t_alone() -> None:
+def test_more_than_500_clusters_use_only_students_t() -> None:
     sums = np.random.default_rng(6).beta(5, 0.5, (LARGE_SAMPLE + 1, 2)).sum(axis=1)
     known = cluster_moments(np.full(sums.size, 2.0), sums)
     found = mean_interval(known, bounds=(0, 1))
@@ -281,6 +281,8 @@ def test_every_interval_is_worded_in_one_way() -> None:
     assert range_text(0.003, 0.06, "+.2f") == "+0.003 to +0.060"
     assert range_text(-0.004, 0.02, ".0%") == "-0.4% to 2.0%"
     assert range_text(0.003, 0.06, ".2f") == "0.00 to 0.06", "no mean is below 0"
+    assert range_text(0.0051, 0.0134, "+.2f") == "+0.005 to +0.013", "different bounds look different"
+    assert range_text(0.75, 0.75 + 1e-12, ".2f") == "0.75 to 0.75", "equal but for rounding errors"
     assert range_text(-0.0, -1e-12, "+.2f") == "+0.000000 to -0.000000"
     assert ci_text(found) == "95% CI -0.061 to 0.050"
     assert estimate_text(found.estimate, found, ".2f") == "0.63 (-0.06 to 0.05)"

@@ -1,4 +1,4 @@
-"""Changes of a mean over batches in time."""
+"""Tests of detecting changes of a mean over time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from ragboard.stats import Batches, Change, batches_of, find_changes
+from ragboard.stats import Batches, Change, find_changes, summarize_batches
 from ragboard.stats.monitoring import (
     MIN_BATCHES,
     MIN_SAMPLES,
@@ -32,7 +32,7 @@ def days(seed: int, *parts: tuple[int, float], size: int = 40) -> list[list[floa
 
 
 def test_moments_of_batches_by_hand() -> None:
-    batches = batches_of([[0.0, 1.0, None, math.nan], [None], [0.2]])
+    batches = summarize_batches([[0.0, 1.0, None, math.nan], [None], [0.2]])
     assert batches.n.tolist() == [2.0, 1.0]
     assert batches.mean.tolist() == [0.5, 0.2]
     assert batches.variance.tolist() == [0.25, 0.0]
@@ -40,16 +40,16 @@ def test_moments_of_batches_by_hand() -> None:
 
 
 def test_a_weight_counts_a_value_for_several_and_lowers_the_effective_number() -> None:
-    batches = batches_of([[0.0, 1.0]], [[1.0, 3.0]])
+    batches = summarize_batches([[0.0, 1.0]], [[1.0, 3.0]])
     assert batches.mean.tolist() == [0.75]
     assert batches.n.tolist() == pytest.approx([16 / 10])
     assert batches.variance.tolist() == pytest.approx([0.75 * 0.25])
     with pytest.raises(ValueError, match="weights must be above 0"):
-        batches_of([[1.0]], [[0.0]])
+        summarize_batches([[1.0]], [[0.0]])
 
 
 def test_a_drop_is_found_with_its_start_and_size() -> None:
-    (change,) = find_changes(batches_of(days(1, (60, 0.7), (30, 0.5))), size=0.05)
+    (change,) = find_changes(summarize_batches(days(1, (60, 0.7), (30, 0.5))), size=0.05)
     assert abs(change.start - 60) <= 1
     assert change.earliest <= change.start <= change.latest <= change.seen
     assert 60 <= change.seen <= 70
@@ -59,36 +59,36 @@ def test_a_drop_is_found_with_its_start_and_size() -> None:
 
 def test_what_comes_later_does_not_change_what_was_seen() -> None:
     values = days(2, (50, 0.7), (30, 0.45), (60, 0.7))
-    complete = find_changes(batches_of(values))
+    complete = find_changes(summarize_batches(values))
     assert [math.copysign(1, change.difference) for change in complete] == [-1, 1]
     for stop in (40, 60, 80, 100):
-        assert find_changes(batches_of(values[:stop])) == tuple(one for one in complete if one.seen < stop)
+        assert find_changes(summarize_batches(values[:stop])) == tuple(one for one in complete if one.seen < stop)
 
 
 def test_without_variation_or_with_few_samples_nothing_is_found() -> None:
-    assert find_changes(batches_of([])) == ()
-    assert find_changes(batches_of([[1.0] * 50] * 50)) == ()
-    assert find_changes(batches_of([[1.0, 0.0, 1.0]] * 8 + [[0.0, 0.0, 0.0]] * 8)) == ()
+    assert find_changes(summarize_batches([])) == ()
+    assert find_changes(summarize_batches([[1.0] * 50] * 50)) == ()
+    assert find_changes(summarize_batches([[1.0, 0.0, 1.0]] * 8 + [[0.0, 0.0, 0.0]] * 8)) == ()
 
 
 def test_one_bad_day_of_a_nearly_perfect_metric_is_not_enough() -> None:
     perfect = [[1.0] * 20 for _ in range(60)]
     perfect[10][3] = perfect[30][3] = 0.0
-    assert find_changes(batches_of([*perfect, [0.0] + [1.0] * 19])) == ()
-    assert find_changes(batches_of([*perfect, [0.0] * 10 + [1.0] * 10]), size=0.05)[0].start == 60
+    assert find_changes(summarize_batches([*perfect, [0.0] + [1.0] * 19])) == ()
+    assert find_changes(summarize_batches([*perfect, [0.0] * 10 + [1.0] * 10]), size=0.05)[0].start == 60
 
 
 def test_days_that_differ_widen_the_evidence_that_is_needed() -> None:
     rng = np.random.default_rng(3)
-    steady = batches_of(days(3, (120, 0.7), size=400))
+    steady = summarize_batches(days(3, (120, 0.7), size=400))
     moving = Batches(
         n=steady.n, mean=steady.mean + rng.normal(0, 0.03, 120), variance=steady.variance, third=steady.third
     )
     assert find_changes(moving) == ()
 
 
-def test_settings_out_of_range_are_refused() -> None:
-    batches = batches_of([[0.0, 1.0]])
+def test_settings_out_of_range_are_rejected() -> None:
+    batches = summarize_batches([[0.0, 1.0]])
     for wrong in ({"alpha": 0.0}, {"series": 0}, {"per_year": 0}, {"size": 0.0}):
         with pytest.raises(ValueError, match="alpha must be between 0 and 1"):
             find_changes(batches, **wrong)
@@ -103,7 +103,7 @@ def test_shift_scale_and_order_within_a_day_do_not_matter(seed: int, scale: floa
     values = days(seed, (30, 0.7), (20, 0.4), size=20)
     rng = np.random.default_rng(seed)
     moved = [[scale * value + shift * scale for value in rng.permutation(day)] for day in values]
-    plain, other = find_changes(batches_of(values)), find_changes(batches_of(moved))
+    plain, other = find_changes(summarize_batches(values)), find_changes(summarize_batches(moved))
     assert [(one.start, one.seen) for one in plain] == [(one.start, one.seen) for one in other]
     for one, same in zip(plain, other, strict=True):
         assert same.difference == pytest.approx(scale * one.difference, rel=1e-6)
@@ -111,8 +111,8 @@ def test_shift_scale_and_order_within_a_day_do_not_matter(seed: int, scale: floa
 
 def test_the_mirrored_metric_has_the_mirrored_changes() -> None:
     values = days(5, (40, 0.7), (30, 0.45), (30, 0.75))
-    found = find_changes(batches_of(values), worse="lower")
-    mirrored = find_changes(batches_of([[1 - value for value in day] for day in values]), worse="higher")
+    found = find_changes(summarize_batches(values), worse="lower")
+    mirrored = find_changes(summarize_batches([[1 - value for value in day] for day in values]), worse="higher")
     assert [(one.start, one.seen, round(one.difference, 9)) for one in found] == [
         (one.start, one.seen, round(-one.difference, 9)) for one in mirrored
     ]
@@ -162,14 +162,16 @@ def _plain_first(values: Sequence[Sequence[float]], size: float, alpha: float, p
 @pytest.mark.parametrize("seed", range(6))
 def test_a_second_implementation_sees_the_first_change_after_the_same_batch(seed: int) -> None:
     values = days(seed, (18, 0.7), (14, (0.3, 0.5, 0.9)[seed % 3]), size=15)
-    found = find_changes(batches_of(values), size=0.05)
+    found = find_changes(summarize_batches(values), size=0.05)
     assert (found[0].seen if found else None) == _plain_first(values, 0.05, 0.05, 365)
 
 
 def test_false_alarms_are_rarer_than_asked_for_and_a_drop_of_5_points_is_seen() -> None:
-    alarms = [bool(find_changes(batches_of(days(seed, (150, 0.7), size=30)), size=0.05)) for seed in range(40)]
+    alarms = [bool(find_changes(summarize_batches(days(seed, (150, 0.7), size=30)), size=0.05)) for seed in range(40)]
     assert sum(alarms) <= 3
-    drops = [find_changes(batches_of(days(seed, (90, 0.7), (60, 0.575), size=50)), size=0.05) for seed in range(15)]
+    drops = [
+        find_changes(summarize_batches(days(seed, (90, 0.7), (60, 0.575), size=50)), size=0.05) for seed in range(15)
+    ]
     delays = [_delay(changes, 90) for changes in drops]
     assert np.median(delays) <= 12
 

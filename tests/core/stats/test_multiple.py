@@ -1,4 +1,4 @@
-"""Holm: by hand, and by what it must always hold."""
+"""Tests of Holm's correction: by hand, and properties."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ def test_no_test_needs_no_correction() -> None:
     assert holm([]) == ()
 
 
-def test_a_p_value_outside_0_to_1_is_refused() -> None:
+def test_a_p_value_outside_0_to_1_is_rejected() -> None:
     with pytest.raises(ValueError, match="between 0 and 1"):
         holm([1.2])
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
-def test_the_correction_keeps_the_order_and_lies_between_p_and_bonferroni(p_values: list[float]) -> None:
+def test_corrected_values_keep_their_order_and_are_between_p_and_bonferroni(p_values: list[float]) -> None:
     adjusted = holm(p_values)
     for p, after in zip(p_values, adjusted, strict=True):
         assert p <= after <= min(1.0, p * len(p_values)) or after == 1.0

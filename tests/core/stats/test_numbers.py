@@ -1,4 +1,4 @@
-"""What is no number is refused, and what is very large or small is computed with or refused: never inf, never NaN."""
+"""Tests of extreme and invalid numbers: never inf, never NaN."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from ragboard.stats import (
     cohen_kappa,
     confusion,
     correlation_interval,
+    estimate_means,
     fisher_interval,
     fit_platt,
     gate,
@@ -42,7 +43,6 @@ from ragboard.stats import (
     paired_difference,
     pairwise_accuracy,
     pearson,
-    powered_means,
     rank_systems,
     roc,
     simulate_ranking,
@@ -83,9 +83,9 @@ TAKES: dict[str, Callable[[Sequence[float]], Any]] = {
     "kappa": lambda values: cohen_kappa(values, OTHERS),
     "interval of kappa": lambda values: kappa_interval(values, OTHERS, range(N), draws=20),
     "platt": lambda values: fit_platt(values, HALF),
-    "labels": lambda values: powered_means(values, OTHERS, OTHERS),
-    "judged": lambda values: powered_means(OTHERS, values, OTHERS),
-    "rest": lambda values: powered_means(OTHERS, OTHERS, values),
+    "labels": lambda values: estimate_means(values, OTHERS, OTHERS),
+    "judged": lambda values: estimate_means(OTHERS, values, OTHERS),
+    "rest": lambda values: estimate_means(OTHERS, OTHERS, values),
     "labels needed": lambda values: labels_needed(values, OTHERS, OTHERS, width=0.1),
     "outcomes": lambda values: outcomes([Pair(id=str(v), preferred=p, other=0.0) for v, p in enumerate(values)]),
     "accuracy": lambda values: pairwise_accuracy(
@@ -99,7 +99,7 @@ TAKES: dict[str, Callable[[Sequence[float]], Any]] = {
 
 
 @pytest.mark.parametrize("name", TAKES)
-def test_nan_is_refused(name: str) -> None:
+def test_nan_is_rejected(name: str) -> None:
     with pytest.raises(ValueError, match=r".+"):
         TAKES[name]([0.1, math.nan, *OTHERS[2:]])
 
@@ -115,12 +115,12 @@ def test_nan_is_refused(name: str) -> None:
         lambda: simulate_ranking(sensitivity=math.nan),
     ],
 )
-def test_nan_is_refused_for_a_single_number(call: Callable[[], Any]) -> None:
+def test_nan_is_rejected_for_a_single_number(call: Callable[[], Any]) -> None:
     with pytest.raises(ValueError, match=r".+"):
         call()
 
 
-def test_a_missing_rating_is_none_and_a_nan_is_said_where() -> None:
+def test_a_missing_rating_is_none_and_a_nan_is_reported_where() -> None:
     assert krippendorff_alpha([[1, 1], [2, 2], [3, None]]) == 1.0
     with pytest.raises(ValueError, match=r"ratings\[5\] is nan"):
         krippendorff_alpha([[1, 1], [2, 2], [3, math.nan]])
@@ -151,7 +151,7 @@ def finite(found: Any) -> None:
 @pytest.mark.parametrize("name", TAKES)
 @settings(max_examples=20)
 @given(values=EXTREME)
-def test_very_large_and_very_small_values_give_numbers_or_are_refused(name: str, values: list[float]) -> None:
+def test_very_large_and_very_small_values_give_numbers_or_are_rejected(name: str, values: list[float]) -> None:
     try:
         found = TAKES[name](values)
     except ValueError:
@@ -181,7 +181,7 @@ def test_12_standard_errors_have_a_p_that_is_not_0() -> None:
 
 
 @pytest.mark.parametrize("missing", [None, math.nan, 0.5, "yes"])
-def test_what_is_neither_true_nor_false_is_no_flag(missing: Any) -> None:
+def test_only_true_and_false_are_booleans(missing: Any) -> None:
     with pytest.raises(ValueError, match=r"\[1\] is .*, expected True or False"):
         mcnemar([True, missing, False], [True, False, True])
     with pytest.raises(ValueError, match=r"decisions\[1\]"):

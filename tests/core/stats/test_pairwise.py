@@ -1,4 +1,4 @@
-"""Pairs: the four ways with ties, missing scores, and who beats whom."""
+"""Tests of pairs: four ways to count ties, missing scores, and winners."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_what_a_tie_counts(ties: Ties, accuracy: float, n: int) -> None:
     assert found.wilson == wilson_interval(found.accuracy or 0.0, n)
 
 
-def test_a_random_tie_hangs_on_its_id_and_the_seed_alone() -> None:
+def test_a_random_tie_depends_only_on_its_id_and_the_seed() -> None:
     tied = pairs(*[TIED] * 400)
     tossed = outcomes(tied, seed=3)
     assert outcomes(list(reversed(tied)), seed=3) == tossed
@@ -73,7 +73,7 @@ def test_contenders_are_compared_on_the_pairs_that_count_for_both() -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from([0.0, 0.5, 1.0]), st.sampled_from([0.0, 0.5, 1.0])), min_size=1))
-def test_half_lies_between_a_loss_and_the_share_without_ties(scores: list[tuple[float, float]]) -> None:
+def test_half_is_between_loss_and_the_share_without_ties(scores: list[tuple[float, float]]) -> None:
     some = pairs(*scores)
     half, loss = (outcomes(some, ties=ties) for ties in ("half", "loss"))
     assert all((half[name] or 0.0) >= (loss[name] or 0.0) for name in half)

@@ -1,4 +1,4 @@
-"""From scores to probabilities, against hand-made cases and another optimiser."""
+"""Tests of Platt scaling: by hand, and against another optimiser."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_higher_score_is_never_less_probable(one: float, other: float, slope: 
     assert 0 <= curve.probability(low) <= curve.probability(high) <= 1
 
 
-def test_one_class_alone_is_refused() -> None:
+def test_a_single_class_is_an_error() -> None:
     with pytest.raises(ValueError, match="got 2 and 0"):
         fit_platt([0.1, 0.2], [True, True])
     with pytest.raises(ValueError, match="1 scores and 2 outcomes"):

@@ -1,4 +1,4 @@
-"""Prediction-powered means: the published figures, the reference implementation, by hand, and by simulation."""
+"""Tests of PPI: published figures, the reference implementation, by hand, and simulation."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from scipy import stats as scipy_stats
 
 from ragboard.stats import (
     Interval,
+    MeanEstimate,
     NoInterval,
-    PoweredMean,
+    difference_of_estimates,
+    estimate_mean,
+    estimate_means,
     labels_needed,
-    powered_difference,
-    powered_mean,
-    powered_means,
 )
 from ragboard.stats.checks import FloatArray
 from ragboard.stats.ppi import binary_ppi_moments, ppi_estimates, ppi_moments
@@ -37,8 +37,8 @@ def continuous(seed: int, n: int = 120, m: int = 500) -> tuple[FloatArray, Float
     return truth[:n], judged[:n], judged[n:]
 
 
-def found(result: PoweredMean | NoInterval) -> PoweredMean:
-    assert isinstance(result, PoweredMean)
+def found(result: MeanEstimate | NoInterval) -> MeanEstimate:
+    assert isinstance(result, MeanEstimate)
     return result
 
 
@@ -55,7 +55,7 @@ def test_the_published_estimates_of_ares(
 ) -> None:
     labels, judged = yes_no(both=120, judge=judge, person=person, neither=180 - judge - person)
     rest = np.repeat([1.0, 0.0], [yeses, 4421 - yeses])
-    result = found(powered_mean(labels, judged, rest, compat="ares"))
+    result = found(estimate_mean(labels, judged, rest, compat="ares"))
     interval = result.interval
     assert (round(interval.estimate, 4), round(interval.low, 3), round(interval.high, 3)) == published
 
@@ -66,7 +66,7 @@ def test_the_estimate_and_interval_of_ppi_python(seed: int, weight: float | None
     """Two-sided only: its one-sided intervals lose the side. It takes the normal distribution and n."""
     ppi_py = pytest.importorskip("ppi_py")
     labels, judged, rest = continuous(seed, n=400, m=1500)
-    ours = found(powered_mean(labels, judged, rest, design="separate", weight=weight))
+    ours = found(estimate_mean(labels, judged, rest, design="separate", weight=weight))
     theirs = float(np.ravel(ppi_py.ppi_mean_pointestimate(labels, judged, rest, lam=weight))[0])
     low, high = (float(np.ravel(side)[0]) for side in ppi_py.ppi_mean_ci(labels, judged, rest, alpha=0.05, lam=weight))
     assert ours.interval.estimate == pytest.approx(theirs, abs=3e-4)
@@ -77,7 +77,7 @@ def test_a_subset_by_hand() -> None:
     """N = 40, M = 60, PPI: the judge's mean over all 100 minus its mean error on the 40."""
     labels, judged = yes_no(both=20, judge=6, person=2, neither=12)
     rest = np.repeat([1.0, 0.0], [33, 27])
-    result = found(powered_mean(labels, judged, rest, weight=1.0))
+    result = found(estimate_mean(labels, judged, rest, weight=1.0))
     assert result.interval.estimate == pytest.approx((26 + 33) / 100 - 4 / 40)
     left = labels - 0.6 * judged
     error = math.sqrt(left.var(ddof=1) / 40 + 0.36 * rest.var(ddof=1) / 60)
@@ -88,7 +88,7 @@ def test_a_subset_by_hand() -> None:
 @given(st.integers(0, 10_000))
 def test_a_judge_that_is_not_trusted_leaves_the_classical_interval(seed: int) -> None:
     labels, judged, rest = continuous(seed)
-    result = found(powered_mean(labels, judged, rest, weight=0.0))
+    result = found(estimate_mean(labels, judged, rest, weight=0.0))
     low, high = scipy_stats.ttest_1samp(labels, 0).confidence_interval(0.95)
     assert (result.interval.low, result.interval.high) == (pytest.approx(low), pytest.approx(high))
     assert result.effective_labels == pytest.approx(labels.size)
@@ -99,7 +99,7 @@ def test_no_weight_has_less_variance_than_the_tuned_one(seed: int, design: str) 
     """But for what is added for having found it in the same 120 labels: 0.84 %."""
     labels, judged, rest = continuous(seed)
     results = {
-        weight: found(powered_mean(labels, judged, rest, design=design, weight=weight))
+        weight: found(estimate_mean(labels, judged, rest, design=design, weight=weight))
         for weight in (None, 0.0, 0.25, 0.5, 0.75, 1.0)
     }
     tuned = results.pop(None)
@@ -109,12 +109,12 @@ def test_no_weight_has_less_variance_than_the_tuned_one(seed: int, design: str) 
 
 def test_a_judge_that_contradicts_people_is_not_trusted() -> None:
     labels, judged, rest = continuous(1)
-    assert found(powered_mean(labels, 1 - judged, 1 - rest)).weight == 0.0
+    assert found(estimate_mean(labels, 1 - judged, 1 - rest)).weight == 0.0
 
 
-def test_a_judge_that_says_the_same_of_all_is_refused() -> None:
+def test_a_judge_that_says_the_same_of_all_is_rejected() -> None:
     labels, _, _ = continuous(1)
-    refused = powered_mean(labels, np.ones(120), np.ones(50))
+    refused = estimate_mean(labels, np.ones(120), np.ones(50))
     assert isinstance(refused, NoInterval)
     assert "0 rarer answers of the judge" in refused.reason
 
@@ -144,27 +144,27 @@ def test_counts_give_the_moments_of_the_items(both: int, judge: int, person: int
         assert solved[0].error == pytest.approx(solved[1].error)
 
 
-def test_too_few_labels_errors_or_items_are_refused_with_the_reason() -> None:
+def test_too_few_labels_errors_or_items_are_rejected_with_the_reason() -> None:
     labels, judged = yes_no(both=15, judge=5, person=0, neither=9)
-    assert powered_mean(labels, judged, [1.0, 0.0]) == NoInterval(
+    assert estimate_mean(labels, judged, [1.0, 0.0]) == NoInterval(
         reason="an estimate needs at least 30 labels, got 29", n=29
     )
     labels, judged = yes_no(both=60, judge=4, person=0, neither=40)
-    refused = powered_mean(labels, judged, [1.0, 0.0])
+    refused = estimate_mean(labels, judged, [1.0, 0.0])
     assert isinstance(refused, NoInterval)
     assert refused.reason == (
         "an interval needs at least 5 of each: "
         "4 errors of the judge, 40 rarer answers of the judge, 44 rarer labels among 104"
     )
-    refused = powered_mean(*yes_no(both=60, judge=10, person=10, neither=40), [1.0])
+    refused = estimate_mean(*yes_no(both=60, judge=10, person=10, neither=40), [1.0])
     assert isinstance(refused, NoInterval)
     assert "1 items have no label" in refused.reason
 
 
-def test_few_errors_are_said_to_be_too_few() -> None:
+def test_too_few_errors_are_reported() -> None:
     rest = [1.0, 0.0] * 50
     warnings = [
-        found(powered_mean(*yes_no(both=60, judge=errors, person=0, neither=60), rest)).warning for errors in (19, 20)
+        found(estimate_mean(*yes_no(both=60, judge=errors, person=0, neither=60), rest)).warning for errors in (19, 20)
     ]
     assert "19 errors of the judge" in warnings[0]
     assert "92% to 95%" in warnings[0]
@@ -173,14 +173,14 @@ def test_few_errors_are_said_to_be_too_few() -> None:
 
 def test_bounds_may_be_left_and_are_then_cut() -> None:
     labels, judged = yes_no(both=60, judge=0, person=25, neither=15)
-    result = found(powered_mean(labels, judged, [1.0] * 98 + [0.0] * 2, weight=1.0, design="separate"))
+    result = found(estimate_mean(labels, judged, [1.0] * 98 + [0.0] * 2, weight=1.0, design="separate"))
     assert result.interval.estimate > 1
     assert result.clipped.estimate == result.clipped.high == 1.0
 
 
-def test_the_four_estimates_stand_side_by_side() -> None:
+def test_the_four_estimates_are_returned_together() -> None:
     labels, judged, rest = continuous(2)
-    result = powered_means(labels, judged, rest)
+    result = estimate_means(labels, judged, rest)
     assert found(result.classical).interval.estimate == pytest.approx(labels.mean())
     assert found(result.judge_only).interval.estimate == pytest.approx(np.concatenate([judged, rest]).mean())
     assert found(result.judge_only).effective_labels is None
@@ -196,11 +196,11 @@ def test_a_paired_difference_is_narrower_than_an_unpaired_one() -> None:
     runs = [np.clip(ease + shift + rng.normal(0, 0.05, 400), 0, 1) for shift in (0.0, 0.05)]
     judges = [np.clip(run + rng.normal(0, 0.1, 400), 0, 1) for run in runs]
     separate = [
-        found(powered_mean(run[:100], judge[:100], judge[100:])) for run, judge in zip(runs, judges, strict=True)
+        found(estimate_mean(run[:100], judge[:100], judge[100:])) for run, judge in zip(runs, judges, strict=True)
     ]
-    unpaired = powered_difference(*separate)
+    unpaired = difference_of_estimates(*separate)
     gap = judges[1] - judges[0]
-    paired = found(powered_mean((runs[1] - runs[0])[:100], gap[:100], gap[100:], bounds=(-1, 1))).interval
+    paired = found(estimate_mean((runs[1] - runs[0])[:100], gap[:100], gap[100:], bounds=(-1, 1))).interval
     assert isinstance(unpaired, Interval)
     assert unpaired.estimate == pytest.approx(separate[1].interval.estimate - separate[0].interval.estimate)
     assert paired.high - paired.low < (unpaired.high - unpaired.low) / 2
@@ -218,11 +218,11 @@ def test_so_many_labels_make_the_interval_as_narrow_as_wanted() -> None:
     assert needed.without_judge is not None
     assert needed.more == needed.labels - 200
     assert needed.labels < needed.without_judge
-    got = found(powered_mean(labels[: needed.labels], judged[: needed.labels], judged[needed.labels :])).interval
+    got = found(estimate_mean(labels[: needed.labels], judged[: needed.labels], judged[needed.labels :])).interval
     assert got.high - got.low == pytest.approx(0.08, rel=0.05)
 
 
-def test_a_width_out_of_reach_is_said_to_be() -> None:
+def test_an_unreachable_width_is_reported() -> None:
     labels, judged, rest = continuous(3)
     needed = labels_needed(labels, judged, rest, width=0.001)
     assert (needed.labels, needed.more) == (None, None)

@@ -1,4 +1,4 @@
-"""Ranks and the mock-system experiment."""
+"""Tests of ranks, and of the simulated ranking experiment."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_the_simulation_echoes_its_settings_and_its_seed_repeats_it() -> None:
     assert found.sensitivity == (0.9,) * 9
 
 
-def test_impossible_settings_are_refused() -> None:
+def test_impossible_settings_are_rejected() -> None:
     with pytest.raises(ValueError, match="at least 3 labels"):
         simulate_ranking(labels=500, items=500)
     with pytest.raises(ValueError, match="between 0 and 1"):

@@ -1,4 +1,4 @@
-"""Intervals between raters: the estimate is that of the plain statistic, also of rows drawn with repetition."""
+"""Tests of intervals for agreement between annotators, also with repeated rows."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def drawn(seed: int, n: int = 60) -> tuple[list[int], list[int]]:
 
 
 @pytest.mark.parametrize("weights", [None, "linear", "quadratic"])
-def test_the_interval_of_kappa_is_that_of_drawing_and_counting_anew(weights: str | None) -> None:
+def test_the_interval_of_kappa_equals_a_direct_bootstrap(weights: str | None) -> None:
     first, second = drawn(1)
     groups = [place // 4 for place in range(60)]
     found = kappa_interval(first, second, groups, weights=weights, order=ORDER, draws=200)  # type: ignore[arg-type]
@@ -58,7 +58,7 @@ def test_the_interval_of_alpha_has_alpha_for_its_estimate(units: list[tuple[int,
         assert found.estimate == pytest.approx(alpha)
 
 
-def test_the_interval_of_alpha_is_that_of_drawing_and_counting_anew() -> None:
+def test_the_interval_of_alpha_equals_a_direct_bootstrap() -> None:
     units = list(zip(*drawn(2), strict=True))
     found = alpha_interval(units, range(60), scale="interval", draws=200)
     slow = clustered_interval(
@@ -70,7 +70,7 @@ def test_the_interval_of_alpha_is_that_of_drawing_and_counting_anew() -> None:
 
 
 @pytest.mark.parametrize(("kind", "plain"), [("kendall", kendall), ("spearman", spearman)])
-def test_correlations_of_drawn_rows_are_those_of_counting_anew(kind: str, plain: object) -> None:
+def test_correlations_of_resampled_rows_equal_direct_computation(kind: str, plain: object) -> None:
     first, second = (np.array(values, dtype=float) for values in drawn(3))
     groups = [place // 3 for place in range(60)]
     found = correlation_interval(first, second, kind=kind, groups=groups, draws=200)
@@ -80,7 +80,7 @@ def test_correlations_of_drawn_rows_are_those_of_counting_anew(kind: str, plain:
     assert (found.estimate, found.low, found.high) == pytest.approx((slow.estimate, slow.low, slow.high))
 
 
-def test_ratings_outside_the_order_or_of_unequal_number_are_refused() -> None:
+def test_ratings_outside_the_order_or_of_unequal_number_are_rejected() -> None:
     with pytest.raises(ValueError, match="weights need the order"):
         kappa_interval([1, 2], [1, 2], range(2), weights="linear")
     with pytest.raises(ValueError, match="equally many ratings"):

@@ -1,4 +1,4 @@
-"""Whoever is called A: swapping the sides mirrors every comparison, and nothing else changes."""
+"""Tests of symmetry: swapping A and B mirrors every comparison."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from hypothesis import strategies as st
 
 from ragboard.stats import (
     Interval,
+    MeanEstimate,
     NoInterval,
     Pair,
     PairedDifference,
-    PoweredMean,
     correlation_interval,
+    difference_of_estimates,
+    estimate_means,
     gate,
     group_difference,
     mcnemar,
     mcnemar_test,
-    outer_difference,
     paired_difference,
     pairwise_accuracy,
-    powered_difference,
-    powered_means,
     rank_systems,
+    worst_case_difference,
 )
 from ragboard.stats.auroc_intervals import auroc_difference
 
@@ -109,26 +109,26 @@ def test_differences_of_which_some_are_missing(pairs: list[tuple[float, float]],
         seen = paired_difference(first, second, bounds=(-1, 1))
         low = paired_difference(np.where(gone, 1.0, first), np.where(gone, 0.0, second), bounds=(-1, 1))
         high = paired_difference(np.where(gone, 0.0, first), np.where(gone, 1.0, second), bounds=(-1, 1))
-        return outer_difference(seen, low, high)
+        return worst_case_difference(seen, low, high)
 
     opposite(outer(pairs), outer([(second, first) for first, second in pairs]))
 
 
 @given(st.integers(0, 1000), st.integers(0, 1000))
 def test_estimates_by_labels_and_judge(one: int, other: int) -> None:
-    def estimate(seed: int) -> PoweredMean:
+    def estimate(seed: int) -> MeanEstimate:
         rng = np.random.default_rng(seed)
         labels = (rng.random(120) < 0.6).astype(float)
         judged = np.where(rng.random(120) < 0.7, labels, 1 - labels)
-        found = powered_means(labels, judged, (rng.random(400) < 0.6).astype(float)).tuned
-        assert isinstance(found, PoweredMean)
+        found = estimate_means(labels, judged, (rng.random(400) < 0.6).astype(float)).tuned
+        assert isinstance(found, MeanEstimate)
         return found
 
     first, second = estimate(one), estimate(other)
     mirrored(
         *(
             found if isinstance(found, NoInterval) else _without_method(found)
-            for found in (powered_difference(first, second), powered_difference(second, first))
+            for found in (difference_of_estimates(first, second), difference_of_estimates(second, first))
         )
     )
 

@@ -1,4 +1,4 @@
-"""The store's tests take the database as it is."""
+"""Fixtures of the store tests: the database without the shortcuts of other tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which samples belong together: of one conversation where the file says so, else of one question."""
+"""Tests of clusters: by conversation if the file has them, otherwise by question."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def asked(question: str, *, before: Sequence[str] = (), reference: str | None = 
     return Sample(id=name, question=question, history=tuple(history), reference=reference, metadata=metadata)
 
 
-def test_questions_asked_once_stand_alone(store: Store) -> None:
+def test_questions_that_occur_once_are_separate_clusters(store: Store) -> None:
     assert kept(store, *(asked(f"{n}?", category=n % 2) for n in range(4))) == [None] * 4
 
 
@@ -66,7 +66,7 @@ def test_the_same_instruction_with_another_reference_is_another_question(store: 
     assert found == ["question:#0", "question:#0", "question:#2", "question:#2", None]
 
 
-def test_a_run_of_one_question_alone_is_not_clustered(store: Store) -> None:
+def test_a_run_with_one_question_is_not_clustered(store: Store) -> None:
     assert kept(store, *(asked("a?", n=n) for n in range(3))) == [None] * 3
 
 
@@ -82,7 +82,7 @@ def test_several_answers_to_each_turn_are_of_the_same_conversation(store: Store)
     assert kept(store, *turns, asked("b?")) == ["conversation:#0"] * 4 + [None]
 
 
-def test_two_conversations_that_begin_alike_are_two(store: Store) -> None:
+def test_two_conversations_with_the_same_beginning_are_two_clusters(store: Store) -> None:
     one = [asked("a2?", before=["Hello"]), asked("a3?", before=["Hello", "a2?"])]
     other = [asked("b2?", before=["Hello"]), asked("b3?", before=["Hello", "b2?"])]
     assert kept(store, asked("Hello"), *one, *other) == [None, *["conversation:#1"] * 2, *["conversation:#3"] * 2]
@@ -102,7 +102,7 @@ def test_a_question_logged_again_joins_the_first(store: Store) -> None:
     assert clusters(store, "chat") == ["question:#0", None, "question:#0"]
 
 
-def test_a_question_logged_on_its_own_leaves_the_clusters_alone(store: Store) -> None:
+def test_a_separately_logged_question_does_not_change_clusters(store: Store) -> None:
     for question in ("a?", "b?", "a?"):
         log("chat", question=question, store=store)
     with store.database.write() as connection:

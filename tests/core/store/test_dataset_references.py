@@ -1,4 +1,4 @@
-"""A run without references is evaluated with those of the other runs of its dataset, if they agree."""
+"""Tests of using the references of other runs of the dataset."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run that is deleted while somebody works on it, or just before."""
+"""Tests of deleting a run while it is used."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_a_run_is_not_deleted_while_it_is_evaluated(store: Store, monkeypatch: p
     assert not list(store.folder.glob("journals/*"))
 
 
-def test_of_a_run_that_is_deleted_just_before_it_is_evaluated_nothing_is_asked_and_nothing_stays(
+def test_a_run_deleted_just_before_its_evaluation_makes_no_calls_and_leaves_nothing(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     positions = Store.positions

@@ -1,4 +1,4 @@
-"""Runs that grow: positions ascend, are never used again, and have gaps where samples were deleted."""
+"""Tests of growing runs: positions increase, and are never reused after deletions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ragboard import (
     evaluate_run,
 )
 from ragboard.analysis import diagnose, pair_runs, run_summary, sample_report
-from ragboard.human.annotation import draw_of, draw_samples
+from ragboard.human.annotation import draw_samples, find_draw
 from ragboard.judges import JudgeOptions, panel_named
 from ragboard.store import writing
 
@@ -69,7 +69,7 @@ def test_the_next_position_is_copied_with_the_run(store: Store) -> None:
     assert positions(other) == [0, 1, 3]
 
 
-def test_a_run_goes_on_growing_after_it_was_renamed(store: Store) -> None:
+def test_a_run_continues_growing_after_it_was_renamed(store: Store) -> None:
     store.append(numbered(0))
     run_id = store.resolve(CHAT).run_id
     store.rename_run(run_id, "chat")
@@ -168,9 +168,9 @@ def test_deleted_samples_are_no_longer_drawn(store: Store) -> None:
     drawn = draw_samples(store, run, size=6, kind="grade")
     gone = drawn.positions[1:3]
     store.remove_samples(run.run_id, gone)
-    kept = draw_of(store, run, "grade")
+    kept = find_draw(store, run, "grade")
     assert kept is not None
     assert kept.positions == tuple(position for position in drawn.positions if position not in gone)
     assert kept.population == 8
     store.remove_samples(run.run_id, kept.positions)
-    assert draw_of(store, run, "grade") is None
+    assert find_draw(store, run, "grade") is None

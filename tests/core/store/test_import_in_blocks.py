@@ -1,4 +1,4 @@
-"""A file that is read in blocks gives the same runs, reports and errors as one that is read at once."""
+"""Tests of importing in blocks: same runs, reports and errors as reading at once."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def test_options_of_an_import(tmp_path: Path) -> None:
         assert connection.execute("SELECT tags FROM runs WHERE run_id = ?", [added.id]).fetchone() == (["b", "a"],)
 
 
-def test_importing_twice_changes_nothing_and_another_run_of_that_name_is_refused(tmp_path: Path) -> None:
+def test_importing_twice_changes_nothing_and_another_run_of_that_name_is_rejected(tmp_path: Path) -> None:
     store, file = Store(tmp_path / "store"), written(tmp_path, PLAIN)
     ((first,), _), ((again,), _) = (store.import_file(file, min_bytes=0) for _ in range(2))
     assert (first.added, again.added) == (True, False)
@@ -227,7 +227,7 @@ def test_a_process_that_is_killed_ends_the_import_and_nothing_is_stored(
     monkeypatch.setattr(bulk, "available_cores", lambda: 2)
     monkeypatch.setattr(bulk, "_prepare", end_process)
     store = Store(tmp_path / "store")
-    with pytest.raises(StoreError, match="was killed, perhaps because memory ran out; nothing is stored"):
+    with pytest.raises(StoreError, match="was killed, perhaps because memory ran out; nothing was stored"):
         store.import_file(written(tmp_path, PLAIN), min_bytes=0)
     assert not list((store.folder / "staging").iterdir())
     assert not store.database.path.exists()

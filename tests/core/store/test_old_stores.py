@@ -1,4 +1,4 @@
-"""Stores of earlier versions are read, their journals go on, and their runs are known again."""
+"""Tests of stores of earlier versions: read, resumed, and with the same run ids."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_its_scores_are_shown(old: Store) -> None:
     assert summary.judged.part == "3 of 4 samples evaluated"
 
 
-def test_its_evaluation_goes_on_and_asks_only_what_is_missing(old: Store) -> None:
+def test_its_evaluation_continues_and_asks_only_what_is_missing(old: Store) -> None:
     before = old.resolve("old").evaluation_id
     judge = f"replay:{OLD / 'recording.jsonl'}"
     done = command(old, "evaluate", "old", "--judge", judge, "--metrics", "faithfulness,answer_relevance", "--json")
@@ -49,7 +49,7 @@ def test_its_evaluation_goes_on_and_asks_only_what_is_missing(old: Store) -> Non
     assert evaluation["evaluation"]["id"] == before
 
 
-def test_the_same_file_again_is_the_same_run_whatever_the_order_of_its_keys(old: Store, tmp_path: Path) -> None:
+def test_the_same_file_with_reordered_keys_is_the_same_run(old: Store, tmp_path: Path) -> None:
     rows = [json.loads(line) for line in (OLD / "answers.jsonl").read_text("utf-8").splitlines()]
     turned = [dict(reversed(row.items())) | {"nested": dict(sorted(row["nested"].items()))} for row in rows]
     file = tmp_path / "turned.jsonl"

@@ -1,4 +1,4 @@
-"""Deleting old samples: which ones, what stays, and what the rest still shows."""
+"""Tests of deleting old samples: what is deleted, and what stays."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.core.conftest import PlainJudge, make_run, make_sample
 from ragboard import DEFAULT_METRICS, Panel, Run, Store, evaluate_run
 from ragboard.analysis import run_summary
 from ragboard.cli import main
-from ragboard.store.nouns import RESULT_TABLES
+from ragboard.store.run_refs import RESULT_TABLES
 
 CHAT, NEWER = "chat 1 (production)", "chat 2 (production)"
 NOW = datetime.now(UTC).replace(tzinfo=None)
@@ -81,7 +81,7 @@ def test_labelled_samples_can_be_kept(store: Store) -> None:
     assert list(store.positions(run_id)) == [3]
 
 
-def test_one_run_or_dataset_alone_and_no_imported_run(store: Store) -> None:
+def test_only_the_named_run_or_dataset_and_no_imported_run(store: Store) -> None:
     grow(store, 100)
     grow(store, 100, run=NEWER)
     old = tuple(replace(one, time=NOW - timedelta(100)) for one in make_run("whole").samples)

@@ -1,4 +1,4 @@
-"""The store keeps runs whole, knows them again, and never holds the database."""
+"""Tests of the store: runs are stored as a whole and recognised again; the database is not kept open."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_the_same_run_twice_is_one_run(store: Store) -> None:
     assert len(list(store.samples(first.id))) == 3
 
 
-def test_another_run_of_the_same_name_is_refused_and_nothing_is_kept(store: Store) -> None:
+def test_another_run_of_the_same_name_is_rejected_and_nothing_is_kept(store: Store) -> None:
     store.add_runs([make_run("a")])
     with pytest.raises(RunExistsError, match="already called 'a'"):
         store.add_runs([make_run("b"), make_run("a", samples=5)])
@@ -75,7 +75,7 @@ def test_another_run_of_the_same_name_is_refused_and_nothing_is_kept(store: Stor
         store.resolve("b")
 
 
-def test_a_run_without_samples_or_name_is_refused(store: Store) -> None:
+def test_a_run_without_samples_or_name_is_rejected(store: Store) -> None:
     with pytest.raises(SettingError, match="has no sample"):
         store.add_runs([Run(name="empty", samples=())])
     with pytest.raises(SettingError, match="needs a name"):
@@ -83,7 +83,7 @@ def test_a_run_without_samples_or_name_is_refused(store: Store) -> None:
 
 
 @pytest.mark.parametrize("run", [replace(make_run(), name="\ud800"), replace(make_run(), config={"t": float("nan")})])
-def test_a_name_or_setting_that_cannot_be_stored_is_refused(store: Store, run: Run) -> None:
+def test_a_name_or_setting_that_cannot_be_stored_is_rejected(store: Store, run: Run) -> None:
     with pytest.raises(SettingError, match="cannot be stored"):
         store.add_runs([run])
 
@@ -108,7 +108,7 @@ def test_an_evaluation_is_named_by_its_judge_where_that_is_the_only_one(store: S
         store.resolve("a@nobody")
 
 
-def test_removing_a_run_leaves_nothing_of_it_and_the_others_alone(store: Store) -> None:
+def test_removing_a_run_removes_all_of_it_and_no_other_run(store: Store) -> None:
     kept, gone = (store.add_runs([make_run(name)])[0].id for name in ("kept", "gone"))
     for run_id in (kept, gone):
         evaluate_run(store, run_id, DEFAULT_METRICS, Panel(judge=PlainJudge()))
@@ -190,7 +190,7 @@ def test_writers_and_readers_of_several_processes_and_threads_take_turns(python:
         assert connection.execute("SELECT count(*) FROM runs").fetchone() == (17,)
 
 
-def test_a_database_another_program_keeps_open_is_said(tmp_path: Path) -> None:
+def test_a_database_another_program_keeps_open_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "ragboard.duckdb"
     with duckdb.connect(path), pytest.raises(StoreError, match="has the file open"), Database(path, wait=0.1).read():
         pass
@@ -202,7 +202,7 @@ def test_a_sample_keeps_its_question(store: Store) -> None:
     assert (position, sample.question) == (0, "What is thing 7?")
 
 
-def test_a_renamed_run_keeps_its_results_and_is_known_again(store: Store) -> None:
+def test_a_renamed_run_keeps_its_results_and_is_recognised(store: Store) -> None:
     run_id = store.add_runs([make_run("before")])[0].id
     evaluate_run(store, run_id, DEFAULT_METRICS, Panel(judge=PlainJudge()))
     evaluation = store.resolve("before").evaluation_id
@@ -212,7 +212,7 @@ def test_a_renamed_run_keeps_its_results_and_is_known_again(store: Store) -> Non
     assert (again.id, again.name, again.added) == (run_id, "after", False)
 
 
-def test_a_name_that_is_taken_blank_or_cannot_be_stored_is_refused(store: Store) -> None:
+def test_a_name_that_is_taken_blank_or_cannot_be_stored_is_rejected(store: Store) -> None:
     first, _ = store.add_runs([make_run("first"), make_run("second")])
     store.rename_run(first.id, "first")
     with pytest.raises(RunExistsError, match="already called 'second'"):

@@ -1,4 +1,4 @@
-"""An uploaded file belongs to the runs that were imported from it, and goes with the last of them."""
+"""Tests of uploaded files: they are deleted with the last run that was imported from them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_rm_deletes_the_uploaded_file_with_the_last_run_of_it(
         assert files(store) == left
 
 
-def test_a_file_that_cannot_be_kept_is_said(store: Store, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_kept_is_reported(store: Store, tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"gone.jsonl: cannot store the uploaded file"):
         store.keep_upload(tmp_path / "gone.jsonl", owners=["a"])
     assert [path for path in store.folder.rglob("*") if path.is_file()] == []

@@ -1,4 +1,4 @@
-"""Marks of citations are found where they are, and each belongs to one sentence."""
+"""Tests of finding citation marks and the sentence of each."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_round_brackets_count_only_where_there_are_no_others() -> None:
         "\nSources: [1] Fara, a history, [2] the roof",
     ],
 )
-def test_a_list_of_sources_at_the_end_is_neither_sentence_nor_citation(end: str) -> None:
+def test_a_list_of_sources_at_the_end_has_no_sentences_and_citations(end: str) -> None:
     assert cited(f"Fara is old [^1]. It is small. [2]{end}") == [("Fara is old.", ((1,),)), ("It is small.", ((2,),))]
 
 

@@ -1,4 +1,4 @@
-"""Words, sentences and values: where they stand, what counts as the same."""
+"""Tests of words, sentences and values: positions, and equality."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ragboard.judges.embedded.figures import figures
 from ragboard.text.sentences import (
     MAX_CACHED_WORDS,
     Language,
-    Remembered,
+    WordCache,
     Words,
     first_words,
     language_of,
@@ -36,7 +36,7 @@ def keys(text: str, language: Language = "en") -> list[str]:
 
 
 @given(ANY_TEXT)
-def test_sentences_stand_in_order_apart_and_without_space_around_them(text: str) -> None:
+def test_sentences_are_in_order_disjoint_and_trimmed(text: str) -> None:
     last = 0
     for start, end in sentence_spans(text):
         assert last <= start < end <= len(text)
@@ -66,7 +66,7 @@ def test_headings_and_list_items_are_sentences_without_their_marks() -> None:
     assert sentences("# Head\n\n- first item\n* second\n2. third") == ["Head", "first item", "second", "third"]
 
 
-def test_a_wrapped_line_goes_on() -> None:
+def test_a_wrapped_line_continues() -> None:
     assert sentences("The bridge was\nbuilt in 1890. It opened\r\nlater.") == [
         "The bridge was\nbuilt in 1890.",
         "It opened\r\nlater.",
@@ -108,14 +108,14 @@ def test_forms_of_one_word_share_a_term(one: str, other: str) -> None:
     assert term(one, "en") == term(other, "en")
 
 
-def test_find_and_found_a_city_are_told_apart() -> None:
+def test_forms_of_find_and_found_are_distinguished() -> None:
     assert term("founded", "en") != term("find", "en")
 
 
 @pytest.mark.parametrize(
     ("text", "language"), [("Die Br\u00fccke ist lang.", "de"), ("The bridge is long.", "en"), ("", "en")]
 )
-def test_the_language_is_told_by_function_words(text: str, language: str) -> None:
+def test_the_language_is_recognised_by_function_words(text: str, language: str) -> None:
     assert language_of(text) == language
 
 
@@ -195,7 +195,7 @@ def _steps(text: str) -> int:
 
 
 def test_what_is_remembered_of_words_is_bounded_and_leaves_out_what_is_no_word() -> None:
-    lengths = Remembered(len)
+    lengths = WordCache(len)
     assert [lengths["word"], lengths["w" * 41]] == [4, 41]
     assert list(lengths) == ["word"]
     for number in range(MAX_CACHED_WORDS):

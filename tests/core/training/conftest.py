@@ -1,4 +1,4 @@
-"""A file of rows whose words tell what holds, and a model so small that it learns them in a second."""
+"""Fixtures: training rows whose words reveal the label, and a model that learns them in a second."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a judge learns from: filters, and three sides without a document in common."""
+"""Tests of training rows: filters, and three splits without a common document."""
 
 from __future__ import annotations
 
@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 
 from ragboard.errors import SettingError
 from ragboard.readers.ares import AresRow
-from ragboard.training.examples import SPLITS, examples_of, labelled_examples, split_rows, unseen
+from ragboard.training.examples import (
+    SPLITS,
+    exclude_training_examples,
+    labelled_examples,
+    split_rows,
+    training_examples,
+)
 
 LONG = "The lighthouse at Fara was built in 1871 by Ines Dahl, and its lamp burned whale oil until the war came to it."
 ROW = AresRow(question="When?", document=LONG, answer="In 1871.", answer_faithfulness=True, document_id="fara")
@@ -68,12 +74,12 @@ def test_a_question_with_two_documents_is_on_the_side_of_the_one_that_helps() ->
 def test_without_a_document_to_read_rows_that_differ_only_there_are_the_same() -> None:
     rows = [replace(ROW, answer_relevance=True), replace(ROW, document=f"x {LONG}", answer_relevance=True)]
     dropped: Counter[str] = Counter()
-    assert [one.document for one in examples_of(rows, "answer_relevance", dropped)] == [""]
+    assert [one.document for one in training_examples(rows, "answer_relevance", dropped)] == [""]
     assert dropped["duplicates"] == 1
-    assert examples_of([rows[0], replace(rows[1], answer_relevance=False)], "answer_relevance", dropped) == []
+    assert training_examples([rows[0], replace(rows[1], answer_relevance=False)], "answer_relevance", dropped) == []
 
 
-def test_the_split_of_the_file_counts_and_one_that_leaks_is_refused() -> None:
+def test_the_split_of_the_file_counts_and_one_that_leaks_is_rejected() -> None:
     rows = [replace(ROW, split=side, document_id=side, document=f"{side} {LONG}") for side in SPLITS]
     sides, lost = split_rows(rows, 0)
     assert [sides[side] for side in SPLITS] == [[row] for row in rows]
@@ -113,7 +119,7 @@ def test_the_filters_of_ares_drop_and_count() -> None:
         replace(ROW, question="Why?", answer_faithfulness=None),
     ]
     dropped: Counter[str] = Counter()
-    found = examples_of(rows, "answer_faithfulness", dropped)
+    found = training_examples(rows, "answer_faithfulness", dropped)
     assert [(one.question, len(one.document)) for one in found] == [("When?", len(LONG)), ("When?", 101)]
     assert dropped == {
         "duplicates": 1,
@@ -126,17 +132,19 @@ def test_the_filters_of_ares_drop_and_count() -> None:
 
 def test_context_relevance_takes_passages_that_do_not_help_and_no_answers() -> None:
     rows = [replace(ROW, context_relevance=True), replace(ROW, question="Who?", context_relevance=False)]
-    found = examples_of(rows, "context_relevance", Counter())
+    found = training_examples(rows, "context_relevance", Counter())
     assert [(one.holds, one.answer) for one in found] == [(True, ""), (False, "")]
 
 
 def test_what_was_learnt_from_is_not_scored_on_again() -> None:
     rows = [ROW, replace(ROW, question="Who?")]
-    learnt = examples_of(rows[:1], "answer_faithfulness", Counter())
-    assert [one.question for one in unseen(labelled_examples(rows, "answer_faithfulness"), learnt)] == ["Who?"]
+    learnt = training_examples(rows[:1], "answer_faithfulness", Counter())
+    assert [
+        one.question for one in exclude_training_examples(labelled_examples(rows, "answer_faithfulness"), learnt)
+    ] == ["Who?"]
 
 
-def test_what_people_said_is_taken_as_it_is_and_clustered_by_question() -> None:
+def test_human_labels_are_used_unchanged_and_clustered_by_question() -> None:
     rows = [replace(ROW, document="short", document_id=""), replace(ROW, answer=""), ROW]
     found = labelled_examples(rows, "answer_faithfulness")
     assert [(one.document, one.cluster) for one in found] == [("short", "When?"), (LONG, "fara")]

@@ -1,4 +1,4 @@
-"""A judge beside what reads nothing, and what is said of it."""
+"""Tests of comparing a trained judge with trivial baselines."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import pytest
 from ragboard.human.agreement import Measure
 from ragboard.human.scorers import ScorerFigures
 from ragboard.stats import Interval, NoInterval
-from ragboard.training.examples import Example
+from ragboard.training.examples import TrainingExample
 from ragboard.training.scores import ScoreSet, baseline_scores, baseline_thresholds, score
-from ragboard.training.train import baseline_comparisons
+from ragboard.training.train import comparison_sentences
 
 
-def example(number: int, *, holds: bool, answer: str = "red") -> Example:
-    return Example(
+def example(number: int, *, holds: bool, answer: str = "red") -> TrainingExample:
+    return TrainingExample(
         question="what is red",
         document="red blue",
         answer=answer,
@@ -56,7 +56,7 @@ def test_scores_are_counted_by_hand() -> None:
         assert figure.interval.low < figure.value < figure.interval.high
 
 
-def test_one_class_alone_is_not_score() -> None:
+def test_a_single_class_gives_no_score() -> None:
     assert score("labels", "answer_relevance", [example(0, holds=True)], [0.5], {}, threshold=0.5) is None
 
 
@@ -69,10 +69,10 @@ def interval(low: float, high: float) -> Measure:
 def against(auroc: Measure, difference: Measure) -> list[str]:
     judge = ScorerFigures(name="judge", auroc=auroc, balanced_accuracy=auroc, judge_better_by=None)
     other = ScorerFigures(name="word overlap", auroc=auroc, balanced_accuracy=auroc, judge_better_by=difference)
-    return [*baseline_comparisons(ScoreSet(on="labels", n=9, positive=4, clusters=9, scorers=(judge, other)))]
+    return [*comparison_sentences(ScoreSet(name="labels", n=9, positive=4, clusters=9, scorers=(judge, other)))]
 
 
-def test_where_it_does_not_beat_word_overlap_or_a_coin_is_said() -> None:
+def test_where_it_does_not_beat_word_overlap_or_a_coin_is_reported() -> None:
     assert against(interval(0.6, 0.9), interval(0.01, 0.2)) == [
         "On labels it is significantly better than word overlap."
     ]

@@ -1,4 +1,4 @@
-"""Synthetic data: what is asked, what is kept, what is made wrong, and what never mixes."""
+"""Tests of synthetic data: questions, filters, negatives, and splits."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_what_is_called_wrong_is_not_right_all_the_same() -> None:
         assert row.answer_faithfulness is not False or row.answer.casefold()[:5] != answer.casefold()[:5]
 
 
-def test_a_bare_date_is_beside_no_question_for_a_date(rows: tuple[AresRow, ...]) -> None:
+def test_a_date_is_not_a_wrong_answer_to_a_question_for_a_date(rows: tuple[AresRow, ...]) -> None:
     for row in rows:
         if row.answer_relevance is False and row.question.startswith("When"):
             assert not row.answer.startswith(("In 1", "On ")) or len(row.answer.split()) > 5
@@ -175,7 +175,7 @@ def test_a_question_that_leads_to_another_passage_is_dropped(tmp_path: Path) -> 
     assert made.repeated == 1
 
 
-def test_a_corpus_of_short_passages_is_refused_with_the_longest(corpus: tuple[CorpusPassage, ...]) -> None:
+def test_a_corpus_of_short_passages_is_rejected_with_the_longest(corpus: tuple[CorpusPassage, ...]) -> None:
     with pytest.raises(SettingError, match=r"no passage has 900 words; the longest of 122 has \d+"):
         choose_passages(corpus, SynthConfig(min_words=900))
 
@@ -222,7 +222,7 @@ def test_an_embedder_is_planned_for_and_what_it_fails_is_counted_with_the_reason
     assert made.failed == {"no vectors today": made.written - made.repeated}
 
 
-def test_what_was_answered_is_not_asked_again_and_a_stopped_one_goes_on(
+def test_what_was_answered_is_not_asked_again_and_a_stopped_one_continues(
     corpus: tuple[CorpusPassage, ...], server: ChatServer, tmp_path: Path
 ) -> None:
     config = SynthConfig(passages=6, questions=2)

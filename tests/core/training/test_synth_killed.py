@@ -1,4 +1,4 @@
-"""A process that is killed while it writes: the same command goes on, and asks nothing again that was answered."""
+"""Tests of continuing `synth` after a kill, without repeated calls."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def start(server: ChatServer, out: Path) -> subprocess.Popen[bytes]:
 
 
 @pytest.mark.slow
-def test_a_killed_process_goes_on_and_asks_nothing_twice(server: ChatServer, tmp_path: Path) -> None:
+def test_a_killed_process_continues_and_repeats_no_call(server: ChatServer, tmp_path: Path) -> None:
     reached = threading.Event()
 
     def count(_: Asked) -> Response | None:

@@ -1,4 +1,4 @@
-"""Training, with a model so small that it takes seconds, and the judge that comes of it."""
+"""Tests of training with a tiny model, and of the trained judge."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ragboard.cli import main
 from ragboard.errors import JudgeError, SettingError, StoreError
 from ragboard.judges import TrainedJudge, judge_named
 from ragboard.judges.local.models import digest
-from ragboard.judges.trained.classifier import PARTS_READ, Classifier, TextTooLongError
+from ragboard.judges.trained.classifier import MODEL_INPUTS, Classifier, TextTooLongError
 from ragboard.tasks import AresQuality, Classification, Classify, Failure, Similarity, Task
 from ragboard.training import TrainConfig, train_judge
 from ragboard.training.fit import load_for_training
@@ -121,7 +121,7 @@ def test_a_model_in_half_floats_is_trained_in_whole_ones(model: str, tmp_path: P
     assert {values.dtype for values in load_for_training(tmp_path / "half").parameters()} == {needed("torch").float32}
 
 
-def test_a_loss_that_is_no_number_is_refused_with_what_to_lower(model: str, data: Path, tmp_path: Path) -> None:
+def test_a_loss_that_is_no_number_is_rejected_with_what_to_lower(model: str, data: Path, tmp_path: Path) -> None:
     config = replace(CONFIG, model=model, learning_rate=1e30)
     with pytest.raises(SettingError, match="epoch 1: the loss is not finite; lower --learning-rate"):
         train_judge(data, tmp_path, config)
@@ -154,7 +154,7 @@ def test_data_that_teaches_nothing_leaves_the_judge_that_is_there(folder: Path, 
     assert ask(TrainedJudge(there), classify(FAITHFUL))[0].holds
 
 
-def test_a_document_on_two_sides_is_refused(model: str, tmp_path: Path) -> None:
+def test_a_document_on_two_sides_is_rejected(model: str, tmp_path: Path) -> None:
     rows = all_rows()
     leaked = [*rows, replace(rows[0], split="held out")]
     with pytest.raises(SettingError, match="is in two splits, train and held out"):
@@ -162,7 +162,7 @@ def test_a_document_on_two_sides_is_refused(model: str, tmp_path: Path) -> None:
     assert not (tmp_path / "judge" / "judge.json").exists()
 
 
-def test_replies_come_in_order_and_do_not_hang_on_what_is_asked_beside(folder: Path) -> None:
+def test_replies_are_in_order_and_do_not_depend_on_other_tasks(folder: Path) -> None:
     judge = TrainedJudge(folder)
     tasks = [classify(answer, context) for answer in (FAITHFUL, NOT) for context in ("dune fjord", "grove " * 30)]
     together, alone = ask(judge, *tasks), [ask(judge, task)[0] for task in tasks]
@@ -182,12 +182,12 @@ def test_long_passages_are_read_in_windows_to_their_end(folder: Path) -> None:
     assert all(text.startswith("q | ") for text in shown)
 
 
-def test_only_beside_a_document_must_room_be_left(folder: Path) -> None:
+def test_only_qualities_with_a_document_need_room_for_it(folder: Path) -> None:
     encoder = load_for_training(folder / QUALITY)
     answer = "word " * 70
-    assert Classifier(encoder, PARTS_READ["answer_relevance"], 96).texts("q", [], answer)
+    assert Classifier(encoder, MODEL_INPUTS["answer_relevance"], 96).texts("q", [], answer)
     with pytest.raises(TextTooLongError):
-        Classifier(encoder, PARTS_READ[QUALITY], 96).texts("q", ["amber"], answer)
+        Classifier(encoder, MODEL_INPUTS[QUALITY], 96).texts("q", ["amber"], answer)
 
 
 def test_files_that_changed_since_it_was_named_are_not_read(folder: Path, tmp_path: Path) -> None:
@@ -274,6 +274,8 @@ def test_an_evaluation_is_judged_by_it_in_either_place(folder: Path, tmp_path: P
 def test_a_metric_with_an_unsuitable_judge_names_the_task_and_an_option(folder: Path, tmp_path: Path) -> None:
     done = evaluated(tmp_path, "--metrics", "faithfulness", "--judge", f"trained:{folder}")
     assert done.exit_code == 6
-    assert f"trained:{folder} does not answer ExtractStatements tasks; use" in done.output
+    assert "needs a judge that splits texts into statements: --extract embedded" in done.output
+    assert f"(trained:{folder} does not answer ExtractStatements tasks)" in done.output
     done = evaluated(tmp_path, "--metrics", "faithfulness", "--verify", f"trained:{folder}")
-    assert f"trained:{folder} does not answer Verify tasks; use" in done.output
+    assert "needs a judge that verifies statements: --verify embedded" in done.output
+    assert f"(trained:{folder} does not answer Verify tasks)" in done.output

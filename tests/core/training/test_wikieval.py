@@ -1,4 +1,4 @@
-"""The WikiEval construction, from a corpus to a person's choices and back."""
+"""Tests of the WikiEval format, from a corpus to human preferences and back."""
 
 from __future__ import annotations
 

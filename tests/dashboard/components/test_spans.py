@@ -1,4 +1,4 @@
-"""Places of a text in the units that JavaScript counts in."""
+"""Tests of converting positions to JavaScript's units."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of views share: the sample runs, evaluated; a page drawn without a browser; where it led."""
+"""Fixtures of the view tests: evaluated sample runs, and pages drawn without a browser."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from tests.conftest import EvaluatedSamples
 from ragboard import Store
 from ragboard_dashboard import links
 from ragboard_dashboard import settings as served
-from ragboard_dashboard.settings import ServerSettings, keep_settings
+from ragboard_dashboard.settings import ServerSettings, publish_settings
 
 Draw: TypeAlias = Callable[..., AppTest]
 Went: TypeAlias = list[tuple[str, Mapping[str, str]]]
 SCRIPT = """
 import streamlit as st
-from ragboard_dashboard.links import keep_pages
-from ragboard_dashboard.pages import bar_of, build_pages
+from ragboard_dashboard.links import store_pages
+from ragboard_dashboard.pages import navigation_menus, build_pages
 from ragboard_dashboard.views.{view}.page import draw
 pages = build_pages()
-keep_pages(pages)
-st.navigation(bar_of(pages), position="hidden")
+store_pages(pages)
+st.navigation(navigation_menus(pages), position="hidden")
 draw()
 """
 """One page, whatever the address says, and the others for it to lead to."""
@@ -37,7 +37,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory, evaluated_samples: EvaluatedS
     """A store with both sample runs, evaluated, that pages read."""
     store = evaluated_samples(tmp_path_factory.mktemp("views") / "store")
     before = os.environ.get(served.VARIABLE)
-    keep_settings(ServerSettings(store=store.folder))
+    publish_settings(ServerSettings(store=store.folder))
     yield store
     if before is None:
         del os.environ[served.VARIABLE]
@@ -64,7 +64,7 @@ def fresh(kept: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store
     """An empty store of one test, which pages then read."""
     del kept  # its settings come back after this test
     monkeypatch.setenv(served.VARIABLE, "")
-    keep_settings(ServerSettings(store=tmp_path / "store"))
+    publish_settings(ServerSettings(store=tmp_path / "store"))
     return Store(tmp_path / "store")
 
 

@@ -1,4 +1,4 @@
-"""Nonsense in an address breaks nothing."""
+"""Tests of invalid values in URLs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The agreement page counts with what was chosen for it, and lists from the first page what was chosen anew."""
+"""Tests of the Agreement page: it uses the selection, and a new selection starts at the first page."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_the_page_says_which_run_of_these_answers_another_judge_scored(draw: Dra
     for added in fresh.add_runs([other]):
         evaluate_run(fresh, added.id, DEFAULT_METRICS, Panel(judge=EmbeddedJudge(name="another")))
     assert "another judge" not in words(draw("agreement")), "the run has other answers"
-    first = labels.items[0].sides[0]
+    first = labels.items[0].samples[0]
     same = Run(name="same", samples=(Sample(id="s", question=first.question, answer=f"So: {first.answer}"),))
     for added in fresh.add_runs([same]):
         evaluate_run(fresh, added.id, DEFAULT_METRICS, Panel(judge=EmbeddedJudge(name="another")))

@@ -1,4 +1,4 @@
-"""Columns of a file are offered under their own names, beside metrics called alike."""
+"""Tests of file columns with the same name as a metric."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def run(kept: Store) -> Iterator[str]:
     kept.remove_runs([added.id])
 
 
-def test_a_list_shows_names_as_they_are(draw: Draw, run: str) -> None:
+def test_a_list_shows_names_unchanged(draw: Draw, run: str) -> None:
     page = draw("run", run=run)
     column = next(box for box in page.selectbox if box.key == "column")
     assert "latency_ms" in column.options
@@ -34,7 +34,7 @@ def test_a_list_shows_names_as_they_are(draw: Draw, run: str) -> None:
 
 
 @pytest.mark.usefixtures("run")
-def test_a_column_called_like_a_metric_is_told_from_it() -> None:
+def test_a_column_named_like_a_metric_is_distinguished() -> None:
     assert column_title("ragas.faithfulness") == "Faithfulness"
     assert column_title("metadata.Faithfulness") == "metadata.Faithfulness"
     assert column_title("metadata.latency_ms") == "latency_ms"

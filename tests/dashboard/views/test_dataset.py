@@ -1,4 +1,4 @@
-"""The page of a dataset: how its runs scored, one after another."""
+"""Tests of the Datasets page."""
 
 from __future__ import annotations
 

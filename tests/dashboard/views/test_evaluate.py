@@ -1,4 +1,4 @@
-"""The page that starts evaluations keeps what a person said of limits, and starts nothing that cannot be answered."""
+"""Tests of the Evaluate page: limits, and metrics that cannot be scored."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_what_the_judge_or_the_file_cannot_score_is_not_started(draw: Draw, metr
     assert start_buttons(page) == [True]
 
 
-def test_the_usual_metrics_of_the_judge_are_chosen_and_where_texts_go_is_said(draw: Draw, monkeypatch: Any) -> None:
+def test_the_usual_metrics_of_the_judge_are_chosen_and_where_texts_go_is_reported(draw: Draw, monkeypatch: Any) -> None:
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     page = draw("evaluate", run="bm25-k3")
     assert "4 metrics of 60 samples by embedded: no calls to models, no cost" in said(page)
@@ -65,7 +65,7 @@ def test_the_usual_metrics_of_the_judge_are_chosen_and_where_texts_go_is_said(dr
     }, "the file has references"
 
 
-def test_a_metric_that_nobody_knows_is_said(draw: Draw) -> None:
+def test_an_unknown_metric_is_reported(draw: Draw) -> None:
     page = draw("evaluate", run="bm25-k3", metrics="faithfullness")
     assert "no metric is called 'faithfullness'; did you mean faithfulness" in said(page)
     assert start_buttons(page) == [False]

@@ -1,4 +1,4 @@
-"""Where a run has several evaluations every page shows each metric from the newest one, and lets one be chosen."""
+"""Tests of runs with several evaluations: the newest by default, or the chosen one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ragboard.database import Database
 from ragboard.judges.replay import RecordingJudge, ReplayJudge
 from ragboard.metrics import metrics_named
 from ragboard_dashboard.controls import evaluations_help, run_choices
-from ragboard_dashboard.settings import ServerSettings, keep_settings
+from ragboard_dashboard.settings import ServerSettings, publish_settings
 
 NEWEST = "Newest evaluation"
 
@@ -33,9 +33,9 @@ def twice(kept: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sto
     evaluate_run(store, first.id, metrics, Panel(judge=RecordingJudge(EmbeddedJudge(), recording)))
     evaluate_run(store, first.id, metrics, Panel(judge=ReplayJudge.from_file(recording)))
     evaluate_run(store, second.id, metrics, Panel(judge=EmbeddedJudge()))
-    keep_settings(ServerSettings(store=store.folder))
+    publish_settings(ServerSettings(store=store.folder))
     yield store
-    keep_settings(ServerSettings(store=kept.folder))
+    publish_settings(ServerSettings(store=kept.folder))
 
 
 def choice(page: AppTest, key: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""A link to the statements of a run leads to those of no other."""
+"""Tests of links to the Hallucinations page: they select one run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ragboard import DEFAULT_METRICS, EmbeddedJudge, Panel, Passage, Run, Sample
 from ragboard.sample_files import SAMPLE_TAG
 
 
-def test_an_address_of_a_run_that_is_gone_does_not_list_the_statements_of_all(draw: Draw) -> None:
+def test_a_url_of_a_deleted_run_does_not_list_the_statements_of_all_runs(draw: Draw) -> None:
     page = draw("hallucinations", runs="gone")
     assert [one.value for one in page.error] == ["This link names runs that are not in the store:"]
     assert not page.header

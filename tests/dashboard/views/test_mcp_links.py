@@ -1,4 +1,4 @@
-"""The addresses in results of `ragboard mcp` open the pages that show the same."""
+"""Tests of links in results of `ragboard mcp`: they open the same data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever signs ids, names and columns of other people have, every page of them is drawn."""
+"""Tests of unusual ids, names and columns on every page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages of lists: another order or filter begins at the first, and no list is empty that has rows."""
+"""Tests of paging: a new order or filter starts at the first page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The console shows what a statement finds, whatever its columns are called."""
+"""Tests of the Query page with unusual column names."""
 
 from __future__ import annotations
 

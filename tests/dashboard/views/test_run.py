@@ -1,4 +1,4 @@
-"""The page of a run and the ways from it."""
+"""Tests of the Run page and its links."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sample page and the ways from it."""
+"""Tests of the Sample page and its links."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_a_step_stays_with_the_evaluation_that_the_address_names(kept: Store, dr
     assert led["bm25-k3"] == led["Diagnosis"] == urlencode({"run": named})
 
 
-def test_earlier_turns_stand_before_the_question_and_many_are_folded(draw: Draw, fresh: Store) -> None:
+def test_earlier_turns_come_before_the_question_and_many_are_folded(draw: Draw, fresh: Store) -> None:
     turns = tuple(Turn(role="user", text=f"Turn {number}?") for number in range(4))
     samples = (
         Sample(id="long", question="And when?", answer="In 2000.", history=turns),
@@ -71,7 +71,7 @@ def test_a_statement_can_be_labelled_once_a_name_is_given(draw: Draw, fresh: Sto
     assert [button.disabled for button in labels] == [False, False, False]
 
 
-def test_grades_that_people_gave_stand_with_the_scores(draw: Draw, fresh: Store) -> None:
+def test_human_grades_are_shown_with_the_scores(draw: Draw, fresh: Store) -> None:
     sample = Sample(id="s", question="When?", answer="In 2000.", metadata={"human": {"faithfulness": [4, 3, 4]}})
     fresh.add_runs([Run(name="r", samples=(sample,))])
     page = draw("sample", run="r", sample="s")

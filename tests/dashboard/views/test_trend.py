@@ -1,4 +1,4 @@
-"""The Trends page."""
+"""Tests of the Trends page."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_groups_and_new_statements_are_text(draw: Draw, fresh: Store) -> None:
     assert "1 of 2 unsupported statements since 2026-09-10 were not there" in shown
 
 
-def test_an_unknown_dataset_is_said(draw: Draw, fresh: Store) -> None:
+def test_an_unknown_dataset_is_reported(draw: Draw, fresh: Store) -> None:
     add_traffic(fresh, steady(0, 3))
     page = draw("trend", dataset="nothing", days="never", by="x", metric="y")
     assert not page.exception

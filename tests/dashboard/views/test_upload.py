@@ -1,4 +1,4 @@
-"""The Upload page asks what a file does not tell, and takes nothing that cannot be read."""
+"""Tests of the Upload page: questions about columns, and rejected files."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from tests.dashboard.views.conftest import SCRIPT
 
 from ragboard import Store, readers
 from ragboard.analysis import list_runs
-from ragboard.human.agreement import agreements
+from ragboard.human.agreement import list_agreements
 from ragboard.readers import FIELDS, MEANINGS
 from ragboard_dashboard import settings as served
-from ragboard_dashboard.settings import ServerSettings, keep_settings
+from ragboard_dashboard.settings import ServerSettings, publish_settings
 
 OPENED = "It opened in July 2000."
 BOTH = {"question": "When did it open?", "answer": "It opened in 2000.", "response": "It opened in 1990."}
@@ -31,7 +31,7 @@ BOTH = {"question": "When did it open?", "answer": "It opened in 2000.", "respon
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
     """The empty store that files are uploaded into."""
     monkeypatch.setenv(served.VARIABLE, "")
-    keep_settings(ServerSettings(store=tmp_path / "store"))
+    publish_settings(ServerSettings(store=tmp_path / "store"))
     return Store(tmp_path / "store")
 
 
@@ -55,7 +55,7 @@ def labels(page: AppTest) -> list[str]:
     return [button.label for button in page.button]
 
 
-def test_where_the_answer_may_be_the_reference_neither_is_chosen_and_the_page_asks() -> None:
+def test_if_the_answer_may_be_the_reference_the_page_asks() -> None:
     page = uploaded("both.jsonl", BOTH)
     assert (page.selectbox(key="map-answer").value, page.selectbox(key="map-reference").value) == (None, None)
     assert page.selectbox(key="map-question").value == "question"
@@ -76,7 +76,7 @@ def test_what_is_chosen_is_imported(kept: Store) -> None:
     assert (sample.answer, sample.reference) == ("It opened in 1990.", "It opened in 2000.")
 
 
-def test_with_the_answer_alone_chosen_there_is_no_reference(kept: Store) -> None:
+def test_with_only_the_answer_chosen_there_is_no_reference(kept: Store) -> None:
     page = choose(uploaded("alone.jsonl", BOTH), answer="answer")
     next(button for button in page.button if button.label == "Import only").click()
     page.run()
@@ -103,7 +103,7 @@ def said(page: AppTest) -> str:
     return "\n".join(element.proto.body for element in (*page.markdown, *page.get("html")))
 
 
-def test_a_printed_object_that_was_cut_is_refused_before_anything_is_imported() -> None:
+def test_a_printed_object_that_was_cut_is_rejected_before_anything_is_imported() -> None:
     row = {"question": "Q", "answer": "A", "contexts": ["Node ID: 1\nText: cut\nScore: 0.5"]}
     page = uploaded("cut.jsonl", row)
     assert [error.value for error in page.error] == ["This file cannot be imported. Nothing was stored."]
@@ -140,7 +140,7 @@ def test_a_column_is_asked_for_and_the_choice_is_kept_for_files_with_the_same_co
 def test_a_column_that_looks_like_passages_is_offered_as_such(kept: Store) -> None:
     row = {"question": "Q", "answer": "A", "retrieved": ["It opened in July 2000."], "tags": ["red"]}
     page = uploaded("first.jsonl", row)
-    assert "Column retrieved looks like the passages that were retrieved. Read it that way?" in said(page)
+    assert "Column retrieved looks like the retrieved passages. Read it that way?" in said(page)
     assert "Column tags" not in said(page)
     page = press(page, "Read it as passages")
     assert "looks like" not in said(page)
@@ -150,7 +150,7 @@ def test_a_column_that_looks_like_passages_is_offered_as_such(kept: Store) -> No
     assert [passage.text for passage in sample.contexts or ()] == ["It opened in July 2000."]
 
 
-def test_what_stays_metadata_is_not_asked_about_again_nor_reported_in_the_command_lines_words() -> None:
+def test_metadata_columns_are_not_asked_about_or_reported_again() -> None:
     row = {"question": "Q", "answer": "A", "retrieved": ["It opened in July 2000."]}
     page = press(uploaded("first.jsonl", row), "Keep it as metadata")
     assert "looks like" not in said(page)
@@ -167,7 +167,7 @@ def test_passages_are_asked_about_before_an_import_is_offered(kept: Store, passa
         "To continue, choose the column with the passages. Statements are checked against them."
     ]
     assert not {"Import and evaluate", "Import only"} & {*labels(page)}
-    assert "Column retrieved looks like the passages that were retrieved. Read it that way?" in said(page)
+    assert "Column retrieved looks like the retrieved passages. Read it that way?" in said(page)
     press(press(page, "Read it as passages"), "Import only")
     ((_, sample),) = kept.samples(kept.resolve("open").run_id)
     assert [passage.text for passage in sample.contexts or ()] == [OPENED]
@@ -217,7 +217,7 @@ def test_packed_and_excel_files_are_taken_under_their_names(kept: Store) -> None
         assert kept.sample_count(kept.resolve(name.partition(".")[0]).run_id) == 1
 
 
-def test_bad_rows_are_skipped_by_the_button_beside_the_error(kept: Store) -> None:
+def test_invalid_rows_are_skipped_with_the_button_next_to_the_error(kept: Store) -> None:
     page = uploaded("bad.jsonl", {"question": "Q", "answer": "A"}, {"question": "Q", "answer": "A", "contexts": 3})
     page = press(page, "Skip bad rows and list them")
     assert "**1 question with answers.**" in said(page)
@@ -266,7 +266,7 @@ def test_what_cannot_be_scored_is_not_offered() -> None:
 GRADED = {"question": "When?", "contexts": ["It opened\n\n\n  in 1890."], "grades": {"faithfulness": [4, 3]}}
 
 
-def test_a_file_with_peoples_grades_is_imported_whatever_comes_next(kept: Store) -> None:
+def test_a_file_with_human_grades_is_imported_like_any_other(kept: Store) -> None:
     page = uploaded("graded.jsonl", GRADED | {"answer": "In 1890."}, GRADED | {"answer": "In 1900."})
     assert "**2 answers to 1 question, with 1 passage each.**" in said(page)
     assert "The file has human grades for faithfulness." in said(page).replace("&#x27;", "'")
@@ -277,7 +277,7 @@ def test_a_file_with_peoples_grades_is_imported_whatever_comes_next(kept: Store)
     ]
     assert "It opened in 1890." in first_samples(page)
     press(page, "Import and evaluate")
-    (stored,) = agreements(kept)
+    (stored,) = list_agreements(kept)
     assert (stored.agreement.source, stored.items) == ("graded.jsonl", 2)
     assert [run.name for run in list_runs(kept)] == ["graded"]
 
@@ -308,7 +308,7 @@ def test_a_file_of_preferences_is_no_run(kept: Store) -> None:
     assert "**Human preferences: 1 pair of answers or passages to 1 question.**" in said(page)
     assert not [label for label in labels(page) if label.startswith("Import")]
     press(page, "Measure agreement")
-    assert [stored.agreement.source for stored in agreements(kept)] == ["pairs.jsonl"]
+    assert [stored.agreement.source for stored in list_agreements(kept)] == ["pairs.jsonl"]
     assert not list_runs(kept)
 
 
@@ -321,7 +321,7 @@ def test_preferences_among_several_files_are_measured_and_not_imported(kept: Sto
     assert "pairs.jsonl: Human preferences: 1 pair" in said(page).replace("&#x27;", "'")
     press(page, "Import only")
     assert [run.name for run in list_runs(kept)] == ["a"]
-    assert [stored.agreement.source for stored in agreements(kept)] == ["pairs.jsonl"]
+    assert [stored.agreement.source for stored in list_agreements(kept)] == ["pairs.jsonl"]
 
 
 def test_after_an_import_the_page_offers_to_evaluate_and_reads_nothing(kept: Store) -> None:
@@ -343,7 +343,7 @@ def test_several_files_are_imported_together(kept: Store) -> None:
     assert "Compare with" in "".join(link.label for link in page.get("page_link"))
 
 
-def test_a_file_whose_columns_are_unclear_is_imported_alone(kept: Store) -> None:
+def test_a_file_with_unclear_columns_must_be_uploaded_alone(kept: Store) -> None:
     page = AppTest.from_string(SCRIPT.format(view="upload"), default_timeout=60).run()
     rows = [("a.jsonl", {"question": "Q", "answer": "A"}), ("b.jsonl", BOTH), ("c.jsonl", {"frage": "Q"})]
     files = [(name, json.dumps(row).encode(), "application/json") for name, row in rows]

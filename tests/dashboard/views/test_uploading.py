@@ -1,4 +1,4 @@
-"""The upload page: what an address may name, and what stays of a file."""
+"""Tests of the Upload page: paths in its URL, and stored files."""
 
 from __future__ import annotations
 

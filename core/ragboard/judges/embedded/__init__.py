@@ -1,4 +1,4 @@
-"""The embedded judge: rules over words that need no key, network or download."""
+"""The embedded judge: it is rule-based and needs no key, network or download."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Change one number, date, name or negation of a sentence, which makes a true sentence false.
+"""Make a true sentence false by a change of one number, date, name or negation.
 
-The changes use regular expressions. They share no code with the rules that verify statements.
+The regular expressions here share no code with the rules that verify statements, so the changes can test these rules.
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ import random
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-__all__ = ["CHANGES", "changed", "names_in"]
+__all__ = ["CHANGES", "changed_sentences", "names_in"]
 
 Change = Callable[[str, Sequence[str], random.Random], "str | None"]
+"""Returns the changed sentence, given a sentence and names to insert; None if the sentence has nothing to change."""
 
 _NUMBER = re.compile(
     r"(?<![\w.,-])\d{1,3}(?:,\d{3})+(?![\w.,]\d)|(?<![\w.,-])\d{1,3}(?![\w%]|[.,]\d)|(?<![\w.,-])\d{5,}\b"
@@ -38,7 +39,7 @@ _NOT = re.compile(r"\b(is|are|was|were|can|could|will|would|has|have|had|do|does
 
 
 def names_in(texts: Sequence[str]) -> tuple[str, ...]:
-    """Return the names in the texts, sorted; a change replaces other names by them."""
+    """Return the names in the texts, sorted. A change can insert them."""
     return tuple(sorted({name for text in texts for name in _NAME.findall(text) if name not in _MONTHS}))
 
 
@@ -94,14 +95,15 @@ CHANGES: dict[str, Change] = {
     "name": _change_name,
     "not": _change_negation,
 }
+"""The changes, by their kind."""
 
 
-def changed(
+def changed_sentences(
     sentences: Sequence[tuple[str, Sequence[str]]], names: Sequence[str], *, seed: int
 ) -> Iterator[tuple[str, str, Sequence[str], str]]:
     """Yield (kind of change, sentence, passages, changed sentence) for each sentence and each possible change.
 
-    `sentences`: (sentence, passages) pairs. Inserted names have no word that occurs in the passages.
+    `sentences` has (sentence, passages) pairs. Inserted names share no word with the passages.
     """
     rng = random.Random(seed)  # noqa: S311 - not a secret
     for sentence, passages in sentences:

@@ -1,4 +1,4 @@
-"""Find conflicts: a sentence gives another number or name than a statement, says the opposite, or denies it."""
+"""Find conflicts between a sentence and a statement: different numbers or names, opposites and denials."""
 
 from __future__ import annotations
 
@@ -35,25 +35,25 @@ FAR_APART = 0.2
 """Relative difference above which two numbers disagree, if either is approximate."""
 
 MIN_COMMON = 0.65
-"""Minimum share of the statement's other words that a sentence must contain to be about the same thing."""
+"""Minimum share of the statement's other items that a sentence must contain to be about the same thing."""
 MIN_COMMON_STRICT = 0.8
-"""The minimum share for a certain conflict, and if the neighbouring words do not show that both are about the same."""
+"""Minimum share for certain conflicts, for opposites, and for figures whose neighbouring words differ."""
 MIN_COMMON_WORDS = 2
-"""Minimum number of words that sentence and statement must share; one more if the statement has a pronoun."""
+"""Minimum number of items that sentence and statement must share; one more if the statement has a pronoun."""
 MIN_DENIED_WORDS = 3
-"""Minimum number of content words and figures that a statement needs for a denial to be recognised."""
+"""Minimum number of items that a statement needs for a denial to be recognised."""
 NEGATION_REACH = 4
 """Maximum distance, in words, between a `not` and the first of the statement's words after it."""
 DENIED_WITHIN = 2
-"""A `not` denies a word if the word is among this many content words after it: `not officially approved`."""
+"""A `not` denies a word that is one of this many content words after it: `not officially approved`."""
 MAX_ADDED = 0.34
-"""In a denial, the sentence may have other content words between the words of the statement: at most this share of
-the number of the statement's words, but always one."""
+"""Maximum number of other content words between the statement's words in a denial, as a share of the statement's words.
+One is always allowed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """A conflict between a sentence and a statement; `[start:end]` is the conflicting part of the passage."""
+    """A conflict between a sentence and a statement. `[start:end]` is the conflicting part of the sentence's text."""
 
     sentence_words: str
     """The conflicting words of the sentence; empty for a denial."""
@@ -62,14 +62,14 @@ class Conflict:
     start: int
     end: int
     kind: Literal["figure", "name", "opposite", "denial"]
-    denied: str = ""
-    """The side that denies what the other says, `passage` or `answer`; empty if it is not a denial."""
+    denied_by: Literal["passage", "statement", ""] = ""
+    """Which of the two denies the other; empty if it is not a denial."""
     certain: bool = True
-    """Whether sentence and statement cannot both be true. An uncertain conflict makes a statement unsupported."""
+    """Whether sentence and statement cannot both be true. If so, the statement is contradicted, else unsupported."""
 
 
 def agree_roughly(figure: Figure, other: Figure, sentence: ParsedSentence, other_sentence: ParsedSentence) -> bool:
-    """Return whether two figures of the same kind agree roughly and at least one of them is approximate."""
+    """Return whether two figures of the same kind agree roughly, and at least one of them is approximate."""
     if figure.kind != other.kind or figure.kind in {"year", "date month", "date day"}:
         return False
     rough = _before(sentence, figure.first) in _ROUGHLY or _before(other_sentence, other.first) in _ROUGHLY
@@ -81,8 +81,8 @@ def find_conflict(
 ) -> Conflict | None:
     """Return the first certain conflict of the sentence with the claim, else the first conflict, else None.
 
-    A conflict requires that both are about the same thing. `shared_items` are the items of the claim that the sentence
-    contains; `scope_items` are its items that the scope contains. A question has no conflicts.
+    `shared_items` are the items of the claim that the sentence contains, `scope_items` those that the scope contains
+    (see `index.py` for items and scopes). A question has no conflicts.
     """
     if len(shared_items) < MIN_COMMON_WORDS + claim.reading.has_pronoun or sentence.text[sentence.end - 1] == "?":
         return None
@@ -105,7 +105,10 @@ def _conflicts(
 
 
 def _is_certain(claim: Claim, sentence: ParsedSentence, shared_items: frozenset[str], slot: frozenset[str]) -> bool:
-    """Return whether the sentence states the claim without `slot` as a fact, with all other names and figures."""
+    """Return whether a conflict in the items `slot` is certain.
+
+    Sentence and claim must state facts, and agree on all other names and figures and most other items.
+    """
     other_items = claim.items - slot
     exact = (claim.named | claim.counted) - slot
     facts = HYPOTHETICAL.isdisjoint(sentence.words | claim.reading.words)
@@ -113,7 +116,7 @@ def _is_certain(claim: Claim, sentence: ParsedSentence, shared_items: frozenset[
 
 
 def _share_of_rest(claim: Claim, shared_items: frozenset[str], without: frozenset[str]) -> float:
-    """Return the share of the claim's items, except `without`, that are shared."""
+    """Return the share of the claim's items that are shared; the items `without` do not count."""
     others = claim.items - without
     return len(shared_items & others) / len(others) if others else 0.0
 
@@ -136,9 +139,9 @@ def _figure_conflicts(
         rivals = [
             other
             for other in sentence.figures
-            if _is_rival(figure, other, claim, sentence) and _same_place(figure, other, statement, sentence, alike)
+            if _is_rival(figure, other, claim, sentence) and _are_comparable(figure, other, statement, sentence, alike)
         ]
-        exact = not _part_of_name(figure, statement)
+        exact = not _is_part_of_name(figure, statement)
         for other in rivals:
             far = abs(figure.value - other.value) > FAR_APART * max(abs(figure.value), abs(other.value))
             yield Conflict(
@@ -151,20 +154,23 @@ def _figure_conflicts(
                 and exact
                 and not _is_bound_or_rough(figure, statement, far=far)
                 and not _is_bound_or_rough(other, sentence, far=far)
-                and _belongs_to_same(
-                    figure, other, statement, sentence, alone=len({rival.first for rival in rivals}) == 1
+                and _count_same_thing(
+                    figure, other, statement, sentence, only_rival=len({rival.first for rival in rivals}) == 1
                 ),
             )
 
 
 def _is_bound_or_rough(figure: Figure, sentence: ParsedSentence, *, far: bool) -> bool:
-    """Return whether a word before the figure makes it a bound (`over 240 miles`) or, unless `far`, approximate."""
+    """Return whether a word before the figure makes it a bound (`over 240 miles`) or approximate.
+
+    If the compared figures are `far` apart, approximate figures do not count.
+    """
     before = sentence.lowered[max(0, figure.first - 2) : figure.first]
     return not BOUNDING.isdisjoint(before) or (not far and not _ROUGHLY.isdisjoint(before))
 
 
-def _part_of_name(figure: Figure, sentence: ParsedSentence) -> bool:
-    """Return whether the number belongs to a name: `the 1932 Grand Prix`, `Apollo 11`."""
+def _is_part_of_name(figure: Figure, sentence: ParsedSentence) -> bool:
+    """Return whether the figure is part of a name: `the 1932 Grand Prix`, `Apollo 11`."""
     before, after = figure.first - 1, figure.stop
     named = {index for name in sentence.names for index in range(name.first, name.stop)}
     if figure.kind.startswith("date"):
@@ -174,24 +180,24 @@ def _part_of_name(figure: Figure, sentence: ParsedSentence) -> bool:
     )
 
 
-def _belongs_to_same(
-    figure: Figure, other: Figure, statement: ParsedSentence, sentence: ParsedSentence, *, alone: bool
+def _count_same_thing(
+    figure: Figure, other: Figure, statement: ParsedSentence, sentence: ParsedSentence, *, only_rival: bool
 ) -> bool:
-    """Return whether both figures count the same thing: dates of a one-time event, numbers beside the same word.
+    """Return whether both figures date the same one-time event, or have the same word beside them.
 
-    `alone`: the sentence has no other figure that could be compared.
+    `only_rival`: the sentence has no other figure that `figure` could be compared with.
     """
     before = _same_before(statement, figure.first, sentence, other.first)
     if figure.kind == "year" or figure.kind.startswith("date"):
         events = _one_time_verbs(statement.language) & statement.content & sentence.content
-        return bool(events) and (before or alone)
+        return bool(events) and (before or only_rival)
     return before or _same_after(statement, figure.stop, sentence, other.stop)
 
 
 def _is_rival(figure: Figure, other: Figure, claim: Claim, sentence: ParsedSentence) -> bool:
-    """Return whether the figures have the same kind, and the claim does not have the value of `other`.
+    """Return whether `other` is a figure of the same kind whose value the claim does not state.
 
-    `-5%` is no rival of `fell by 5%`.
+    `-5%` and `fell by 5%` have the same value.
     """
     statement = claim.reading
     if figure.kind and figure.value == -other.value and not FALLING.isdisjoint(statement.words | sentence.words):
@@ -199,10 +205,10 @@ def _is_rival(figure: Figure, other: Figure, claim: Claim, sentence: ParsedSente
     return figure.kind == other.kind and all(other.value != stated.value for stated in statement.figures)
 
 
-def _same_place(
+def _are_comparable(
     figure: Figure, other: Figure, statement: ParsedSentence, sentence: ParsedSentence, alike: float
 ) -> bool:
-    """Return whether the same word is beside both figures, or the rest of both sentences is very similar."""
+    """Return whether the same word is beside both figures, or the rest of the sentences is very similar (`alike`)."""
     after = _same_after(statement, figure.stop, sentence, other.stop)
     if after or figure.kind == "":
         return after
@@ -224,7 +230,7 @@ def _name_conflicts(claim: Claim, sentence: ParsedSentence, shared_items: frozen
         if not missing or _share_of_rest(claim, shared_items, frozenset(name.terms)) < MIN_COMMON:
             continue
         for other in sentence.names:
-            if _differs_in_part(name, other, claim) or _replaces(name, other, claim, sentence):
+            if _differs_in_one_word(name, other, claim) or _is_in_same_place(name, other, claim, sentence):
                 start, end = sentence.span(other.first, other.stop)
                 yield Conflict(
                     sentence.text[start:end],
@@ -236,8 +242,8 @@ def _name_conflicts(claim: Claim, sentence: ParsedSentence, shared_items: frozen
                 )
 
 
-def _differs_in_part(name: Name, other: Name, claim: Claim) -> bool:
-    """Return whether exactly one word of a name differs: `Tay Bridge`, `Forth Bridge`. Titles may differ."""
+def _differs_in_one_word(name: Name, other: Name, claim: Claim) -> bool:
+    """Return whether two names differ in exactly one word that is not a title: `Tay Bridge`, `Forth Bridge`."""
     if len(name.terms) != len(other.terms):
         return False
     differing = [(mine, theirs) for mine, theirs in zip(name.terms, other.terms, strict=True) if mine != theirs]
@@ -247,8 +253,8 @@ def _differs_in_part(name: Name, other: Name, claim: Claim) -> bool:
     return theirs not in claim.reading.content and not {mine, theirs} & TITLES
 
 
-def _replaces(name: Name, other: Name, claim: Claim, sentence: ParsedSentence) -> bool:
-    """Return whether both names have the same neighbours, and neither name occurs on the other side."""
+def _is_in_same_place(name: Name, other: Name, claim: Claim, sentence: ParsedSentence) -> bool:
+    """Return whether both names have the same neighbouring words, and each name is in only one of the texts."""
     if sentence.content & set(name.terms) or claim.reading.content & set(other.terms):
         return False
     statement = claim.reading
@@ -300,7 +306,7 @@ def _un_opposite(word: str, sentence: ParsedSentence) -> str | None:
 
 
 def _comparison_conflicts(claim: Claim, sentence: ParsedSentence, shared_items: frozenset[str]) -> Iterator[Conflict]:
-    """Yield conflicts such as `more than 50` and `fewer than 50`; none if either side has a negation (`no more`)."""
+    """Yield conflicts such as `more than 50` and `fewer than 50`; none if there is a negation, as in `no more`."""
     statement = claim.reading
     words = sorted(statement.words & OPPOSITE_COMPARATIVES.keys() - sentence.words)
     if (
@@ -329,7 +335,7 @@ def _comparison_conflicts(claim: Claim, sentence: ParsedSentence, shared_items: 
 def _has_same_order(
     statement: ParsedSentence, statement_index: int, sentence: ParsedSentence, sentence_index: int
 ) -> bool:
-    """Return whether both name the compared things in the same order: `A costs more than B`, `A costs less than B`."""
+    """Return whether both texts compare in the same order: `A costs more than B`, `A costs less than B`."""
     before = {content_term for content_term in statement.content_terms[:statement_index] if content_term}
     if _before(statement, statement_index) != _before(sentence, sentence_index):  # `at least` does not oppose `most`
         return False
@@ -339,7 +345,7 @@ def _has_same_order(
 
 
 def _denial_conflicts(claim: Claim, sentence: ParsedSentence, shared_items: frozenset[str]) -> Iterator[Conflict]:
-    """Yield a denial if the claim's words are close together in the sentence and only one side has a `not`."""
+    """Yield a denial if the claim's words are close together in the sentence, and only one of the two has a `not`."""
     statement = claim.reading
     wanted = frozenset(filter(None, statement.content_terms))
     shared = wanted & sentence.content
@@ -355,12 +361,12 @@ def _denial_conflicts(claim: Claim, sentence: ParsedSentence, shared_items: froz
     words_between = sum(bool(sentence.content_terms[index]) for index in window) - len(shared)
     if {denials_in_sentence, denials_in_statement} != {0, 1} or words_between > max(1.0, MAX_ADDED * len(wanted)):
         return
-    denied = "passage" if denials_in_sentence else "answer"
-    yield Conflict("", "", sentence.start, sentence.end, "denial", denied=denied, certain=shared == wanted)
+    denied_by: Literal["passage", "statement"] = "passage" if denials_in_sentence else "statement"
+    yield Conflict("", "", sentence.start, sentence.end, "denial", denied_by=denied_by, certain=shared == wanted)
 
 
 def _reaches(index: int, window: range, sentence: ParsedSentence) -> bool:
-    """Return whether the `not` at `index` is in the window, or shortly before it without a comma between."""
+    """Return whether the `not` at `index` is in the window, or shortly before it with no comma between."""
     if index >= window.start:
         return index <= window.stop
     return window.start - index <= NEGATION_REACH and not _comma_between(sentence, index, window.start)

@@ -17,7 +17,7 @@ from ragboard.judges.embedded.lexicon import (
     UNITS,
     word_set,
 )
-from ragboard.text.sentences import Language, Remembered, Words
+from ragboard.text.sentences import Language, WordCache, Words
 
 __all__ = ["Figure", "figures", "figures_at", "in_digits", "numeric"]
 
@@ -38,7 +38,7 @@ class Number(NamedTuple):
 
 
 @lru_cache(maxsize=8)
-def numbers_of(language: Language) -> Remembered[Number | None]:
+def numbers_of(language: Language) -> WordCache[Number | None]:
     """Return a mapping from each word to its number if it is written in digits, else to None."""
 
     def parse(word: str) -> Number | None:
@@ -47,7 +47,7 @@ def numbers_of(language: Language) -> Remembered[Number | None]:
             return None
         return Number(f"#{value:.10g}", value, is_plain(word, 4) and 1000 <= int(word) < 2100)
 
-    return Remembered(parse)
+    return WordCache(parse)
 
 
 def is_plain(word: str, length: int) -> bool:
@@ -93,7 +93,7 @@ class Figure(NamedTuple):
     """A value in the text: words `[first:stop]`, characters `[start:end]`."""
 
     key: str
-    """A key that is the same for equal values: `#5000m`, `#1990`, `#day7-1`."""
+    """A text that is the same for equal values: `#5000m`, `#1990`, `#day7-1`."""
     unitless_key: str
     """The key without its unit."""
     kind: str
@@ -108,7 +108,7 @@ class Figure(NamedTuple):
 
 
 _FigureSpan: TypeAlias = tuple[tuple[tuple[str, str, str, float], ...], int, int, int]
-"""(key, unitless key, kind, value) of each figure, the index of the next word, and start and end in the text."""
+"""(key, unitless key, kind, value) of each figure; the index of the next word; start and end in the text."""
 
 
 def figures(words: Words, language: Language) -> tuple[Figure, ...]:
@@ -172,12 +172,12 @@ _MINUS = frozenset("-\u2212\u2013")
 """Characters for a minus, including dashes, which word processors insert."""
 _MARKS_BEFORE, _MARKS_AFTER = _MINUS.union("$€£¥/"), frozenset("-%p")
 """Characters beside a number that may belong to it, as in a currency, a range, a date or `per cent`."""
-_JOINS = Remembered(lambda word: word == "de" or any(word.lower() in words for words in (MONTHS, SCALES, UNITS)))
-"""Whether a word may belong to the number before it."""
+_JOINS = WordCache(lambda word: word == "de" or any(word.lower() in words for words in (MONTHS, SCALES, UNITS)))
+"""For each word, whether it may belong to the number before it."""
 
 
 def _bare_number(words: Words, at: int, number: Number) -> Figure | None:
-    """Return the number if nothing beside it can belong to it, else None. This quick check decides most numbers."""
+    """Return the number if nothing beside it can belong to it, else None. Most numbers need only this quick check."""
     text, spelt, end = words.text, words.spelt, words.ends[at]
     start = end - len(spelt[at])
     after = spelt[at + 1] if at + 1 < len(spelt) else ""
@@ -209,7 +209,7 @@ def _date(words: Words, at: int) -> _FigureSpan | None:
 
 
 def _cannot_be_date(words: Words, at: int) -> bool:
-    """Return whether the number cannot begin a date: neither a date character nor a month's name follows."""
+    """Return whether the number cannot begin a date, because no date character and no month's name follows."""
     word = words.spelt[at]
     after = words.spelt[at + 1] if at + 1 < len(words.spelt) else ""
     return (
@@ -318,7 +318,7 @@ def _is_negative(words: Words, at: int, start: int) -> bool:
 
 
 def _means_fall(words: Words, at: int) -> bool:
-    """Return whether a word repeats the minus, as in `a loss of -5 million`, but not in `fell to -5%`."""
+    """Return whether a word already says the minus, as in `a loss of -5 million`, but not in `fell to -5%`."""
     lowered = [word.lower() for word in words.spelt]
     return not FALLING.isdisjoint(lowered) and BEFORE_A_LEVEL.isdisjoint(lowered[max(0, at - 2) : at])
 

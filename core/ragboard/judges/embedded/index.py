@@ -1,7 +1,7 @@
-"""Look up statements in an index of the sentences of the passages.
+"""Find the sentences of the passages that share words with a statement.
 
-A *term* is the stem of a word; words are compared by their terms. A *figure* is a number or date. An *item* of a
-statement is a term or the key of a figure.
+The terms here: a *claim* is a parsed statement. A *term* is the stem of a word. A *figure* is a number or date. An
+*item* of a claim is a term or the key of a figure. The *scope* of a verdict is one passage or all passages.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_left
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -42,22 +42,22 @@ _NEIGHBOURS = re.compile(r"[ /&-]| & ")
 _IN_A_NAME = re.compile(r" (?:and|of|of the|the|und|de|von) ")
 """Patterns for the text between two words of one phrase, and between two parts of a name."""
 MAX_PHRASE_CHARS = 40
-"""Maximum length of a phrase that is named as one."""
+"""Maximum length of neighbouring words that are returned as one phrase."""
 MAX_REST_CHARS = 40
-"""Maximum number of characters that these patterns search."""
+"""Maximum number of characters before or after a word that the patterns search."""
 LANGUAGE_SAMPLE_CHARS = 120
 """Number of characters of each passage from which the language is detected."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement to look up."""
+    """A parsed statement."""
 
     reading: ParsedSentence
 
     @lazy_property
     def items(self) -> frozenset[str]:
-        """The items to find: content terms and figures; for a statement without these, all its words."""
+        """Its content terms and figures; if it has none, all its words."""
         return self.reading.content | self.counted or self.reading.words
 
     @lazy_property
@@ -71,9 +71,9 @@ class Claim:
         return frozenset(figure.key for figure in self.reading.figures)
 
     def words(self, items: Iterable[str]) -> list[str]:
-        """Return the items as the statement spells them, in order, without words that differ only in case.
+        """Return the words and phrases of the statement for these items, in order, without repetition.
 
-        Neighbours are one item: `utilization of the cluster` is two, `node status` and `Parks and Recreation` are one.
+        Neighbouring words are one phrase: `node status`, `Parks and Recreation`.
         """
         requested = set(items)
         if not requested:
@@ -96,7 +96,7 @@ class Claim:
         return [text[start:end] for start, end in phrases]
 
     def _continues(self, phrase: tuple[int, int], start: int) -> bool:
-        """Return whether the word at `start` is next to a phrase, or part of the same name."""
+        """Return whether the word at `start` follows the phrase directly, or is part of the same name."""
         text, (first, end) = self.reading.text, phrase
         named = text[first].isupper() and text[start].isupper()
         return bool(_NEIGHBOURS.fullmatch(text, end, start) or (named and _IN_A_NAME.fullmatch(text, end, start)))
@@ -129,7 +129,7 @@ class Corpus:
     """The number of passages."""
 
     @classmethod
-    def of(cls, passages: Sequence[str], question: str = "") -> Corpus:
+    def from_passages(cls, passages: Sequence[str], question: str = "") -> Corpus:
         """Read the passages. The language is detected from their beginnings and the question."""
         language = language_of(" ".join(text[:LANGUAGE_SAMPLE_CHARS] for text in (*passages, question)))
         sentences: list[ParsedSentence] = []
@@ -141,7 +141,7 @@ class Corpus:
         return cls(language, tuple(sentences), tuple(numbers), len(passages))
 
     @classmethod
-    def of_sentences(cls, sentences: Sequence[str], language: Language) -> Corpus:
+    def from_sentences(cls, sentences: Sequence[str], language: Language) -> Corpus:
         """Return a corpus of one passage from these sentences, which are not split."""
         readings = tuple(read(sentence, 0, len(sentence), language) for sentence in sentences)
         return cls(language, readings, (0,) * len(readings), 1)
@@ -151,7 +151,7 @@ class Corpus:
         return Claim(read(statement, 0, len(statement), self.language))
 
     def words(self, passage: int | None) -> AbstractSet[str]:
-        """Return the words of a passage (None: of all passages) in lower case. May also contain capitalised words."""
+        """Return the words of a passage in lower case; None: of all passages, with capitalised words too."""
         return self._all_words if passage is None else self._words[passage]
 
     @lazy_property
@@ -169,47 +169,24 @@ class Corpus:
 
 
 def rarity(sentences: int, occurrences: int) -> float:
-    """Return the inverse sentence frequency of a term: it is higher if fewer sentences contain the term."""
+    """Return the inverse sentence frequency of a term. It is higher if fewer sentences contain the term."""
     return math.log(2.0 + sentences / (occurrences + 1)) if occurrences else math.log(2.0 + sentences)
 
 
-@dataclass(frozen=True, slots=True)
-class Weights:
-    """The rarity of terms and figure keys in a set of sentences."""
-
-    seen: Mapping[str, int]
-    """The number of sentences that contain each term."""
-    sentences: int
-    """The number of all sentences."""
-
-    @classmethod
-    def of(cls, readings: Iterable[ParsedSentence]) -> Weights:
-        """Count the sentences that contain each term."""
-        seen: Counter[str] = Counter()
-        sentences = 0
-        for reading in readings:
-            seen.update(reading.everything)
-            sentences += 1
-        return cls(seen, sentences)
-
-    def __getitem__(self, item: str) -> float:
-        return rarity(self.sentences, self.seen.get(item, 0))
-
-
 SAME_MEANING, SAME_ROOT = 0.9, 0.8
-"""The weights of a near-synonym, and of a word with the same root. An identical word has weight 1."""
+"""The weights of a near-synonym and of a word with the same root. The word itself has weight 1."""
 MAX_SAME_BEGINNING = 50
 """Maximum number of words with the same beginning that are compared with a word."""
 MIN_ROOT_LETTERS, ROOT_SHARE = 6, 0.7
-"""Two words of at least 6 letters have the same root if their first letters agree, up to 70% of the longer word."""
+"""Words of at least 6 letters have the same root if their first letters are the same, up to 70% of the longer word."""
 
 Forms = tuple[tuple[str, float], ...]
-"""The terms of the passages that match an item, each with its weight, best first."""
+"""The terms of the passages that match an item, with their weights, best first."""
 
 
 @dataclass(frozen=True)
 class Index:
-    """The occurrences of claims' items in a corpus."""
+    """Where a corpus contains the items of claims."""
 
     corpus: Corpus
     forms: Mapping[str, Forms]
@@ -218,8 +195,8 @@ class Index:
     """The numbers of the sentences that contain each form, ascending."""
 
     @classmethod
-    def of(cls, corpus: Corpus, claims: Sequence[Claim]) -> Index:
-        """Look up all items of the claims."""
+    def build(cls, corpus: Corpus, claims: Sequence[Claim]) -> Index:
+        """Build the index of all items of the claims."""
         items = frozenset[str]().union(*(claim.items for claim in claims))
         vocabulary = _Vocabulary(corpus)
         forms = {item: vocabulary.forms(item) for item in items}
@@ -281,7 +258,7 @@ class _Vocabulary:
 
 
 def _occurrences(corpus: Corpus, forms: frozenset[str], clues: frozenset[str]) -> dict[str, list[int]]:
-    """Return the numbers of the sentences that contain each form. `clues`: see `clues_of`, for the claims' figures."""
+    """Return the numbers of the sentences that contain each form. `clues` are those of the claims' figures."""
     sentences_with: defaultdict[str, list[int]] = defaultdict(list)
     maybe_in_figure = forms & figure_terms(corpus.language)
     for number, sentence in enumerate(corpus.sentences):
@@ -314,11 +291,12 @@ def _same_meaning(language: Language) -> Mapping[str, tuple[str, ...]]:
 MAX_OCCURRENCES = 4000
 """Maximum number of word occurrences that are examined per claim, beginning with rare words."""
 CONTEXT_WEIGHT = 0.8
-"""If a sentence begins with a pronoun, words elsewhere in its passage count with this weight."""
+"""The weight of words elsewhere in the passage for a sentence that begins with a pronoun."""
 MAX_CANDIDATES, MIN_CANDIDATE_SHARE = 2, 0.6
-"""Maximum number of sentences that are compared closely, and their minimum weight as a share of the best sentence's."""
+"""Maximum number of candidates: sentences that are compared closely with the claim. Each has at least this share of the
+best sentence's weight."""
 MAX_COMPANIONS = 4
-"""Maximum number of best sentences that are tried as a companion: a second sentence with items that the first lacks."""
+"""Maximum number of companions that are tried. A companion is a second sentence with items that the candidate lacks."""
 
 Scope: TypeAlias = int | None
 """The number of a passage, from 0; None: all passages."""
@@ -326,7 +304,7 @@ Scope: TypeAlias = int | None
 
 @dataclass(frozen=True)
 class Lookup:
-    """Looks up a claim in an index."""
+    """Finds the sentences of an index that share items with a claim."""
 
     index: Index
     claim: Claim
@@ -371,7 +349,7 @@ class Lookup:
 
     @lazy_property
     def _ranked(self) -> list[tuple[float, int]]:
-        """(-weight, sentence number), highest weight first. If it begins with a pronoun, words of the passage count."""
+        """(-weight, sentence number) pairs, highest weight first."""
         weights, corpus = self.weights, self.corpus
         ranked: list[tuple[float, int]] = []
         for number, row in self._items_by_sentence.items():
@@ -385,7 +363,7 @@ class Lookup:
         return ranked
 
     def _best_sentences(self, scope: Scope) -> list[tuple[float, int]]:
-        """Return the best entries of `_ranked` in a scope, as many as candidates and companions need."""
+        """Return the best entries of `_ranked` in a scope: enough for candidates and companions."""
         return self._ranked[: MAX_CANDIDATES + MAX_COMPANIONS] if scope is None else self._by_passage.get(scope, [])
 
     @lazy_property
@@ -404,7 +382,7 @@ class Lookup:
         return [number for weight, number in ranked[:MAX_CANDIDATES] if weight <= MIN_CANDIDATE_SHARE * ranked[0][0]]
 
     def companions(self, candidate: int, scope: Scope) -> Iterable[int]:
-        """Return sentences that may have items that a candidate lacks: the next best sentences, and its neighbours."""
+        """Return the possible companions of a candidate: the next best sentences, and its neighbours."""
         passage_of, last = self.corpus.passage_of, len(self.corpus.sentences) - 1
         best = [number for _, number in self._best_sentences(scope) if number != candidate][:MAX_COMPANIONS]
         near = [
@@ -438,6 +416,6 @@ class Lookup:
 
 
 def lookups(corpus: Corpus, claims: Sequence[Claim]) -> Iterator[Lookup]:
-    """Return a lookup for each claim, in order. All share one index, which is faster."""
-    index = Index.of(corpus, claims)
+    """Return a lookup for each claim, in order. All share one index."""
+    index = Index.build(corpus, claims)
     return (Lookup(index, claim) for claim in claims)

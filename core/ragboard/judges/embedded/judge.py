@@ -17,7 +17,7 @@ from ragboard.judges.embedded.reading import entities, read
 from ragboard.judges.embedded.select import SHORT, helpful_sentences, rate
 from ragboard.judges.embedded.statements import Subject, extract, subject_of
 from ragboard.judges.embedded.verify import verify
-from ragboard.judges.embedded.writing import questions_to, write_answer
+from ragboard.judges.embedded.writing import write_answer, write_questions
 from ragboard.records import Verdict
 from ragboard.tasks import (
     AnswerRating,
@@ -47,14 +47,11 @@ from ragboard.tasks import (
 from ragboard.text.lexicon import FUNCTION_WORDS
 from ragboard.text.sentences import Language, language_of, normal, sentence_spans, term, tokens
 
-__all__ = ["VERSION", "EmbeddedJudge", "questions_of", "similarities", "usefulness"]
+__all__ = ["VERSION", "EmbeddedJudge", "generate_questions", "similarities", "usefulness"]
 
 
 def usefulness(task: JudgePassages) -> Usefulness:
-    """Return which passages are useful: a useful passage alone supports at least one statement of the answer.
-
-    If the answer has no statements, no passage is useful.
-    """
+    """Return whether each passage supports at least one statement of the answer."""
     statements = tuple(statement.text for statement in extract(task.answer).statements)
     verification = verify(
         Verify(question=task.question, statements=statements, passages=task.passages, joint=False, single=True)
@@ -84,24 +81,25 @@ _PERSON = re.compile(r"\b(?:born|died|married|author|actor|actress|engineer|writ
 _PLACE = re.compile(r"\s+(?:in|at|near|nach|aus)\s+(?:[A-Z][\w'-]+)(?:\s+[A-Z][\w'-]+)*\b")
 
 
-def questions_of(answer: str, n: int) -> tuple[str, ...]:
-    """Return at most `n` questions to which `answer` is an answer, beginning with its most specific statements."""
+def generate_questions(answer: str, n: int) -> tuple[str, ...]:
+    """Return at most `n` questions that statements of the answer answer, the most specific statements first."""
     language = language_of(answer)
     statements = [statement.text for statement in extract(answer).statements]
     ordered = sorted(statements, key=lambda text: -_specificity(text, language))
-    by_statement = [list(questions_about(text, language)) for text in ordered]
-    # the first question about each statement, then the second question about each statement, and so on
-    questions = (question for turn in zip_longest(*by_statement) for question in turn if question is not None)
+    by_statement = [list(_questions_for_statement(text, language)) for text in ordered]
+    # the first question for every statement, then the second question for every statement, and so on
+    questions = (question for nth in zip_longest(*by_statement) for question in nth if question is not None)
     return tuple(dict.fromkeys(questions))[: max(n, 0)]
 
 
 def _specificity(text: str, language: Language) -> int:
+    """Return the number of content words, figures and names; figures and names count twice."""
     claim = Claim(read(text, 0, len(text), language))
     return len(claim.items) + len(claim.counted) + len(claim.named)
 
 
-def questions_about(statement: str, language: Language) -> Iterator[str]:
-    """Yield questions that the statement answers, the most natural first."""
+def _questions_for_statement(statement: str, language: Language) -> Iterator[str]:
+    """Yield questions that the statement answers, the most natural question first."""
     text = statement.rstrip(" .!\u3002")
     subject = subject_of(text, 0, len(text), language)
     if subject is not None:
@@ -123,7 +121,7 @@ def _questions_about_subject(text: str, subject: Subject, language: Language) ->
 
 
 def _lowercase_start(text: str) -> str:
-    """Return the text for use inside a sentence: a leading article or pronoun in lower case."""
+    """Return the text with a leading article or pronoun in lower case, for use inside a sentence."""
     first, space, rest = text.partition(" ")
     articles_and_pronouns = {
         "The",
@@ -145,20 +143,20 @@ def _lowercase_start(text: str) -> str:
 
 
 BUCKETS = 2**18
-"""Number of dimensions of the vectors into which features are hashed."""
+"""Number of dimensions of the vectors. A feature's dimension is a hash of the feature."""
 STEM_WEIGHT, FUNCTION_WORD_WEIGHT, TRIGRAM_WEIGHT = 1.0, 0.2, 0.3
-"""The weights of the features that similarity compares: stems, function words and groups of three letters."""
+"""The weights of the features of a text: stems, function words and groups of three letters."""
 
 
 def similarities(text: str, others: Sequence[str]) -> tuple[float, ...]:
-    """Return the cosine of `text` with each of `others`, in [-1, 1]; 0.0 if either has no word."""
+    """Return the cosine of `text` with each of `others`, in [0, 1]; 0 if either text has no words."""
     language = language_of(text)
     vector = _vector(text, language)
     return tuple(_cosine(vector, _vector(other, language)) for other in others)
 
 
 def _vector(text: str, language: Language) -> dict[int, float]:
-    """Return the weight of each feature bucket, normalised to length 1; empty for a text without words."""
+    """Return the text's vector as weights by dimension, with length 1; empty for a text without words."""
     counts: Counter[tuple[int, float]] = Counter()
     for token in tokens(text):
         counts.update(_features(token.text, language))
@@ -198,13 +196,13 @@ def _cosine(first: dict[int, float], second: dict[int, float]) -> float:
 
 
 ON_TOPIC = 0.2
-"""Minimum similarity of question and answer for an answer to be on topic."""
+"""Minimum similarity of question and answer at which the answer is on topic."""
 
 
 def rate_answer(question: str, answer: str) -> tuple[float, str]:
     """Return a rating of how well the answer answers the question, in [0, 1], and the reason.
 
-    Off-topic answers are rated lower, except short ones, because these need not repeat words of the question.
+    The rating is lower if a long answer shares few words with the question.
     """
     score, reason = rate(question, answer)
     [similarity] = similarities(question, [answer])
@@ -219,7 +217,7 @@ RELEVANT = 0.5
 
 
 def classify(task: Classify) -> Classification:
-    """Return the verdict with a reason. There is no probability, because the rules do not estimate one."""
+    """Return whether the quality holds, and the reason."""
     match task.quality:
         case "context_relevance":
             return _context_relevance(task.question, task.contexts)
@@ -239,7 +237,10 @@ def _context_relevance(question: str, contexts: tuple[str, ...]) -> Classificati
 
 
 def _answer_faithfulness(task: Classify) -> Classification:
-    """Return whether every statement is supported; an answer without statements is verified as a whole."""
+    """Return whether every statement of the answer is supported.
+
+    An answer without statements is verified as one statement, unless it only refuses: then the quality holds.
+    """
     extraction = extract(task.answer)
     if extraction.refuses and not extraction.statements:
         return Classification(holds=True, reason="It declines to answer and has no statement that could be unfaithful.")
@@ -255,24 +256,23 @@ def _answer_faithfulness(task: Classify) -> Classification:
 
 
 def _answer_relevance(question: str, answer: str) -> Classification:
-    """Return whether the answer's rating reaches `RELEVANT`."""
+    """Return whether the answer's rating is at least `RELEVANT`."""
     score, reason = rate_answer(question, answer)
     return Classification(holds=score >= RELEVANT, reason=f"{reason} Rated {score:.2f}.")
 
 
 VERSION = "8"
-"""Incremented when a change of the rules can change a reply."""
-WRITING = "3"
-"""Incremented when a change of the rules can change a written question or answer, which no metric uses."""
+"""The version of the rules, incremented when a change can change a reply."""
+WRITING_VERSION = "3"
+"""The version of the rules for WriteQuestions and WriteAnswer, incremented when a change can change their replies."""
 
 
 @dataclass(frozen=True)
 class EmbeddedJudge:
-    """Answers tasks by rules over words, numbers, names and negations, and by fitted weights in readable files.
+    """Answers tasks by rules about words, numbers, names and negations, and by two logistic regressions.
 
-    The rules cover the grammar of English and German; for French, Spanish, Hindi and Chinese they have only word lists.
-    Replies are deterministic and do not depend on the batch. The judge does not recognise paraphrases that share no
-    words, so its verdicts are only hints; `heuristic` marks them wherever they are shown.
+    The rules cover the grammar of English and German. For French, Spanish, Hindi and Chinese there are only word lists.
+    The judge does not recognise a paraphrase that shares no words with the passage, so its verdicts are only hints.
     """
 
     name: str = "embedded"
@@ -295,12 +295,12 @@ class EmbeddedJudge:
     )
 
     def identity(self, task: type[Task]) -> str:
-        """Return the version of the rules for this type of task."""
-        version = f"{VERSION}.{WRITING}" if task in {WriteQuestions, WriteAnswer} else VERSION
+        """Return the version of the rules that answer this type of task."""
+        version = f"{VERSION}.{WRITING_VERSION}" if task in {WriteQuestions, WriteAnswer} else VERSION
         return f"embedded/{version}/{task.__name__}"
 
     async def answer(self, tasks: Sequence[Task], _on_call: OnCall = ignore_call) -> Sequence[Reply | Failure]:
-        """Return one reply per task, in order; a Failure only for types of task that it does not answer."""
+        """Return one reply per task, in order; a Failure for task types that are not in `answers`."""
         return [_reply(task) for task in tasks]
 
 
@@ -311,7 +311,7 @@ def _reply(task: Task) -> Reply | Failure:
         case Verify():
             return verify(task)
         case GenerateQuestions():
-            return Questions(questions=questions_of(task.answer, task.n))
+            return Questions(questions=generate_questions(task.answer, task.n))
         case SelectSentences():
             chosen, scores = helpful_sentences(task.question, task.sentences)
             return Selection(chosen=chosen, scores=scores)
@@ -333,7 +333,7 @@ def _reply(task: Task) -> Reply | Failure:
 def _writing_reply(task: Task) -> Reply | Failure:
     match task:
         case WriteQuestions():
-            return Questions(questions=questions_to(task.passage, task.n))
+            return Questions(questions=write_questions(task.passage, task.n))
         case WriteAnswer():
             return write_answer(task)
         case _:

@@ -1,4 +1,4 @@
-"""Word lists of the embedded judge. They are short and in six languages, most of them in English and German."""
+"""Word lists of the embedded judge, in six languages. The lists for English and German are the longest."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ TITLES = word_set(
     "mr mrs ms dr prof professor sir lord lady judg justic presid princ princess king queen saint st captain general "
     "senat minist chancellor pope bishop herr frau prasident konig kaiser"
 )
-"""Titles, which are not part of the name after them; as terms (see `index.py`)."""
+"""Titles, which are not part of the name after them, as stems."""
 
 NOT_NEGATED_BY_NOT = word_set("sure only just necessarily nur less more fewer")
 """Words before which `not` does not negate the sentence: `not only`, `not necessarily`, `not more than`."""

@@ -1,4 +1,4 @@
-"""Match a claim with sentences of the passages, by a logistic regression over features. The coefficients are fitted."""
+"""Decide by a logistic regression whether sentences of the passages support a claim."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Model:
 
 @lru_cache(maxsize=4)
 def model(name: str, features: tuple[str, ...]) -> Model:
-    """Read the model in `NAME.toml`, its coefficients in the order of `features`. Raises KeyError for a missing one."""
+    """Read the model in `NAME.toml`, which has a coefficient for each of `features`."""
     text = files("ragboard.judges.embedded").joinpath(f"{name}.toml").read_text(encoding="utf-8")
     coefficients: Mapping[str, float] = tomllib.loads(text)
     return Model(float(coefficients["constant"]), tuple(float(coefficients[feature]) for feature in features))
@@ -91,7 +91,7 @@ class Comparison:
 
 
 MAX_SHORT_WORDS = 10
-"""A claim of at most this many words is short: its figures must be in the compared sentences, not only in the scope."""
+"""Maximum number of words of a short claim. Its figures must be in the compared sentences, not only in the scope."""
 
 
 def compare(lookup: Lookup, candidate: int, scope: Scope) -> Comparison:
@@ -146,9 +146,10 @@ def _with_rough_figures(claim: Claim, sentence: ParsedSentence, items: dict[str,
 def _companion(
     lookup: Lookup, candidate: int, scope: Scope, items: dict[str, float]
 ) -> tuple[int | None, dict[str, float]]:
-    """Return the companion that adds most weight, and the items of both sentences; no companion if it has a conflict.
+    """Return the companion that adds most weight, and the items of both sentences.
 
-    A sentence that shares only figures with the claim is no companion, because it is about something else.
+    The companion is None if no sentence adds weight, or if the best has a conflict with the claim. A sentence that
+    shares only figures with the claim is no companion, because it is about something else.
     """
     non_figures = items.keys() - lookup.claim.counted
     if not non_figures or len(items) == len(lookup.weights):
@@ -169,7 +170,7 @@ def _companion(
 def _with_referents(
     claim: Claim, sentence: ParsedSentence, items: frozenset[str], scope_items: AbstractSet[str]
 ) -> frozenset[str]:
-    """Return the items of the sentence, together with items of the scope that its pronouns may refer to."""
+    """Return the sentence's items, and items of the scope that its pronouns may refer to."""
     if sentence.refers_back:
         return items | ((claim.items - claim.counted) & scope_items)
     return items | (claim.named & scope_items) if sentence.has_pronoun else items
@@ -250,7 +251,7 @@ def support_model() -> Model:
 
 
 def best_match(lookup: Lookup, scope: Scope) -> Match:
-    """Return the best match in a scope: supported before contradicted before unsupported, then by score."""
+    """Return the best match in a scope: by label (supported, contradicted, unsupported), then by score."""
     support = support_model()
     matches = [judge_comparison(compare(lookup, number, scope), support) for number in lookup.candidates(scope)]
     return max(matches, key=lambda match: (_ORDER[match.label], match.score), default=NOTHING)

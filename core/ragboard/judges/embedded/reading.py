@@ -24,7 +24,7 @@ from ragboard.judges.embedded.lexicon import (
 )
 from ragboard.judges.embedded.statements import hedge
 from ragboard.text.lexicon import FUNCTION_WORDS
-from ragboard.text.sentences import Language, Remembered, Words, language_of, normal, sentence_spans, term, words_in
+from ragboard.text.sentences import Language, WordCache, Words, language_of, normal, sentence_spans, term, words_in
 
 __all__ = [
     "BEGINNING_LETTERS",
@@ -43,9 +43,9 @@ Value = TypeVar("Value")
 
 
 class lazy_property(Generic[Owner, Value]):  # noqa: N801 - read as a decorator
-    """`functools.cached_property` without a lock; before Python 3.12, the lock takes most of its time.
+    """`functools.cached_property` without a lock, which is slow before Python 3.12.
 
-    Two threads may both compute the value. Both get equal values.
+    Two threads may both compute the value.
     """
 
     def __init__(self, compute: Callable[[Owner], Value]) -> None:
@@ -65,14 +65,15 @@ class lazy_property(Generic[Owner, Value]):  # noqa: N801 - read as a decorator
 ANY_NUMBER_CLUE = "=?"
 """The clue of a word whose number depends on other words.
 
-A clue is a quick way to find sentences that may contain a number: `=` and the number's significant digits (`=5`).
+Clues are used to find sentences that may contain a number quickly. A clue is `=` and the number's significant digits:
+`=5` for 5, 50 and 0.5.
 """
 MAX_CLUE_LENGTH = 9
 """Maximum length of a clue. Further digits could change if a unit is converted."""
 MAX_NUMBER = 1e100
-"""Numbers from here on get `ANY_NUMBER_CLUE`, because a scale word could make them infinite."""
+"""Numbers of at least this size get `ANY_NUMBER_CLUE`, because a scale word could make them infinite."""
 MIN_COMPOUND = 20
-"""Number words from this value on can have a second part: `twenty-one`."""
+"""Number words of at least this value can have a second part: `twenty-one`."""
 
 _SIZES = {"s": (1.0, 60.0, 3600.0), "day": (1.0, 7.0), "month": (1.0, 12.0)}
 """Sizes of units whose ratios are not powers of ten."""
@@ -91,12 +92,12 @@ def clue_in(word: str, language: Language) -> str:
 
 
 def month_clue(word: str) -> str:
-    """Return the clue of a word such as `May`, a month's name that is also a function word; empty for other words."""
+    """Return the clue of a month's name that is also a function word, such as `May`; empty for other words."""
     return f"=month {MONTHS[word.lower()]}" if numeric(word) else ""
 
 
 def clues_of(figures: Iterable[Figure], language: Language) -> frozenset[str]:
-    """Return clues, and terms of months. Every sentence that contains one of the figures has at least one of them."""
+    """Return clues and terms of months. Every sentence that contains one of the figures has at least one of them."""
     return frozenset((ANY_NUMBER_CLUE, *(clue for figure in figures for clue in _clues_of(figure, language))))
 
 
@@ -119,7 +120,7 @@ def _clue(value: float) -> str:
 
 @lru_cache(maxsize=8)
 def figure_terms(language: Language) -> frozenset[str]:
-    """Return the terms of words that may be part of a figure; as such they are not content words."""
+    """Return the terms of words that may be part of a figure. They are then not content words."""
     words = {*MONTHS, *NUMBER_WORDS, *SCALES, *UNITS, "per", "cent", "de", "one"}
     return frozenset(term(word, language) for word in words)
 
@@ -129,7 +130,7 @@ _BEFORE_NAME = word_set("in aus nach von bei für durch gegen mit")
 name."""
 
 _NOT = word_set("not nicht")
-"""Words that may begin an aside such as `Not really,`. `No` is missing, because of `No dogs, cats or birds`."""
+"""Words that may begin an aside such as `Not really,`. `No` is left out because of `No dogs, cats or birds`."""
 
 BEGINNING_LETTERS = 5
 """Number of first letters that candidates for the same root must share."""
@@ -265,13 +266,13 @@ def _negates(word: str) -> bool:
     return (plain in NEGATORS and plain != "ne") or plain == "n't"
 
 
-_NUMERIC = Remembered(numeric)
-_NEGATES = Remembered(_negates)
+_NUMERIC = WordCache(numeric)
+_NEGATES = WordCache(_negates)
 _KEYS = attrgetter("key", "unitless_key")
 
 
 @lru_cache(maxsize=8)
-def _terms(language: Language) -> Remembered[str]:
+def _terms(language: Language) -> WordCache[str]:
     """Return a mapping from each word to its term (content words), its clue (numbers) or an empty string."""
     function_words = FUNCTION_WORDS[language] | NEGATORS
 
@@ -283,7 +284,7 @@ def _terms(language: Language) -> Remembered[str]:
             return month_clue(word)
         return term(word, language)
 
-    return Remembered(term_or_clue)
+    return WordCache(term_or_clue)
 
 
 def _names(reading: ParsedSentence) -> Iterator[Name]:

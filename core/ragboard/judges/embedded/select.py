@@ -1,7 +1,7 @@
 """Rate answers, and select the sentences that help to answer a question, by rules.
 
-Both look for the kind of information that the question asks for, and for words that are not in the question. Neither
-checks whether the text is true.
+The rules look for the kind of information that the question asks for, and for words that are not in the question. They
+do not check whether a text is true.
 """
 
 from __future__ import annotations
@@ -27,10 +27,9 @@ __all__ = ["FEATURES", "MIN_HELPFUL_SCORE", "helpful_sentences", "question_parts
 Kind = Literal["date", "figure", "person", "place", "reason", "manner", "yes or no", "thing"]
 
 KIND_WEIGHT, TOPIC_WEIGHT, NEWS_WEIGHT = 0.4, 0.25, 0.35
-"""The weights of the parts of a score: the right kind of information, words of the question, new words. They sum to
-1."""
+"""The weights in a score of the right kind of information, of words of the question, and of new words."""
 NEWS_SCALE = 4.0
-"""Number of new words that give 63% of `NEWS_WEIGHT`. Words of figures and names count double."""
+"""Number of new words that give 63% of `NEWS_WEIGHT`. Words of figures and names count twice."""
 HEDGED_FACTOR = 0.5
 """Factor for the score of a sentence that hedges."""
 DECLINED_FACTOR = 0.2
@@ -39,10 +38,10 @@ DECLINES = "It declines to answer, at least in part."
 PLAIN_YES_SCORE = 0.7
 """The score of a bare yes or no to a yes-or-no question."""
 SHORT, MIN_SHORT_TOPIC = 5, 0.7
-"""Maximum number of words of a short sentence, and the minimum share of the question's words that counts as present in
-a short sentence or a sentence that begins with a pronoun."""
+"""Maximum number of words of a short sentence. In a short sentence, or one that begins with a pronoun, at least this
+share of the question's words counts as present."""
 ELSEWHERE_WEIGHT = 0.7
-"""The weight of a word of the question that occurs only in another sentence of the answer."""
+"""The weight of the question's words that occur only in another sentence of the answer."""
 WRONG_KIND_SHARE = 0.25
 """The share of `KIND_WEIGHT` that a sentence gets if it lacks the right kind of information."""
 
@@ -134,7 +133,7 @@ def _parts(question: str) -> Iterator[tuple[Kind, int, int]]:
 
 
 def has_new_information(kind: Kind, sentence: ParsedSentence, known: frozenset[str]) -> bool:
-    """Return whether the sentence has information of this kind besides the terms and keys in `known`."""
+    """Return whether the sentence has information of this kind besides the question's terms and keys (`known`)."""
     text = sentence.text[sentence.start : sentence.end]
     new_figures = [figure for figure in sentence.figures if figure.key not in known]
     new_names = [name for name in sentence.names if not set(name.terms) <= known]
@@ -239,12 +238,12 @@ def _with_articles(kinds: Sequence[Kind]) -> str:
 MIN_HELPFUL_SCORE = 0.6
 """Minimum score of a helpful sentence.
 
-It is above 0.5 because only few sentences help, but the model was fitted with equal weights for both classes."""
+It is above 0.5 because few sentences help, and the model was fitted with equal weights for both classes."""
 MIN_OWN_SHARE, MAX_BELOW_SHARE = 0.2, 0.59
-"""If a sentence has less than MIN_OWN_SHARE of the question's weight, it shares only frequent words with the question.
-Its score is then at most MAX_BELOW_SHARE."""
+"""A sentence with less than this share of the question's weight shares only frequent words with it. Its score is then
+at most `MAX_BELOW_SHARE`."""
 INHERITED_WEIGHT = 0.6
-"""If a sentence begins with a pronoun, words of the previous sentence count as its words, with this weight."""
+"""The weight of the previous sentence's words for a sentence that begins with a pronoun."""
 CONTEXT_SENTENCES = 3
 """Number of sentences before and after a sentence that form its context."""
 LANGUAGE_SAMPLE_SENTENCES = 20
@@ -275,7 +274,7 @@ def helpful_sentences(question: str, sentences: Sequence[str]) -> tuple[tuple[in
 def sentence_features(question: str, sentences: Sequence[str]) -> list[tuple[float, ...]]:
     """Return the features of each sentence, in the order of `FEATURES`; all 0 for a question without words."""
     language = language_of(" ".join((question, *sentences[:LANGUAGE_SAMPLE_SENTENCES])))
-    corpus = Corpus.of_sentences(sentences, language)
+    corpus = Corpus.from_sentences(sentences, language)
     [lookup] = lookups(corpus, [corpus.claim(question)])
     if not lookup.weights:
         return [(0.0,) * len(FEATURES) for _ in sentences]
@@ -302,7 +301,7 @@ def sentence_features(question: str, sentences: Sequence[str]) -> list[tuple[flo
 def _with_inherited(
     items_by_sentence: Sequence[dict[str, float]], index: int, sentence: ParsedSentence
 ) -> dict[str, float]:
-    """Return the items of a sentence; after a pronoun at its start, also the previous sentence's with less weight."""
+    """Return the items of a sentence. After a pronoun at its start, add those of the previous sentence."""
     items = items_by_sentence[index]
     if not index or not sentence.refers_back:
         return items

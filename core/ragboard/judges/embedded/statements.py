@@ -15,8 +15,8 @@ from ragboard.text.sentences import (
     Language,
     Words,
     first_words,
+    has_token,
     language_of,
-    says_something,
     sentence_spans,
     tokens,
     words_in,
@@ -40,7 +40,7 @@ LEAD_WORD = re.compile(
     r"|klar)\s*[,.!:\u2013-]\s*",
     re.IGNORECASE,
 )
-"""Words of courtesy or assent at the start of a sentence, before its statement."""
+"""Matches a word of courtesy or assent before the statement of a sentence."""
 
 HEDGE_SEARCH_CHARS = 400
 """Number of characters at the start of a sentence that are searched for a hedge."""
@@ -81,9 +81,9 @@ _ABOUT_THE_QUESTION = re.compile(
     r"|.{0,60}\byour (?:question|query|request)\b.{0,40}\b(?:unclear|ambiguous|clarif|incomplete)",
     re.IGNORECASE,
 )
-"""Sentences about the question or the answer itself: `It depends on which one you mean.`"""
+"""Matches sentences about the question or the answer: `It depends on which one you mean.`"""
 _NUMERAL = re.compile(r"\W*\d{1,3}[.)]\W*")
-"""The number of a list item. If all items are on one line, the sentence splitter returns it as a separate sentence."""
+"""Matches the number of a list item, which the sentence splitter may return as a sentence."""
 
 
 _MAY_HEDGE = (
@@ -152,7 +152,7 @@ _PARTICIPLE = re.compile(r"\w+(?:t|en)\W*$")
 
 
 class Clause(NamedTuple):
-    """The text of one statement, and its source span in the whole text."""
+    """The text of one statement, and the span that it comes from."""
 
     text: str
     start: int
@@ -329,7 +329,7 @@ def _name_before(text: str, start: int, end: int) -> str | None:
 
 
 HEADING_MARK_CHARS, CITATION_TAIL_CHARS = 12, 80
-"""Number of characters before a sentence that are searched for the `#` of a heading, and at its end for citations."""
+"""Number of characters that are searched before a sentence for the `#` of a heading, and at its end for citations."""
 
 _HEADING = re.compile(r"(?:^|[\r\n])[ \t>]*#{1,6}[ \t]+\Z")
 _FIRST_TEXT = re.compile(r"[^\s.,*_]")
@@ -418,7 +418,7 @@ def _statement(
     clause_text = text[start:end] if not restated else clause.text.strip(_EDGE_CHARS)
     cited = _may_cite(clause_text, 0, len(clause_text))
     plain = _EMPHASIS.sub("", CITATION.sub("", clause_text) if cited else clause_text)
-    if start >= end or not says_something(plain, 0, len(plain)) or _REACTION.match(plain.replace("\u2019", "'")):
+    if start >= end or not has_token(plain, 0, len(plain)) or _REACTION.match(plain.replace("\u2019", "'")):
         return None, previous
     words = map(str.lower, words_in(plain, 0, len(plain)))
     if (start, end) != (0, len(text)) and all(word in FUNCTION_WORDS[language] for word in words):

@@ -1,4 +1,4 @@
-"""Verify statements against passages. A verdict has a label, a score, evidence, and a sentence as its reason."""
+"""Verify statements against passages, and explain each verdict in a sentence."""
 
 from __future__ import annotations
 
@@ -15,24 +15,20 @@ __all__ = ["verify"]
 
 
 SAME_WORDS = 0.92
-"""Minimum coverage at which a reason says "nearly the same words"."""
+"""Minimum share of the statement's weight in the passage at which a reason says "nearly the same words"."""
 MAX_NAMED_WORDS = 3
 """Maximum number of missing words that a reason names."""
 MIN_NEAREST_SHARE = 0.35
-"""Minimum coverage at which a reason names the nearest passage."""
+"""Minimum share of the statement's weight in the closest passage at which a reason names this passage."""
 
 
 def explain(lookup: Lookup, match: Match, scope: Scope, source: VerifiedAgainst = "passages") -> str:
-    """Return the reason for the verdict as one sentence that names the text it is based on.
-
-    `scope`: the passage that is compared with the statement; None for all passages. `source`: what the texts are, such
-    as passages or a reference.
-    """
+    """Return the reason for a verdict as one sentence. `source` says what the compared texts are."""
     if match.label == "supported":
-        return _support(lookup, match, source)
+        return _support_reason(lookup, match, source)
     if match.conflict:
-        return _contradiction(lookup.corpus, match, match.conflict, source)
-    return _absence(lookup, match, scope, source)
+        return _conflict_reason(lookup.corpus, match, match.conflict, source)
+    return _missing_reason(lookup, match, scope, source)
 
 
 def _ranks(corpus: Corpus, match: Match) -> list[int]:
@@ -44,11 +40,11 @@ def _text_name(rank: int, source: VerifiedAgainst) -> str:
     return f"Passage {rank}" if source == "passages" else f"The {source}"
 
 
-def _support(lookup: Lookup, match: Match, source: VerifiedAgainst) -> str:
+def _support_reason(lookup: Lookup, match: Match, source: VerifiedAgainst) -> str:
     corpus, claim = lookup.corpus, lookup.claim
     ranks = _ranks(corpus, match)
     text_name = _text_name(ranks[0], source)
-    if len(match.sentences) == 1 and _verbatim(corpus, claim, match):
+    if len(match.sentences) == 1 and _is_verbatim(corpus, claim, match):
         return f"{text_name} says it word for word."
     missing = claim.words(_heaviest(lookup, match.missing))
     if len(match.sentences) > 1:
@@ -60,30 +56,30 @@ def _support(lookup: Lookup, match: Match, source: VerifiedAgainst) -> str:
     return f"{text_name} has {similar}{f', without {_quoted(missing)}' if missing else ''}."
 
 
-def _verbatim(corpus: Corpus, claim: Claim, match: Match) -> bool:
+def _is_verbatim(corpus: Corpus, claim: Claim, match: Match) -> bool:
     sentence = map(normal, corpus.sentences[match.sentences[0]].spelt)
     statement = map(normal, claim.reading.spelt)
     return f" {' '.join(statement)} " in f" {' '.join(sentence)} "
 
 
-def _contradiction(corpus: Corpus, match: Match, conflict: Conflict, source: VerifiedAgainst) -> str:
+def _conflict_reason(corpus: Corpus, match: Match, conflict: Conflict, source: VerifiedAgainst) -> str:
     text_name = _text_name(_ranks(corpus, match)[0], source)
-    if conflict.denied == "passage":
+    if conflict.denied_by == "passage":
         return f"{text_name} {'denies' if conflict.certain else 'may deny'} what the statement says."
-    if conflict.denied == "answer":
+    if conflict.denied_by == "statement":
         return f"{text_name} {'says' if conflict.certain else 'may say'} what the statement denies."
     doubt = "" if conflict.certain else ", perhaps about something else"
     return f"{text_name} says {conflict.sentence_words} where the statement says {conflict.statement_words}{doubt}."
 
 
-def _absence(lookup: Lookup, match: Match, scope: Scope, source: VerifiedAgainst) -> str:
+def _missing_reason(lookup: Lookup, match: Match, scope: Scope, source: VerifiedAgainst) -> str:
     claim = lookup.claim
     absent = claim.items - lookup.items_in(scope)
     figures_and_names = claim.words(absent & (claim.counted | claim.named))
     if figures_and_names:
-        return _not_mentioned(figures_and_names, scope, source)
+        return _unmentioned_reason(figures_and_names, scope, source)
     if match.sentences and match.comparison and match.comparison.pair_share >= MIN_NEAREST_SHARE:
-        return _nearest(lookup, match, source)
+        return _closest_passage_reason(lookup, match, source)
     words = claim.words(_heaviest(lookup, absent))
     listed = _quoted(words, "or") if words else ""
     if scope is None and source == "passages":
@@ -92,8 +88,8 @@ def _absence(lookup: Lookup, match: Match, scope: Scope, source: VerifiedAgainst
     return f"{text_name} does not {f'mention {listed}' if listed else 'say this in one place'}."
 
 
-def _not_mentioned(words: Sequence[str], scope: Scope, source: VerifiedAgainst) -> str:
-    """Return a reason that says that these figures and names are missing."""
+def _unmentioned_reason(words: Sequence[str], scope: Scope, source: VerifiedAgainst) -> str:
+    """Return a reason that names the missing figures and names."""
     if source != "passages":
         return f"{_quoted(words)} {'is' if len(words) == 1 else 'are'} not in the {source}."
     if scope is not None:
@@ -101,7 +97,7 @@ def _not_mentioned(words: Sequence[str], scope: Scope, source: VerifiedAgainst) 
     return f"{_quoted(words)} {'appears' if len(words) == 1 else 'appear'} in no passage."
 
 
-def _nearest(lookup: Lookup, match: Match, source: VerifiedAgainst) -> str:
+def _closest_passage_reason(lookup: Lookup, match: Match, source: VerifiedAgainst) -> str:
     claim = lookup.claim
     figures_and_names = claim.words(match.missing & (claim.counted | claim.named))
     words = figures_and_names or claim.words(_heaviest(lookup, match.missing))
@@ -113,6 +109,7 @@ def _nearest(lookup: Lookup, match: Match, source: VerifiedAgainst) -> str:
 
 
 def _heaviest(lookup: Lookup, items: frozenset[str]) -> list[str]:
+    """Return the rarest of these items, at most `MAX_NAMED_WORDS`."""
     return sorted(items, key=lambda item: (-lookup.weights[item], -len(item), item))[:MAX_NAMED_WORDS]
 
 
@@ -126,7 +123,7 @@ def _join(words: Sequence[str], last: str) -> str:
 
 def verify(task: Verify) -> Verification:
     """Return all verdicts of the task. The verdicts on a statement do not depend on the other statements."""
-    corpus = Corpus.of(task.passages, task.question)
+    corpus = Corpus.from_passages(task.passages, task.question)
     joint: list[Verdict] = []
     single: list[tuple[Verdict, ...]] = []
     for lookup in lookups(corpus, [corpus.claim(statement) for statement in task.statements]):

@@ -1,4 +1,4 @@
-"""Judges that call a language model, and an embedder. Prompts are files; replies are checked against their task."""
+"""Judges that call a chat model or a function of the user, and an embedder that calls a server."""
 
 from __future__ import annotations
 

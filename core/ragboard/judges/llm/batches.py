@@ -1,12 +1,11 @@
-"""Batches: requests that a server answers together within hours, at a lower price (`POST /files`, `POST /batches`).
+"""Send requests in batches (`POST /files`, `POST /batches`), which a server answers within hours at a lower price.
 
-An evaluation sends requests in waves: for statements first, then for verdicts on them. `BatchQueue` collects requests
-until no new ones arrive, because all samples wait for replies. Then it submits them, waits for the batch, and passes
-each reply to the request that waits for it.
+`BatchQueue` collects requests until no new ones arrive, because all samples of the evaluation wait for replies. Then it
+submits them as a batch, waits for the batch, and gives each request its response.
 
-The id of a batch is recorded as soon as it is known. If the process is restarted, it makes the same requests and finds
-them in the recorded batches by name. A name has the key of the task, a digest of the body, and the number of times this
-body was sent for this task.
+`BatchRecord` stores the id of each batch. A restarted process makes the same requests and finds their responses in the
+recorded batches by name. A request's name has three parts: the key of its task, a digest of its body, and how many
+times this body was sent for this task.
 """
 
 from __future__ import annotations
@@ -35,42 +34,44 @@ __all__ = ["BatchQueue", "BatchRecord", "batch_endpoint"]
 T = TypeVar("T")
 
 MAX_REQUESTS = 50_000
-"""Maximum number of requests in a batch; for embeddings, of texts."""
+"""Maximum number of requests in a batch. For embeddings, each text counts."""
 MAX_BYTES = 190_000_000
-"""Maximum size of a file; servers accept 200 MB."""
+"""Maximum size of a batch's file. Servers accept 200 MB."""
 
 QUIET_SECONDS = 0.5
-"""A batch is submitted if no new request arrives within this many seconds and the turns below."""
+"""Seconds without a new request after which a batch is submitted."""
 QUIET_TURNS = 50
-"""Number of turns of the event loop after these seconds, so that every coroutine that is ready can add its requests."""
+"""Turns of the event loop after `QUIET_SECONDS`, in which coroutines that are ready can still add requests."""
 
 FIRST_PAUSE = 2.0
-"""Seconds before the second check of a batch's state."""
+"""Seconds between the first two checks of a batch's state."""
 PAUSE_GROWTH = 1.5
-"""Factor by which each further pause is longer."""
+"""Each further pause between checks is longer by this factor."""
 
 MAX_LISTED_BATCHES = 500
 """Maximum number of the server's batches that are searched for a batch whose id was not recorded."""
 
-_ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
+_FINAL_STATES = frozenset({"completed", "failed", "expired", "cancelled"})
 _NOT_RUN = frozenset({"batch_expired", "batch_cancelled"})
+"""Error codes of requests that were not run, because their batch ended."""
 _NO_ENDPOINT = frozenset({404, 405, 501})
+"""Statuses of servers that support no batches."""
 _TOO_MANY_TOKENS = "token_limit_exceeded"
 """The error code of a batch that the server rejects because too many tokens already wait there."""
 
-Row: TypeAlias = "str | Exception | None"
+BatchResult: TypeAlias = "str | Exception | None"
 """The body of a response, an error, or None if the request was not run."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Submitted:
-    """A file of requests at the server, and its batch."""
+class _SubmittedBatch:
+    """An uploaded file of requests, and its batch."""
 
     file: str
     batch: str | None
     """The id of the batch; None if the process ended before the id was recorded."""
     requests: tuple[str, ...]
-    """Names of the requests without an answer."""
+    """Names of the requests that are not answered yet."""
     resumed: bool = False
     """Whether an earlier process submitted it."""
 
@@ -82,10 +83,10 @@ def batch_endpoint(judge: Judge) -> Endpoint | None:
 
 
 class BatchRecord:
-    """The file that records submitted batches: one JSON line for each uploaded file of requests and each batch id.
+    """A file that records submitted batches. It has a JSON line for each uploaded file and for each batch id.
 
-    `is_answered` takes the key of a task, and whether the request was sent to retry failed tasks. It returns whether
-    the requests of the task are no longer needed.
+    `is_answered(key, retry)` returns whether the task with this key has a reply, so its requests are not needed.
+    `retry` is True if the request was sent to retry failed tasks.
     """
 
     def __init__(self, path: Path, *, is_answered: Callable[[str, bool], bool], retry: bool = False) -> None:
@@ -93,8 +94,8 @@ class BatchRecord:
         self._is_answered = is_answered
         self._retry = retry
 
-    def submitted(self, server: str) -> list[_Submitted]:
-        """Return a server's batches with the requests that are still needed.
+    def load(self, server: str) -> list[_SubmittedBatch]:
+        """Return the batches submitted to a server, with the requests that are still needed.
 
         A request that is in several batches is listed only in the last of them. Raises StoreError if the file cannot be
         read.
@@ -110,13 +111,13 @@ class BatchRecord:
                 files = {file: tuple(name for name in earlier if name not in again) for file, earlier in files.items()}
                 files[line["file"]] = tuple(names)
         return [
-            _Submitted(file=file, batch=batches.get(file), requests=requests, resumed=True)
+            _SubmittedBatch(file=file, batch=batches.get(file), requests=requests, resumed=True)
             for file, requests in files.items()
             if requests
         ]
 
     def _is_obsolete(self, name: str, *, retry: bool) -> bool:
-        """Return whether a request is no longer needed, because its task has an answer."""
+        """Return whether a request is no longer needed, because its task has a reply."""
         return self._is_answered(name.partition("-")[0], retry)
 
     def add_file(self, server: str, file: str, requests: Sequence[str]) -> None:
@@ -128,7 +129,7 @@ class BatchRecord:
         self._append({"file": file, "batch": batch})
 
     def _lines(self) -> Iterator[dict[str, Any]]:
-        """Yield the lines, without a line that a killed process left incomplete."""
+        """Yield the lines. A line that a killed process left incomplete is skipped."""
         try:
             text = self.path.read_text(encoding="utf-8")
         except FileNotFoundError:
@@ -152,8 +153,8 @@ class BatchRecord:
 
 
 @dataclass
-class _Pending:
-    """A request that waits for its answer."""
+class _PendingRequest:
+    """A request that waits for its response."""
 
     route: str
     body: Mapping[str, Any]
@@ -161,50 +162,54 @@ class _Pending:
 
     @property
     def group(self) -> tuple[str, str]:
-        """Path and model; all requests of a batch have the same group."""
+        """Path and model, which must be the same for all requests of a batch."""
         return self.route, str(self.body.get("model"))
 
     @property
     def size(self) -> int:
-        """The number that counts towards `MAX_REQUESTS`: the number of texts to embed, or 1."""
+        """The number of texts to embed, or 1 for other requests. It counts towards `MAX_REQUESTS`."""
         texts = self.body.get("input")
         return len(texts) if isinstance(texts, list) else 1
 
     def line(self, name: str) -> bytes:
-        """Return the line of this request in the file of a batch."""
+        """Return the request's line in the file of a batch."""
         line = {"custom_id": name, "method": "POST", "url": f"/v1{self.route}", "body": self.body}
         return json.dumps(line).encode() + b"\n"
 
 
 @dataclass
 class BatchQueue:
-    """Sends the requests of one evaluation to a server in batches. It belongs to one event loop.
+    """Sends the requests of one evaluation to a server in batches, in one event loop.
 
-    `on_change` is called when the number of requests at the server changes, with the difference.
+    `on_change` is called with the difference whenever the number of requests at the server changes.
     """
 
     endpoint: Endpoint
     record: BatchRecord
     on_change: Callable[[int], None] = lambda _: None
-    _waiting: dict[str, _Pending] = field(default_factory=dict[str, _Pending])
-    """The requests without an answer, by name."""
+    _waiting: dict[str, _PendingRequest] = field(default_factory=dict[str, _PendingRequest])
+    """The requests without a response, by name."""
     _unsent: list[str] = field(default_factory=list[str])
+    """Names of the requests for the next batch."""
     _at_server: set[str] = field(default_factory=set[str])
-    _early: dict[str, str | Exception] = field(default_factory=dict[str, "str | Exception"])
-    """Answers from earlier batches whose requests this process has not made yet."""
+    """Names of the requests in submitted batches."""
+    _undelivered: dict[str, str | Exception] = field(default_factory=dict[str, "str | Exception"])
+    """Responses from batches of an earlier process, by name, to requests that this process has not made yet."""
     _sent: Counter[str] = field(default_factory=Counter[str])
     """How many times each body was sent for each task."""
-    _largest: int = MAX_REQUESTS
-    """Maximum number of requests in a batch; halved when the server rejects a batch with too many tokens."""
-    _count: int = 0
-    """Number of additions to `_unsent` so far."""
-    _open: int = 0
+    _max_requests: int = MAX_REQUESTS
+    """Maximum number of requests in a batch. It is halved when the server rejects a batch with too many tokens."""
+    _additions: int = 0
+    """How many names were added to `_unsent` so far."""
+    _open_batches: int = 0
     """Number of batches at the server."""
     _resumed: bool = False
+    """Whether the batches of an earlier process have been loaded."""
     _flushing: asyncio.Task[None] | None = None
+    """The task that submits the unsent requests; None before the first request."""
     _tasks: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
     _closed: Exception | None = None
-    """The error of every request after the queue is closed; None while it is open."""
+    """The error that every request raises after the queue is closed; None while it is open."""
 
     def __post_init__(self) -> None:
         """Raise SettingError if the address has no path for batches."""
@@ -214,19 +219,20 @@ class BatchQueue:
             )
 
     async def send(self, key: str, route: str, body: Mapping[str, Any]) -> str:
-        """Send a request in the next batch and return the body of its response.
+        """Send a request in the next batch, and return the body of its response.
 
-        Raises ErrorResponse for an error, LimitReachedError after `abandon`, JudgeError if no batch can succeed.
+        Raises ErrorResponse for an error response, LimitReachedError after `abandon`, JudgeError if no batch can
+        succeed.
         """
         if self._closed:
             raise self._closed
         if not self._resumed:
             self._resume()
         name = self._name(key, route, body)
-        pending = _Pending(route, body, asyncio.get_running_loop().create_future())
+        pending = _PendingRequest(route, body, asyncio.get_running_loop().create_future())
         self._waiting[name] = pending
-        if name in self._early:
-            self._deliver(name, self._early.pop(name))
+        if name in self._undelivered:
+            self._deliver(name, self._undelivered.pop(name))
         elif name not in self._at_server:
             self._enqueue(name)
         try:
@@ -235,7 +241,7 @@ class BatchQueue:
             self._waiting.pop(name, None)
 
     def abandon(self, reason: str) -> None:
-        """Stop waiting. The batches continue at the server; a restarted process collects their replies."""
+        """Stop waiting. The batches continue at the server, and a restarted process collects their responses."""
         self._close(LimitReachedError(reason))
 
     def _name(self, key: str, route: str, body: Mapping[str, Any]) -> str:
@@ -245,49 +251,49 @@ class BatchQueue:
         return f"{name}-{self._sent[name]}"
 
     def _resume(self) -> None:
-        """Wait for the batches that an earlier process submitted."""
+        """Collect the batches that an earlier process submitted."""
         self._resumed = True
-        for submitted in self.record.submitted(self.endpoint.address):
+        for submitted in self.record.load(self.endpoint.address):
             self._add_at_server(submitted.requests)
-            self._await_end(submitted)
+            self._start_collecting(submitted)
 
     def _enqueue(self, *names: str) -> None:
-        """Add requests to `_unsent`, and start to submit them if that is not in progress."""
+        """Add requests to `_unsent`, and start a task that submits them if none is running."""
         self._unsent += names
-        self._count += len(names)
+        self._additions += len(names)
         if self._unsent and (self._flushing is None or self._flushing.done()):
-            self._flushing = self._start(self._flush())
+            self._flushing = self._start_task(self._flush())
 
     async def _flush(self) -> None:
-        """Submit the unsent requests whenever no new ones arrive."""
+        """Submit the unsent requests once no new ones arrive, until there are none."""
         while self._unsent and self._may_submit:
-            await self._quiet()
+            await self._wait_for_quiet()
             ready, self._unsent = [name for name in self._unsent if name in self._waiting], []
             while ready and self._may_submit:
-                taken, content = self._file_of(ready)
+                taken, content = self._compose_file(ready)
                 ready = [name for name in ready if name not in taken]
                 await self._submit(list(taken), content)
             self._unsent = ready + self._unsent
 
     @property
     def _may_submit(self) -> bool:
-        """Whether another batch may be submitted: after a batch with too many tokens, only one at a time."""
-        return not self._open or self._largest == MAX_REQUESTS
+        """Whether another batch may be submitted. After a batch with too many tokens, only one may be open."""
+        return not self._open_batches or self._max_requests == MAX_REQUESTS
 
-    async def _quiet(self) -> None:
+    async def _wait_for_quiet(self) -> None:
         """Wait until no new requests arrive."""
         seen = -1
-        while seen != self._count:
-            seen = self._count
+        while seen != self._additions:
+            seen = self._additions
             await asyncio.sleep(QUIET_SECONDS)
             for _ in range(QUIET_TURNS):
                 await asyncio.sleep(0)
 
-    def _file_of(self, ready: Sequence[str]) -> tuple[dict[str, None], bytes]:
-        """Choose requests for one batch; return their names and the content of the batch's file."""
+    def _compose_file(self, ready: Sequence[str]) -> tuple[dict[str, None], bytes]:
+        """Choose requests for one batch. Return their names and the content of the batch's file."""
         group = self._waiting[ready[0]].group
         lines: dict[str, bytes] = {}
-        room, size = self._largest, 0
+        room, size = self._max_requests, 0
         for name in ready:
             pending = self._waiting.get(name)
             if pending is None or pending.group != group:
@@ -310,10 +316,10 @@ class BatchQueue:
         file = await self._submission_step(upload)
         self.record.add_file(self.endpoint.address, file, names)
         batch = await self._create(file, route)
-        self._await_end(_Submitted(file=file, batch=batch, requests=tuple(names)))
+        self._start_collecting(_SubmittedBatch(file=file, batch=batch, requests=tuple(names)))
 
     async def _create(self, file: str, route: str) -> str:
-        """Submit a batch and return its id. A retry first checks whether the earlier attempt was successful."""
+        """Submit a batch and return its id. A retry first checks whether the server already has the batch."""
         search = False
 
         async def create(client: AsyncOpenAI) -> str:
@@ -331,7 +337,7 @@ class BatchQueue:
         return batch
 
     async def _submission_step(self, operate: Callable[[AsyncOpenAI], Awaitable[T]]) -> T:
-        """Run one step of a submission. Raises JudgeError if the server supports no batches or rejects the step."""
+        """Run one step of a submission. Raises JudgeError if the server has no batches or rejects the step."""
         from openai import APIStatusError
 
         async def guarded(client: AsyncOpenAI) -> T:
@@ -346,25 +352,25 @@ class BatchQueue:
                 raise
 
         try:
-            return await self.endpoint.control(guarded, TRANSFER_SECONDS)
+            return await self.endpoint.run_operation(guarded, TRANSFER_SECONDS)
         except CallFailedError as error:
             raise JudgeError(f"{self.endpoint.address}: the batch cannot be submitted: {error}") from error
 
-    def _await_end(self, submitted: _Submitted) -> None:
-        self._open += 1
-        self._start(self._collect(submitted))
+    def _start_collecting(self, submitted: _SubmittedBatch) -> None:
+        self._open_batches += 1
+        self._start_task(self._collect(submitted))
 
-    async def _collect(self, submitted: _Submitted) -> None:
-        """Wait until a batch ends, and pass its answers to the requests."""
+    async def _collect(self, submitted: _SubmittedBatch) -> None:
+        """Wait until a batch ends, and give the requests their responses. Requests that were not run are sent again."""
         try:
-            ended = await self._ended(submitted)
+            ended = await self._wait_until_ended(submitted)
             if ended is None:
-                rows: dict[str, Row] = {}
+                rows: dict[str, BatchResult] = {}
             else:
                 files = [file for file in (ended.output_file_id, ended.error_file_id) if file]
-                rows = {name: row for file in files for name, row in await self._rows(file)}
+                rows = {name: row for file in files for name, row in await self._fetch_results(file)}
         finally:
-            self._open -= 1
+            self._open_batches -= 1
         self._remove_at_server(submitted.requests)
         again: list[str] = []
         for name in submitted.requests:
@@ -376,11 +382,11 @@ class BatchQueue:
             elif name in self._waiting:
                 again.append(name)
         if ended is not None and not submitted.resumed:
-            self._check(ended, submitted)
+            self._raise_if_rejected(ended, submitted)
         self._enqueue(*again)
 
-    def _check(self, ended: Batch, submitted: _Submitted) -> None:
-        """Raise JudgeError if the server rejected the batch or somebody cancelled it."""
+    def _raise_if_rejected(self, ended: Batch, submitted: _SubmittedBatch) -> None:
+        """Raise JudgeError if the batch was cancelled or rejected. After too many tokens, reduce `_max_requests`."""
         address = self.endpoint.address
         if ended.status == "cancelled":
             raise JudgeError(
@@ -390,14 +396,14 @@ class BatchQueue:
             return
         errors = ended.errors.data or [] if ended.errors else []
         if errors and errors[0].code == _TOO_MANY_TOKENS and len(submitted.requests) > 1:
-            self._largest = max(1, min(self._largest, len(submitted.requests)) // 2)
+            self._max_requests = max(1, min(self._max_requests, len(submitted.requests)) // 2)
             return
         reason = next((error.message for error in errors if error.message), None) or "no reason given"
         line = f" (line {errors[0].line})" if errors and errors[0].line else ""
-        raise JudgeError(f"{address}: batch {ended.id} was rejected: {self.endpoint.plain(reason)}{line}")
+        raise JudgeError(f"{address}: batch {ended.id} was rejected: {self.endpoint.safe_message(reason)}{line}")
 
-    async def _ended(self, submitted: _Submitted) -> Batch | None:
-        """Wait until the batch has ended, and return it; None if it was never submitted."""
+    async def _wait_until_ended(self, submitted: _SubmittedBatch) -> Batch | None:
+        """Wait until the batch has ended, and return it; None if only its file was uploaded."""
         from openai import NotFoundError
 
         batch_id = submitted.batch
@@ -419,34 +425,36 @@ class BatchQueue:
 
         pause = min(FIRST_PAUSE, self.endpoint.batch_interval)
         while True:
-            found = await self._patiently(retrieve)
-            if found is None or found.status in _ENDED:
+            found = await self._retry_until_success(retrieve)
+            if found is None or found.status in _FINAL_STATES:
                 return found
             await asyncio.sleep(pause)
             pause = min(pause * PAUSE_GROWTH, self.endpoint.batch_interval)
 
-    async def _rows(self, file: str) -> list[tuple[str, Row]]:
+    async def _fetch_results(self, file: str) -> list[tuple[str, BatchResult]]:
         async def fetch(client: AsyncOpenAI) -> bytes:
             return (await client.files.content(file, timeout=TRANSFER_SECONDS)).content
 
-        content = await self._patiently(fetch, TRANSFER_SECONDS)
-        return list(_read_rows(content.split(b"\n")))
+        content = await self._retry_until_success(fetch, TRANSFER_SECONDS)
+        return list(_parse_results(content.split(b"\n")))
 
-    async def _patiently(self, operate: Callable[[AsyncOpenAI], Awaitable[T]], timeout: float | None = None) -> T:
-        """Repeat an operation until it succeeds: a batch takes hours, and the server may be unreachable for a while."""
+    async def _retry_until_success(
+        self, operate: Callable[[AsyncOpenAI], Awaitable[T]], timeout: float | None = None
+    ) -> T:
+        """Repeat an operation until it succeeds, because the server may be unreachable for a while."""
         while True:
             try:
-                return await self.endpoint.control(operate, timeout)
+                return await self.endpoint.run_operation(operate, timeout)
             except GaveUpError:
                 await asyncio.sleep(self.endpoint.batch_interval)
             except CallFailedError as error:
                 raise JudgeError(f"{self.endpoint.address}: the batch cannot be collected: {error}") from error
 
     def _deliver(self, name: str, row: str | Exception) -> None:
-        """Give a request its answer; store the answer if this process has not made the request yet."""
+        """Give a request its response, or keep the response if this process has not made the request yet."""
         pending = self._waiting.get(name)
         if pending is None:
-            self._early[name] = row
+            self._undelivered[name] = row
         elif pending.answer.done():
             return
         elif isinstance(row, Exception):
@@ -464,13 +472,13 @@ class BatchQueue:
         self._at_server.difference_update(names)
         self.on_change(len(self._at_server) - before)
 
-    def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Start a background task; if it fails, all waiting requests fail with its error."""
+    def _start_task(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Start a background task. If it fails, all waiting requests raise its error."""
 
         async def guarded() -> None:
             try:
                 await work
-            except Exception as error:  # noqa: BLE001 - every waiting request raises it
+            except Exception as error:  # noqa: BLE001 - all waiting requests raise it
                 self._close(error)
 
         task = asyncio.create_task(guarded())
@@ -507,19 +515,19 @@ async def _find_batch(client: AsyncOpenAI, file: str) -> str | None:
     return None
 
 
-def _read_rows(lines: Iterable[bytes]) -> Iterator[tuple[str, Row]]:
-    """Yield the name and the response of each request; malformed lines are skipped."""
+def _parse_results(lines: Iterable[bytes]) -> Iterator[tuple[str, BatchResult]]:
+    """Yield the name and the result of each request. Malformed lines are skipped."""
     for line in lines:
         try:
             data = json.loads(line) if line.strip() else {}
             name = data.get("custom_id")
             if isinstance(name, str):
-                yield name, _read_row(data.get("response"), data.get("error"))
+                yield name, _parse_result(data.get("response"), data.get("error"))
         except (ValueError, AttributeError, RecursionError):
             continue
 
 
-def _read_row(response: Any, error: Any) -> Row:
+def _parse_result(response: Any, error: Any) -> BatchResult:
     if not response:
         if isinstance(error, dict) and error.get("code") in _NOT_RUN:
             return None

@@ -1,4 +1,4 @@
-"""A judge that sends prompts to a user-supplied function."""
+"""A judge that calls a function of the user with prompts."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import TypeAlias
 
 from ragboard.errors import JudgeError, SettingError
 from ragboard.judges.base import LimitReachedError, RequestEstimate, RequestMeter, RequestSize
-from ragboard.judges.llm.dialogue import Dialogue, first_request
+from ragboard.judges.llm.dialogue import Dialogue, estimate_request
 from ragboard.judges.llm.judge import VERSION
 from ragboard.judges.llm.prompts import Prompts
-from ragboard.tasks import PROMPTED_TASKS, Exchange, Failure, NotAsked, OnCall, Reply, Task, ignore_call
+from ragboard.tasks import PROMPTED_TASKS, Exchange, Failure, NotSent, OnCall, Reply, Task, ignore_call
 
 __all__ = ["CallableJudge", "Texts", "judge_from"]
 
@@ -34,12 +34,12 @@ def judge_from(
     examples: Path | None = None,
     batch_size: int = BATCH_SIZE,
 ) -> CallableJudge:
-    """Make a judge that calls `function` with a list of prompts; the function returns a reply to each, in order.
+    """Make a judge that calls `function` with a list of prompts. The function returns a reply to each, in order.
 
-    The function gets at most `batch_size` prompts per call. Calls do not overlap and run in a separate thread; an async
-    function runs in the event loop. If the function returns None for a prompt, that task fails; an exception ends the
-    evaluation. Replies are stored under `version`: change it whenever replies may change (model, settings). `prompts`
-    and `examples` are as in `LlmJudge`. Raises SettingError for an empty version or a batch size below 1.
+    The function gets at most `batch_size` prompts per call. Calls do not overlap, and run in a separate thread. An
+    async function runs in the event loop. None as a reply is a failed task. An exception ends the evaluation. Replies
+    are stored under `version`: change it when replies may change, for example with another model. `prompts` and
+    `examples` are as in `LlmJudge`. Raises SettingError for an empty version or a batch size below 1.
 
     >>> judge_from(lambda prompts: [my_model(prompt) for prompt in prompts], version="my-model-7b")
     """
@@ -76,23 +76,23 @@ class CallableJudge:
 
     @property
     def model(self) -> str:
-        """The judge's name, used to look up its price."""
+        """The judge's name, by which its price is looked up."""
         return self.name
 
     def request(self, task: Task) -> RequestEstimate | None:
-        """Return the prompt that the function would get."""
-        return first_request(task, self.prompts) if type(task) in self.answers else None
+        """Return the prompt that the function would get; None if the reply needs no call."""
+        return estimate_request(task, self.prompts) if type(task) in self.answers else None
 
     async def answer(self, tasks: Sequence[Task], on_call: OnCall = ignore_call) -> Sequence[Reply | Failure]:
         """Return one reply or failure per task, in order.
 
-        The function is called once with the first prompts of all tasks, and then once per round of repair requests.
+        The function is called once with the prompts of all tasks, and again with the repair requests, if there are any.
         """
         results: list[Reply | Failure | None] = [self._unsupported(task) for task in tasks]
-        dialogues = {place: Dialogue(task, self.prompts) for place, task in enumerate(tasks) if results[place] is None}
+        dialogues = {index: Dialogue(task, self.prompts) for index, task in enumerate(tasks) if results[index] is None}
         while waiting := [dialogue for dialogue in dialogues.values() if dialogue.result is None]:
-            await self._round(waiting, on_call)
-        return [results[place] or dialogues[place].result or Failure(detail="no reply") for place in range(len(tasks))]
+            await self._send_prompts(waiting, on_call)
+        return [results[index] or dialogues[index].result or Failure(detail="no reply") for index in range(len(tasks))]
 
     def _unsupported(self, task: Task) -> Failure | None:
         """Return a failure if the judge does not answer this type of task, else None."""
@@ -100,13 +100,14 @@ class CallableJudge:
         return None if known else Failure(detail=f"{self.name} does not answer {type(task).__name__}")
 
     async def _call(self, prompts: list[str]) -> Texts:
-        """Call the function; a function that is not async runs in a thread, so the event loop can continue."""
+        """Call the function. A function that is not async runs in a thread, so it does not block the event loop."""
         call = partial(self._function, prompts)
         texts: Texts | Awaitable[Texts]
         texts = call() if inspect.iscoroutinefunction(self._function) else await asyncio.to_thread(call)
         return await texts if inspect.isawaitable(texts) else texts
 
-    async def _round(self, waiting: Sequence[Dialogue], on_call: OnCall) -> None:
+    async def _send_prompts(self, waiting: Sequence[Dialogue], on_call: OnCall) -> None:
+        """Send the next prompt of each dialogue in one call of the function."""
         waiting = [dialogue for dialogue in waiting if await _admitted(dialogue, on_call)]
         if not waiting:
             return
@@ -123,11 +124,11 @@ class CallableJudge:
 
 
 async def _admitted(dialogue: Dialogue, on_call: OnCall) -> bool:
-    """Return whether the prompt may be sent. The caller has already admitted the first prompt of each dialogue."""
+    """Return whether the dialogue's next prompt may be sent. The evaluation has already admitted the first prompt."""
     size = RequestSize(prompt_bytes=len(dialogue.as_text().encode(errors="replace")), reply_tokens=None)
     try:
         if dialogue.repairs:
             await RequestMeter(dialogue.task, on_call, size).admit()
     except LimitReachedError as error:
-        dialogue.result = NotAsked(detail=str(error))
+        dialogue.result = NotSent(detail=str(error))
     return dialogue.result is None

@@ -1,4 +1,4 @@
-"""Calls to a chat model, adapted to the reply formats and parameters that the server accepts."""
+"""Call a chat model with the reply formats and parameters that its server accepts."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import Any
 from pydantic_core import to_json
 
 from ragboard.judges.base import RequestMeter, RequestSize
-from ragboard.judges.llm.dialogue import Line
+from ragboard.judges.llm.dialogue import ChatMessage
 from ragboard.judges.llm.endpoint import FORMAT_NAMED, Endpoint, RefusedError, Send
-from ragboard.judges.llm.responses import read_completion
+from ragboard.judges.llm.responses import parse_completion
 from ragboard.tasks import Exchange
 
 __all__ = ["Chat"]
@@ -23,47 +23,49 @@ MODES = ("json_schema", "json_object", "text")
 """Formats of replies, the strictest first."""
 
 PLAIN = len(MODES) - 1
+"""The index of `text`, which requests no format."""
 
 _TOO_LONG = re.compile(r"context[ _](?:length|window)", re.I)
-"""Matches the error of a request that is too long. Such errors often mention `max_tokens`, which is not their cause."""
+"""Matches the error of a request that is too long. Such an error often names `max_tokens`, which is not the cause."""
 
 _ONLY_STREAMS = re.compile(
     r"\bnon-?stream|\b(?:only|must|enable|requires?)\b.{0,40}\bstream(?:ing)?\b"
     r"|\bstream(?:ing)?\b.{0,40}\b(?:only|must|true|required)\b",
     re.I,
 )
+"""Matches the error of a server that replies only with a stream."""
 _UNEXPLAINED = re.compile(
     r"status \d+[\s.:]*(?:no reason given|bad request|invalid[ _]request(?:[ _]error)?|unprocessable (?:entity|content)"
     r"|validation error|(?:unknown |provider returned (?:an )?)?error)?[\s.:!]*",
     re.I,
 )
-"""Matches the error of a request that the server rejected without a reason."""
+"""Matches an error without a reason."""
 
 MESSAGE_OVERHEAD = 16
-"""An upper bound of the tokens that a message has in addition to its text."""
+"""Maximum number of tokens of a message in addition to its text."""
 
 
 @dataclass
 class Chat:
-    """A model at an endpoint. Remembers which formats and parameters the model rejected."""
+    """A chat model at an endpoint. It remembers which formats and parameters the server rejected."""
 
     endpoint: Endpoint
     model: str
     mode: int = 0
-    """The current reply format: an index into MODES."""
+    """The reply format of the next request: an index into MODES."""
     dropped: set[str] = field(default_factory=set[str])
-    """Parameters that the model rejected, which are no longer sent."""
+    """Rejected parameters, which are no longer sent."""
     renamed: dict[str, str] = field(default_factory=dict[str, str])
-    """Parameters that the model accepts only under another name."""
+    """The names under which parameters are sent, if they differ from the user's names."""
     streams: bool = False
     """Whether replies are requested as a stream, because the server supports nothing else."""
     trial: asyncio.Future[bool] | None = None
-    """Whether a request that was rejected without a reason is accepted without a reply format; pending during the
-    try."""
+    """Whether the server accepts requests without a reply format. It is tried once, after the first error without a
+    reason; None before."""
 
     async def complete(
         self,
-        lines: Sequence[Line],
+        messages: Sequence[ChatMessage],
         schema: Mapping[str, Any],
         parameters: Mapping[str, Any],
         *,
@@ -71,12 +73,12 @@ class Chat:
         meter: Callable[[RequestSize], RequestMeter] | None = None,
         key: str = "",
     ) -> Exchange:
-        """Return the model's reply. With `first`, the request goes before waiting ones; `key` names it in a batch.
+        """Return the model's reply. `first` and `key` are as in `Endpoint.call`.
 
         `meter` returns the meter for a request of a given size. Raises CallFailedError if there is no reply
         (DeclinedError if the model declined), LimitReachedError if the meter admits no more requests.
         """
-        estimated = _estimate_tokens(lines)
+        estimated = _estimate_tokens(messages)
         unexplained: RefusedError | None = None
         try:
             while True:
@@ -85,8 +87,8 @@ class Chat:
                 if self.streams and "stream_options" not in self.dropped:
                     sent["stream_options"] = {"include_usage": True}
                 extra = sent | _response_format(mode, schema) | ({"stream": True} if self.streams else {})
-                metered = meter(_size(lines, extra)) if meter else None
-                ask = partial(self._ask, lines, extra)
+                metered = meter(_size(messages, extra)) if meter else None
+                ask = partial(self._ask, messages, extra)
                 try:
                     reply = await self.endpoint.call(ask, estimated, first=first, meter=metered, key=key)
                 except RefusedError as error:
@@ -112,7 +114,10 @@ class Chat:
         return {self.renamed.get(name, name): value for name, value in parameters.items() if name not in self.dropped}
 
     def _adapt(self, error: RefusedError, sent: Mapping[str, Any], mode: int) -> bool:
-        """Drop the rejected parameter or format, or switch to streams; return whether the next request is different."""
+        """Adapt the next request to the error: drop a parameter, change the format, or request a stream.
+
+        Return whether the next request differs.
+        """
         if _TOO_LONG.search(str(error)):
             return False
         if not self.streams and _ONLY_STREAMS.search(str(error)):
@@ -134,25 +139,23 @@ class Chat:
         original_names = {new: old for old, new in self.renamed.items()}
         self.dropped.add(original_names.get(named, named))
 
-    async def _ask(self, lines: Sequence[Line], extra: Mapping[str, Any], send: Send) -> Exchange:
-        messages = [{"role": line.role, "content": line.text} for line in lines]
-        response = await send(
-            self.endpoint.route("chat/completions"), {"model": self.model, "messages": messages, **extra}
-        )
-        return read_completion(response, self.endpoint.masked)
+    async def _ask(self, messages: Sequence[ChatMessage], extra: Mapping[str, Any], send: Send) -> Exchange:
+        data = [{"role": message.role, "content": message.text} for message in messages]
+        response = await send(self.endpoint.route("chat/completions"), {"model": self.model, "messages": data, **extra})
+        return parse_completion(response, self.endpoint.mask_secrets)
 
 
-def _size(lines: Sequence[Line], extra: Mapping[str, Any]) -> RequestSize:
-    """Return upper bounds of the prompt's bytes, which also bound its tokens, and of the reply's tokens."""
+def _size(messages: Sequence[ChatMessage], extra: Mapping[str, Any]) -> RequestSize:
+    """Return the maximum size of the request: bytes of the prompt, and tokens of the reply."""
     limits = [extra[name] for name in ("max_completion_tokens", "max_tokens") if type(extra.get(name)) is int]
     form = len(to_json(extra.get("response_format", "")))
-    prompt = sum(len(line.text.encode(errors="replace")) + MESSAGE_OVERHEAD for line in lines)
+    prompt = sum(len(message.text.encode(errors="replace")) + MESSAGE_OVERHEAD for message in messages)
     return RequestSize(prompt_bytes=prompt + form, reply_tokens=min(limits, default=None))
 
 
-def _estimate_tokens(lines: Sequence[Line]) -> int:
-    """Estimate the number of tokens as characters / 4, which is about right for Latin text."""
-    return sum(len(line.text) for line in lines) // 4
+def _estimate_tokens(messages: Sequence[ChatMessage]) -> int:
+    """Estimate the number of tokens as a quarter of the characters."""
+    return sum(len(message.text) for message in messages) // 4
 
 
 def _response_format(mode: int, schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -167,7 +170,10 @@ def _response_format(mode: int, schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _named(error: RefusedError, sent: Mapping[str, Any]) -> str | None:
-    """Return the parameter that the server rejected: the error's `param`, or the first one that its message names."""
+    """Return the rejected parameter: the error's `param`, or the first one that its message names; None if neither.
+
+    Only parameters that were sent count.
+    """
     if error.param in sent:
         return error.param
     if error.param and FORMAT_NAMED.search(error.param):

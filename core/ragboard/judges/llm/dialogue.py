@@ -1,11 +1,11 @@
-"""The conversation with a model about one task: the prompt, its reply, and at most two repair requests.
+"""The dialogue with a chat model about one task: the prompt, the reply, and at most two repair requests.
 
-The parser finds the requested JSON value in the model's text. It ignores markdown fences, prose and a closed block of
-thoughts (`<think>`, `<reasoning>`, `[THINK]`) around the value, and a comma before a closing bracket. It repairs
-nothing else: a value that is truncated, repeats a key or contains NaN is malformed, and no part of it is used.
+The parser finds the requested JSON value in the model's text. It ignores markdown fences and prose around the value,
+thoughts before it (`<think>`, `<reasoning>`, `[THINK]`), and a comma before a closing bracket. It repairs nothing else:
+a value that is truncated, repeats a key or contains NaN is invalid.
 
-A model may continue after its reply, with code or with invented questions and answers. So only the first candidate
-counts: if it is invalid, later ones are not tried.
+Only the first value with the expected key can be the reply, because a model may add code or invented questions and
+answers.
 """
 
 from __future__ import annotations
@@ -20,7 +20,15 @@ from ragboard.judges.base import RequestEstimate
 from ragboard.judges.llm.prompts import Prompts
 from ragboard.tasks import Failure, Reply, ReplyFormatError, Task
 
-__all__ = ["MAX_QUOTED_CHARS", "REPAIRS", "Dialogue", "Line", "first_fitting", "first_request", "read_reply"]
+__all__ = [
+    "MAX_QUOTED_CHARS",
+    "REPAIRS",
+    "ChatMessage",
+    "Dialogue",
+    "estimate_request",
+    "parse_first_json",
+    "read_reply",
+]
 
 T = TypeVar("T")
 
@@ -31,15 +39,15 @@ MAX_QUOTED_CHARS = 8_000
 """Maximum characters of a reply that a repair request quotes."""
 
 MAX_FAILURE_CHARS = 2_000
-"""Maximum characters of a reply that a failure quotes."""
+"""Maximum characters of a reply that a Failure quotes."""
 
 ASSUMED_PROBLEM_CHARS = 250
-"""Length of the error in a repair request that cost estimates assume, in characters."""
+"""The length, in characters, that cost estimates assume for the error in a repair request."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Line:
-    """One message of the conversation."""
+class ChatMessage:
+    """One message of a dialogue."""
 
     role: Literal["user", "assistant"]
     text: str
@@ -47,35 +55,40 @@ class Line:
 
 @dataclass
 class Dialogue:
-    """The messages so far and the next prompt, until there is a result."""
+    """The dialogue about a task."""
 
     task: Task
     prompts: Prompts
-    lines: list[Line] = field(default_factory=list[Line])
+    messages: list[ChatMessage] = field(default_factory=list[ChatMessage])
+    """The messages so far, ending with the one to send next; empty if the task needs no call."""
     result: Reply | Failure | None = None
+    """The result; None until there is one."""
     repairs: int = 0
+    """Number of repair requests so far."""
 
     def __post_init__(self) -> None:
         self.result = self.task.trivial_reply()
         if self.result is None:
-            self.lines.append(Line(role="user", text=self.prompts.render(self.task)))
+            self.messages.append(ChatMessage(role="user", text=self.prompts.render(self.task)))
 
     def receive(self, text: str, *, truncated: bool = False) -> None:
-        """Read a reply; `truncated` if it was cut off at the token limit."""
+        """Read the model's reply, and set the result or add a repair request. `truncated`: it was cut off."""
         text = text.encode("utf-8", "replace").decode()
         try:
-            self.result = read_reply(self.task, text, self.lines[0].text, self.prompts.instructions(self.task))
+            self.result = read_reply(self.task, text, self.messages[0].text, self.prompts.instructions(self.task))
         except ReplyFormatError as error:
             self._repair(text, f"{error}; it was cut off at the token limit" if truncated else str(error))
 
     def fail(self, detail: str) -> None:
-        """End the conversation with a failure."""
+        """Set the result to a Failure."""
         self.result = Failure(detail=detail)
 
     def as_text(self) -> str:
-        """Return all messages as one prompt, for a model that takes only one."""
-        first, *later = self.lines
-        messages = (f"{'Your reply was:' if line.role == 'assistant' else 'But:'}\n{line.text}" for line in later)
+        """Return all messages as one prompt."""
+        first, *later = self.messages
+        messages = (
+            f"{'Your reply was:' if message.role == 'assistant' else 'But:'}\n{message.text}" for message in later
+        )
         return "\n\n".join((first.text, *messages))
 
     def _repair(self, text: str, problem: str) -> None:
@@ -84,53 +97,55 @@ class Dialogue:
             self.fail(f"the reply is still invalid {times}: {problem}; reply: {text[:MAX_FAILURE_CHARS]}")
             return
         self.repairs += 1
-        self.lines += (
-            Line(role="assistant", text=text.strip()[:MAX_QUOTED_CHARS] or "(nothing)"),
-            Line(role="user", text=self.prompts.repair(problem)),
+        self.messages += (
+            ChatMessage(role="assistant", text=text.strip()[:MAX_QUOTED_CHARS] or "(nothing)"),
+            ChatMessage(role="user", text=self.prompts.repair(problem)),
         )
 
 
 def read_reply(task: Task, text: str, prompt: str = "", instructions: str = "") -> Reply:
-    """Parse the reply to a prompt; `instructions` is the prompt without the texts to judge.
+    """Parse the reply to a prompt. `instructions` is the prompt without the texts to judge.
 
-    Raises ReplyFormatError, whose message says what is wrong.
+    Raises ReplyFormatError if there is no valid reply.
     """
-    return first_fitting(text, task.parse, task.reply_model.key, prompt=prompt, instructions=instructions)
+    return parse_first_json(text, task.parse, task.reply_model.key, prompt=prompt, instructions=instructions)
 
 
-def first_request(task: Task, prompts: Prompts) -> RequestEstimate | None:
-    """Return the first request of a dialogue about the task, or None if the reply is known without a call."""
-    lines = Dialogue(task, prompts).lines
-    return RequestEstimate(text=lines[0].text, repair=prompts.repair("." * ASSUMED_PROBLEM_CHARS)) if lines else None
+def estimate_request(task: Task, prompts: Prompts) -> RequestEstimate | None:
+    """Return the request for the task, and the request after an invalid reply; None if the task needs no call."""
+    messages = Dialogue(task, prompts).messages
+    return (
+        RequestEstimate(text=messages[0].text, repair=prompts.repair("." * ASSUMED_PROBLEM_CHARS)) if messages else None
+    )
 
 
 MIN_COPY_CHARS = 30
-"""Minimum length, in characters, at which a value that also occurs in the instructions counts as a copy of them."""
+"""Minimum characters at which a value that also occurs in the instructions counts as a copy of an example."""
 
 MAX_THOUGHT_ENDS = 10
-"""Maximum number of end tags after which the next value is located, to recognise end tags inside a value."""
+"""Maximum number of end tags of thoughts that are checked for being inside a value."""
 
 _THINKING = re.compile(r"\s*(?:<(?:think|thinking|thought|reasoning)>|\[THINK\])", re.IGNORECASE)
 _THOUGHT = re.compile(r"</(?:think|thinking|thought|reasoning)>|\[/THINK\]", re.IGNORECASE)
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}"]|,(?=\s*[\]}])', re.DOTALL)
 _CLOSING = {"{": "}", "[": "]"}
-_UNREADABLE = object()
+_INVALID = object()
 
 
-def first_fitting(
+def parse_first_json(
     text: str, read: Callable[[Any], T], key: str | None, *, prompt: str = "", instructions: str = ""
 ) -> T:
-    """Apply `read` to the first JSON object in the text with the key; if `key` is None, to the first list.
+    """Find the first JSON object in the text with the key, and return what `read` returns for it.
 
-    A copy of an example in the `instructions` of the prompt is not a reply. A copy from the rest of the `prompt` counts
-    as a reply if there is no other candidate, because a judged text can contain a valid reply by chance. Raises
-    ReplyFormatError if `read` does, or if no candidate counts.
+    If `key` is None, find the first list. Raises ReplyFormatError if there is none, if `read` raises it, or if the
+    value is a copy of an example in the `instructions`. A copy of another part of the `prompt` counts as the reply only
+    if the text has no other value, because a judged text can contain a valid reply by chance.
     """
-    only = _only_value(text.strip(), key)
+    only = _whole_text_value(text.strip(), key)
     answer = text if only else _without_thoughts(text, key)
-    candidates = iter([only]) if only else _candidates(answer, key)
+    candidates = iter([only]) if only else _find_candidates(answer, key)
     for _, raw, value in candidates:
-        if value is _UNREADABLE:
+        if value is _INVALID:
             raise ReplyFormatError("it holds JSON that cannot be read")
         if raw in instructions and len(raw) >= MIN_COPY_CHARS:
             raise ReplyFormatError("it repeats the example")
@@ -144,16 +159,16 @@ def first_fitting(
     raise ReplyFormatError(f"it holds no whole {what}" if text.strip() else "it is empty")
 
 
-def _only_value(text: str, key: str | None) -> tuple[int, str, Any] | None:
-    """Return the whole text as the only candidate if it is one JSON value, as most replies are; else None."""
-    value: Any = _loaded(text) if text.startswith("[" if key is None else "{") else _UNREADABLE
-    return (0, text, value) if value is not _UNREADABLE and (key is None or key in value) else None
+def _whole_text_value(text: str, key: str | None) -> tuple[int, str, Any] | None:
+    """Return (0, text, value) if the whole text is a JSON value with the key, as most replies are; else None."""
+    value: Any = _parse_json(text) if text.startswith("[" if key is None else "{") else _INVALID
+    return (0, text, value) if value is not _INVALID and (key is None or key in value) else None
 
 
 def _without_thoughts(text: str, key: str | None) -> str:
-    """Return the text after the thoughts; empty if the thoughts never end.
+    """Return the text after the model's thoughts; empty if the thoughts never end.
 
-    An end tag inside a value does not end the thoughts: a reply may quote a tag.
+    An end tag inside a JSON value does not end the thoughts, because a reply may quote a tag.
     """
     begin, ended, value = 0, not _THINKING.match(text), _first_value(text, 0, key)
     thoughts = 0
@@ -165,25 +180,25 @@ def _without_thoughts(text: str, key: str | None) -> str:
 
 
 def _first_value(text: str, begin: int, key: str | None) -> range:
-    """Return the range of the first candidate after `begin`; empty if there is none."""
-    place, raw, _ = next(_candidates(text[begin:], key), (0, "", None))
+    """Return the range of the first value with the key after `begin`; empty if there is none."""
+    place, raw, _ = next(_find_candidates(text[begin:], key), (0, "", None))
     return range(begin + place, begin + place + len(raw))
 
 
-def _candidates(text: str, key: str | None) -> Iterator[tuple[int, str, Any]]:
-    """Yield the start, text and value of every outermost value that can be the reply."""
+def _find_candidates(text: str, key: str | None) -> Iterator[tuple[int, str, Any]]:
+    """Yield the start, text and value of every outermost JSON value with the key. Invalid JSON has `_INVALID`."""
     opening = "[" if key is None else "{"
-    for start, raw, plain in _outermost(text, opening):
-        value = _loaded(plain)
-        if key is None or (f'"{key}"' in raw if value is _UNREADABLE else key in value):
+    for start, raw, plain in _find_outermost(text, opening):
+        value = _parse_json(plain)
+        if key is None or (f'"{key}"' in raw if value is _INVALID else key in value):
             yield start, raw, value
 
 
-def _outermost(text: str, opening: str) -> Iterator[tuple[int, str, str]]:
-    """Yield every outermost bracketed part: its start, its text, and its text without trailing commas."""
+def _find_outermost(text: str, opening: str) -> Iterator[tuple[int, str, str]]:
+    """Yield the start and text of every outermost bracketed part, and its text without trailing commas."""
     start = text.find(opening)
     while start >= 0:
-        whole = _balanced(text, start)
+        whole = _end_of_value(text, start)
         if whole is None:
             return
         end, plain = whole
@@ -191,19 +206,19 @@ def _outermost(text: str, opening: str) -> Iterator[tuple[int, str, str]]:
         start = text.find(opening, end)
 
 
-def _loaded(plain: str) -> Any:
-    """Parse the value; `_UNREADABLE` if it is invalid JSON or cannot be encoded as UTF-8."""
+def _parse_json(plain: str) -> Any:
+    """Parse JSON. Return `_INVALID` if it is invalid or cannot be encoded as UTF-8."""
     try:
-        value = json.loads(plain, object_pairs_hook=_unique, parse_constant=_no_constant, strict=False)
+        value = json.loads(plain, object_pairs_hook=_unique_keys, parse_constant=_reject_constant, strict=False)
         plain.encode()
         if "\\u" in plain:
             json.dumps(value, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
-        return _UNREADABLE
+        return _INVALID
     return value
 
 
-def _balanced(text: str, start: int) -> tuple[int, str] | None:
+def _end_of_value(text: str, start: int) -> tuple[int, str] | None:
     """Return the end of the value at `start`, and its text without trailing commas; None if the value is incomplete."""
     open_brackets: list[str] = []
     parts, copied = [], start
@@ -224,12 +239,12 @@ def _balanced(text: str, start: int) -> tuple[int, str] | None:
     return None
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) < len(pairs):
         raise ValueError("a key twice")
     return value
 
 
-def _no_constant(name: str) -> None:
+def _reject_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")

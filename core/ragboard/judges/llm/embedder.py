@@ -8,10 +8,10 @@ from functools import partial
 from typing import Any
 
 from ragboard.judges.base import LimitReachedError, RequestEstimate, RequestMeter, RequestSize
-from ragboard.judges.cosines import Vector, similarities, texts_of
+from ragboard.judges.cosines import Vector, similarities, texts_to_embed
 from ragboard.judges.llm.endpoint import Endpoint, Send
-from ragboard.judges.llm.responses import CallFailedError, MalformedResponseError, exchange
-from ragboard.tasks import Exchange, Failure, NotAsked, OnCall, Reply, Similarity, Task, ignore_call
+from ragboard.judges.llm.responses import CallFailedError, MalformedResponseError, make_exchange
+from ragboard.tasks import Exchange, Failure, NotSent, OnCall, Reply, Similarity, Task, ignore_call
 
 __all__ = ["OpenAiEmbedder"]
 
@@ -22,7 +22,7 @@ BATCH = 256
 
 
 class OpenAiEmbedder:
-    """Answers Similarity by cosines of embeddings. Each text of a batch is embedded once."""
+    """Answers Similarity by cosines of embeddings."""
 
     heuristic = False
     is_metered = True
@@ -45,21 +45,24 @@ class OpenAiEmbedder:
         return f"embedding/{VERSION}/{self.model}/{self.endpoint.identity}/{task.__name__}"
 
     def request(self, task: Task) -> RequestEstimate | None:
-        """Return the texts that would be sent."""
-        texts = texts_of([self.endpoint.redaction.task(task)])
+        """Return the texts that would be sent; None if the reply needs no call."""
+        texts = texts_to_embed([self.endpoint.redaction.task(task)])
         return RequestEstimate(text="\n".join(texts), calls=-(-len(texts) // BATCH)) if texts else None
 
     async def answer(self, tasks: Sequence[Task], on_call: OnCall = ignore_call) -> Sequence[Reply | Failure]:
-        """Return one reply or failure per task, in order. Raises JudgeError if no call can succeed."""
+        """Return one reply or failure per task, in order. Each text is embedded once.
+
+        Raises JudgeError if no call can succeed.
+        """
         key = self.endpoint.request_key(tasks[0], self.identity) if tasks else ""
         tasks = [self.endpoint.redaction.task(task) for task in tasks]
-        texts = texts_of(tasks)
+        texts = texts_to_embed(tasks)
         vectors: dict[str, Vector | Failure] = {}
         for start in range(0, len(texts), BATCH):
             try:
                 vectors |= await self._embed(texts[start : start + BATCH], tasks[0], on_call, key)
             except LimitReachedError as error:
-                return [NotAsked(detail=str(error))] * len(tasks)
+                return [NotSent(detail=str(error))] * len(tasks)
         return [similarities(task, vectors) for task in tasks]
 
     async def _embed(self, texts: list[str], task: Task, on_call: OnCall, key: str) -> dict[str, Vector | Failure]:
@@ -75,11 +78,14 @@ class OpenAiEmbedder:
     async def _ask(self, texts: list[str], send: Send) -> tuple[list[Vector], Exchange]:
         body = {"model": self.model, "input": texts, "encoding_format": "float"}
         response = await send(self.endpoint.route("embeddings", deployment=self.model), body)
-        return _vectors(self.endpoint.masked(response), len(texts))
+        return _vectors(self.endpoint.mask_secrets(response), len(texts))
 
 
 def _vectors(body: str, count: int) -> tuple[list[Vector], Exchange]:
-    """Return the vectors in the order of their texts, and the tokens. Raises MalformedResponseError."""
+    """Return the vectors in the order of their texts, and the tokens.
+
+    Raises MalformedResponseError if the response does not have `count` vectors of the same length.
+    """
     try:
         answer = json.loads(body)
         rows: list[Mapping[str, Any]] = answer["data"]
@@ -90,4 +96,4 @@ def _vectors(body: str, count: int) -> tuple[list[Vector], Exchange]:
         raise MalformedResponseError(f"the server sent {len(rows)} embeddings for {count} texts")
     if len({len(vector) for vector in by_place.values()}) > 1:
         raise MalformedResponseError("the server sent embeddings of different lengths")
-    return [by_place[place] for place in range(count)], exchange("", answer.get("usage"))
+    return [by_place[place] for place in range(count)], make_exchange("", answer.get("usage"))

@@ -1,4 +1,4 @@
-"""An OpenAI-compatible server: connections, retries, and errors without secrets."""
+"""Call an OpenAI-compatible server, with rate limits, retries, and errors that contain no secrets."""
 
 from __future__ import annotations
 
@@ -44,19 +44,19 @@ __all__ = [
 T = TypeVar("T")
 
 Send: TypeAlias = Callable[[str, Mapping[str, Any]], Awaitable[str]]
-"""Sends the body of a request to a path below the base URL, and returns the body of the response."""
+"""Sends a request, given its path below the base URL and its body, and returns the body of the response."""
 
 RETRIES = 5
 """Maximum number of times that a request is sent again."""
 FIRST_PAUSE = 0.2
 """Seconds before the first retry. Each further pause is twice as long, plus a random part of at most half its length.
 
-There is no pause after a timeout. A timeout, or a pause that the server requests, does not lengthen the next pause. All
-pauses together last six to nine seconds, so an evaluation survives the restart of a server."""
+There is no pause after a timeout. A timeout, or a pause that the server requests, does not lengthen the next pause. The
+five pauses together last six to nine seconds, so an evaluation survives the restart of a server."""
 TRANSFER_SECONDS = 3600.0
 """Maximum seconds to send or fetch a file of a batch."""
 MAX_PAUSE = 60.0
-"""Maximum seconds before a retry; if the server requests a longer pause, the request fails."""
+"""Maximum seconds before a retry. If the server requests a longer pause, the request fails."""
 MAX_ERROR_CHARS = 300
 """Maximum characters of an error message."""
 
@@ -74,30 +74,29 @@ _FATAL_STATUSES = {
     403: "access is denied",
     404: "there is no such model or address",
 }
-"""Error statuses after which no request of the evaluation can succeed, and their meaning."""
+"""Statuses after which no request of the evaluation can succeed, with their meaning."""
 _NO_PROVIDER = re.compile(r"no (?:allowed )?(?:endpoints|providers)", re.I)
-"""Matches the error (404) of a gateway that knows the model but has no provider for it."""
+"""Matches the error (404) of a gateway that has no provider for the model."""
 
 FORMAT_NAMED = re.compile(
     r"response_?format|json_?schema|json_?object|json mode|structured output|guided|grammar|\bschema\b", re.I
 )
-"""Matches the error of a server that does not support the requested format of replies."""
+"""Matches an error that names the requested format of replies."""
 _FORMAT_REFUSED_STATUSES = frozenset({404, 405, 415, 500, 501})
-"""Statuses, besides 400 and 422, that may mean that the format of replies is not supported."""
+"""Statuses of errors about the format of replies, besides 400 and 422."""
 
 _RETRY_STATUSES = frozenset({408, 409, 425, 429})
-"""Statuses below 500 after which a request is sent again. Statuses of 500 and above are retried too."""
+"""Statuses below 500 after which a request is sent again. After 500 and above, it is always sent again."""
 _TIMEOUT_STATUSES = frozenset({408, 502, 504, 524})
-"""Statuses that mean that a server stopped waiting for the model. The model may have replied, so the request may be
-billed."""
+"""Statuses of a server that stopped waiting for the model. The model may have replied, so the request may be billed."""
 FIRST_ERROR_STATUS = 300
-"""The lowest status that counts as an error. Redirects are followed, so a status below 400 is one too."""
+"""The lowest status that is an error. Redirects are followed, so a response with a status below 400 is an error too."""
 _OVERLOAD_STATUSES = frozenset({429, 503})
-"""Statuses that mean that the server gets too many requests."""
+"""Statuses of a server that gets too many requests."""
 
 
 class RefusedError(CallFailedError):
-    """The server rejected the request: status 400 or 422, or an error about the requested format of replies."""
+    """The server rejected the request, with status 400 or 422 or because of the requested format of replies."""
 
     def __init__(self, message: str, param: str | None) -> None:
         self.param = param
@@ -105,11 +104,11 @@ class RefusedError(CallFailedError):
 
 
 class GaveUpError(CallFailedError):
-    """All attempts of a request failed, or the server requested a long pause; the request can succeed later."""
+    """All attempts of a request failed, or the server requested a long pause. The request can succeed later."""
 
 
 class ErrorResponse(Exception):  # noqa: N818 - a response; it may become one of several errors
-    """A response with an error status: `FIRST_ERROR_STATUS` or above."""
+    """A response with status `FIRST_ERROR_STATUS` or above."""
 
     def __init__(
         self, status: int, message: str, *, code: str | None = None, param: str | None = None, retry_after: str = ""
@@ -131,48 +130,51 @@ class SendQueue(Protocol):
     """Collects requests, sends them together, and returns the body of the response to each."""
 
     async def send(self, key: str, route: str, body: Mapping[str, Any], /) -> str:
-        """Send a request; `key` distinguishes requests with the same body. Raises ErrorResponse for an error."""
+        """Send a request. `key` distinguishes requests with the same body. Raises ErrorResponse for an error status."""
         ...
 
 
 @dataclass
 class _Session:
+    """The connections of one event loop."""
+
     client: AsyncOpenAI
     transport: Transport
     traffic: Traffic
     users: int = 0
+    """Number of calls in progress."""
     closed: JudgeError | None = None
-    """The error that all open calls raise, because no request can succeed; None while requests may be sent."""
+    """The error that all calls in progress raise, because no request can succeed; None while requests may be sent."""
 
 
 @dataclass
 class Endpoint:
-    """A server with its limits, timeout and retries. Its `repr` hides the key and secrets in the address.
+    """A server, with its limits, timeout and retries. Its `repr` has no secrets.
 
-    Calls in one event loop share a client, which is closed when the loop shuts down. Each evaluation runs in a new
-    event loop, so it has one client and leaves no connection open.
+    All calls in an event loop share a client, which is closed when the loop shuts down. Each evaluation runs in a new
+    event loop, so it leaves no connection open.
     """
 
     base_url: str
     api_key: str = field(repr=False)
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     secret_headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
-    """Headers that are treated like the key: masked in errors, and not part of the identity."""
+    """Headers that are masked in errors and not part of the identity, like the key."""
     timeout: float = 120.0
-    """Seconds per request, to the last byte of the reply."""
+    """Seconds per request, until the last byte of the reply."""
     limits: Limits = field(default_factory=Limits)
     redaction: Redaction = NOTHING_REDACTED
     """Masks parts of the samples' texts before they are sent."""
     batch: bool = False
-    """Whether an evaluation sends its requests in batches (`POST /batches`), which is cheaper but can take hours."""
+    """Whether an evaluation sends its requests in batches, which cost less but can take hours."""
     batch_interval: float = 60.0
-    """Maximum seconds between two requests for the state of a batch."""
+    """Maximum seconds between two checks of a batch's state."""
     retries: int = RETRIES
     """Maximum number of retries of a request."""
     sleep: Callable[[float], Awaitable[None]] = field(default=asyncio.sleep, repr=False)
-    """Waits before a retry; tests replace it."""
+    """Waits before a retry. Tests replace it."""
     jitter: Callable[[float, float], float] = field(default=random.uniform, repr=False)
-    """Returns a random number between its two arguments; it spreads the ends of simultaneous pauses."""
+    """Returns a random number between its two arguments, so that simultaneous pauses end at different times."""
     _sessions: dict[asyncio.AbstractEventLoop, tuple[_Session, AsyncGenerator[_Session]]] = field(
         default_factory=dict[asyncio.AbstractEventLoop, tuple[_Session, AsyncGenerator[_Session]]],
         init=False,
@@ -183,14 +185,14 @@ class Endpoint:
 
     @property
     def address(self) -> str:
-        """The base URL without user and password, and with secrets in its query masked."""
+        """The base URL without user and password, with secrets in its query masked."""
         parts = urlsplit(self.base_url)
         host = parts.netloc.rpartition("@")[2]
         return urlunsplit((parts.scheme, host, parts.path.rstrip("/"), public_query(parts.query), ""))
 
     @property
     def identity(self) -> str:
-        """The address, headers and a digest of what is redacted: a part of the identity of judges and embedders."""
+        """The address, the headers, and a digest of the redaction. It is part of the identity of judges."""
         headers = (f" {name}={MASK if is_credential(name) else self.headers[name]}" for name in sorted(self.headers))
         return f"{self.address}{''.join(headers)}{self.redaction.suffix}"
 
@@ -206,14 +208,14 @@ class Endpoint:
         meter: RequestMeter | None = None,
         key: str = "",
     ) -> T:
-        """Send a request of about `tokens` prompt tokens, retry it if that can help, and return its result.
+        """Run `request`, which sends one request of about `tokens` prompt tokens, and return its result.
 
-        With `first`, and at every retry, the request goes before other waiting requests. While it pauses before a
-        retry, other requests are sent. `meter` must admit every attempt, and counts attempts that end without a
-        result. `key` names the request in a batch.
+        The request is retried if that can help. With `first`, and at every retry, it overtakes other waiting requests.
+        Before each attempt, `meter` must admit it; afterwards, `meter` counts it if it got no reply. `key` names the
+        request in a batch.
 
         Raises LimitReachedError if the meter admits no more attempts, RefusedError for an invalid request,
-        CallFailedError if all retries fail, JudgeError if no call can succeed (key, access, address).
+        CallFailedError if all attempts fail, JudgeError if no call can succeed because of the key or the address.
         """
         queue = self._queue
 
@@ -228,11 +230,11 @@ class Endpoint:
         return await self._attempts(operate, tokens, first=first, meter=meter, queued=queue is not None)
 
     def request_key(self, task: Task, identity: Callable[[type[Task]], str]) -> str:
-        """Return the `key` for the requests of a task, with the judge's identity; empty if requests are not queued."""
+        """Return the `key` of `call` for the requests of a task; empty if requests are not sent in batches."""
         return task_key(task, identity(type(task))) if self._queue else ""
 
-    async def control(self, operate: Callable[[AsyncOpenAI], Awaitable[T]], timeout: float | None = None) -> T:
-        """Run an operation that calls no model, such as sending a file; retries and raises as `call` does."""
+    async def run_operation(self, operate: Callable[[AsyncOpenAI], Awaitable[T]], timeout: float | None = None) -> T:
+        """Run an operation that calls no model, such as sending a file. Retries and errors are as in `call`."""
         from aiohttp import ClientConnectionError
         from openai import APIConnectionError, APIError, APIStatusError
 
@@ -244,13 +246,13 @@ class Endpoint:
             except APIConnectionError as error:
                 raise ClientConnectionError(str(error.__cause__ or error)) from error
             except APIError as error:
-                raise CallFailedError(self.plain(str(error))) from error
+                raise CallFailedError(self.safe_message(str(error))) from error
 
         return await self._attempts(operate_client, timeout=timeout)
 
     @contextmanager
-    def queued(self, queue: SendQueue) -> Generator[None]:
-        """In the block, send the requests of `call` through a queue, without rate limits, timeout and pauses."""
+    def use_queue(self, queue: SendQueue) -> Generator[None]:
+        """Context in which `call` sends requests through a queue, without rate limits, timeout and pauses."""
         self._queue = queue
         try:
             yield
@@ -327,34 +329,36 @@ class Endpoint:
         problem = str(error)
         status = 402 if error.code == "insufficient_quota" else error.status
         if status in (400, 422) or (status in _FORMAT_REFUSED_STATUSES and FORMAT_NAMED.search(problem)):
-            raise RefusedError(self.plain(problem), error.param) from error
+            raise RefusedError(self.safe_message(problem), error.param) from error
         if status in _FATAL_STATUSES:
             what = "no provider for this model" if _NO_PROVIDER.search(problem) else _FATAL_STATUSES[status]
             session.closed = JudgeError(f"{self.address}: {what} ({self._fatal_detail(status, problem)})")
             raise session.closed from error
         if status not in _RETRY_STATUSES and status < 500:
-            raise CallFailedError(self.plain(problem)) from error
+            raise CallFailedError(self.safe_message(problem)) from error
         requested = _retry_after(error.retry_after)
         if requested is not None and requested > MAX_PAUSE:
-            raise GaveUpError(self.plain(f"{problem} (the server asks for a pause of {requested:g} s)")) from error
+            raise GaveUpError(
+                self.safe_message(f"{problem} (the server asks for a pause of {requested:g} s)")
+            ) from error
         return self._wait_or_fail(retries_left, wait if requested is None else _Wait(requested), problem, error)
 
     def _fatal_detail(self, status: int, problem: str) -> str:
-        """Describe the error. The server's message about a refused key is left out, because it may quote the key."""
-        return "status 401; is OPENAI_API_KEY right?" if status == 401 else self.plain(problem)
+        """Return a description of the error. It does not quote the server's message about a key, which may have it."""
+        return "status 401; is OPENAI_API_KEY right?" if status == 401 else self.safe_message(problem)
 
     def _wait_or_fail(self, retries_left: int, wait: _Wait, problem: str, error: Exception) -> _Wait:
         if retries_left:
             return wait
-        raise GaveUpError(self.plain(f"{problem}, {self.retries + 1} times")) from error
+        raise GaveUpError(self.safe_message(f"{problem}, {self.retries + 1} times")) from error
 
     def record_tokens(self, tokens: int) -> None:
-        """Record that a request of this event loop used `tokens` more tokens than announced in `call`."""
+        """Record that a request in this event loop used `tokens` more tokens than were passed to `call`."""
         session, _ = self._sessions[asyncio.get_running_loop()]
         session.traffic.record_tokens(tokens)
 
-    def masked(self, text: str) -> str:
-        """Return the text with the secrets of this endpoint masked."""
+    def mask_secrets(self, text: str) -> str:
+        """Mask the secrets of this endpoint in a text."""
         return self._secrets.sub(MASK, text)
 
     @cached_property
@@ -371,12 +375,12 @@ class Endpoint:
     def _query(self) -> dict[str, str]:
         return dict(parse_qsl(urlsplit(self.base_url).query, keep_blank_values=True))
 
-    def plain(self, text: str) -> str:
-        """Return an error message as one line of at most `MAX_ERROR_CHARS`, with secrets masked.
+    def safe_message(self, text: str) -> str:
+        """Return an error message as one line of at most `MAX_ERROR_CHARS`, without secrets.
 
-        Short secrets and any text that looks like an API key are masked too.
+        Short secrets, and texts that look like an API key, are masked too.
         """
-        text = short_secret_pattern(self._credentials).sub(MASK, self.masked(text))
+        text = short_secret_pattern(self._credentials).sub(MASK, self.mask_secrets(text))
         text = re.sub(r"(?i)\bsk-[\w*.-]{4,}|\bbearer\s+(?=[a-z_.-]*[\d*])[\w*.-]{4,}", MASK, text)
         return " ".join(text.split())[:MAX_ERROR_CHARS]
 
@@ -384,7 +388,7 @@ class Endpoint:
     async def _session(self) -> AsyncGenerator[_Session]:
         loop = asyncio.get_running_loop()
         if loop not in self._sessions:
-            opened = self._open_in(loop)
+            opened = self._open_session(loop)
             self._sessions[loop] = (await anext(opened), opened)
         session, _ = self._sessions[loop]
         session.users += 1
@@ -395,8 +399,8 @@ class Endpoint:
             if not session.users:
                 session.closed = None
 
-    async def _open_in(self, loop: asyncio.AbstractEventLoop) -> AsyncGenerator[_Session]:
-        """Yield a session, and close its client when the loop shuts down and closes its asynchronous generators."""
+    async def _open_session(self, loop: asyncio.AbstractEventLoop) -> AsyncGenerator[_Session]:
+        """Yield a session. Its client is closed when the loop shuts down and closes its asynchronous generators."""
         from openai import DefaultAioHttpClient
 
         tls = tls_context()
@@ -412,7 +416,7 @@ class Endpoint:
     def route(self, operation: str, *, deployment: str = "") -> str:
         """Return the path of an operation below the base URL.
 
-        A classic Azure address contains the name of a deployment, which `deployment` replaces if it is given.
+        `deployment` replaces the deployment in a classic Azure address.
         """
         named = _DEPLOYMENT.search(urlsplit(self.base_url).path)
         return f"/deployments/{deployment or named['name']}/{operation}" if named else f"/{operation}"
@@ -448,11 +452,11 @@ class _Wait:
 
     seconds: float
     lengthens: bool = False
-    """Whether the next pause is longer."""
+    """Whether to double the next pause."""
 
 
 def _retry_after(header: str) -> float | None:
-    """Return the seconds to wait from a `Retry-After` header, a number or a date; None if it has neither."""
+    """Return the seconds to wait that a `Retry-After` header gives as a number or a date; None for other headers."""
     from datetime import UTC, datetime
 
     header = header.strip()
@@ -467,11 +471,10 @@ def _retry_after(header: str) -> float | None:
 
 
 def openai_endpoint(base_url: str | None = None, environment: Mapping[str, str] | None = None) -> Endpoint:
-    """Return the endpoint at `base_url` or, without one, at `OPENAI_BASE_URL`, with the key in `OPENAI_API_KEY`.
+    """Return the endpoint at `base_url`, by default at `OPENAI_BASE_URL`, with the key in `OPENAI_API_KEY`.
 
-    The lines of `RAGBOARD_SECRET_HEADERS` are headers that are treated like the key. OpenAI's own server needs a key;
-    other servers may not. Raises JudgeError if OpenAI's key is missing, SettingError for an address that is not an
-    http(s) URL and for invalid headers.
+    The lines of `RAGBOARD_SECRET_HEADERS` become its secret headers. Raises JudgeError if the server is OpenAI's and
+    the key is missing, SettingError for an invalid address, key or header.
     """
     known = os.environ if environment is None else environment
     address = _without_operation((base_url or known.get("OPENAI_BASE_URL") or OFFICIAL).strip())
@@ -489,7 +492,7 @@ def openai_endpoint(base_url: str | None = None, environment: Mapping[str, str] 
 
 
 def read_headers(lines: Iterable[str], separator: str, where: str) -> dict[str, str]:
-    """Parse headers, one per line. Raises SettingError, which does not quote values, because they can be secret."""
+    """Parse headers, one per line. Raises SettingError, which does not quote values, for an invalid line."""
     headers: dict[str, str] = {}
     for line in lines:
         name, found, value = (part.strip() for part in line.partition(separator))
@@ -503,16 +506,13 @@ def read_headers(lines: Iterable[str], separator: str, where: str) -> dict[str, 
 
 
 def _without_operation(address: str) -> str:
-    """Return the base URL of an address that ends with an operation, as copied from a provider's console."""
+    """Return the address without an operation at its end, such as `/chat/completions`."""
     head, mark, query = address.partition("?")
     return re.sub(r"/(?:chat/completions|embeddings)/?$", "", head) + mark + query
 
 
 def require_address(address: str) -> None:
-    """Raise SettingError for an invalid address.
-
-    The message does not quote the address, which may contain a password.
-    """
+    """Raise SettingError for an invalid address. The message does not quote it, because it may contain a password."""
     try:
         parts = urlsplit(address)
         possible = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0

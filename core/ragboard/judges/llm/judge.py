@@ -12,20 +12,20 @@ from typing import Any
 from ragboard.errors import SettingError
 from ragboard.judges.base import LimitReachedError, RequestEstimate, RequestMeter
 from ragboard.judges.llm.chat import Chat
-from ragboard.judges.llm.dialogue import Dialogue, first_request
+from ragboard.judges.llm.dialogue import Dialogue, estimate_request
 from ragboard.judges.llm.endpoint import Endpoint
 from ragboard.judges.llm.prompts import Prompts
 from ragboard.judges.llm.responses import CallFailedError, DeclinedError
 from ragboard.records import JsonValue
-from ragboard.tasks import PROMPTED_TASKS, Failure, NotAsked, OnCall, Reply, Task, ignore_call
+from ragboard.tasks import PROMPTED_TASKS, Failure, NotSent, OnCall, Reply, Task, ignore_call
 
 __all__ = ["VERSION", "LlmJudge"]
 
 VERSION = "2"
-"""Incremented when a change of the parser can change a reply."""
+"""The version of the parser, incremented when a change can change a reply."""
 
 DRAW_TEMPERATURE = 1.0
-"""Default temperature of the second and later draws of a task, which should differ; that of the first draw is 0."""
+"""The temperature instead of 0 for tasks with `draw` above 0, whose replies should differ."""
 
 _NOT_PARAMETERS = frozenset({"model", "messages", "response_format", "stream", "n", "extra_headers", "api_key"})
 
@@ -33,10 +33,10 @@ _NOT_PARAMETERS = frozenset({"model", "messages", "response_format", "stream", "
 class LlmJudge:
     """Answers every task that has a prompt by calling a chat model.
 
-    `parameters` are sent with every request (`temperature`, `max_tokens`, `reasoning_effort`, ...). The temperature is
-    0 by default; if it is 0, the second and later draws have 1. `prompts` is a folder with files that replace the
-    package's prompts. `examples` is a TSV file in ARES's format with few-shot examples for `Classify`. Raises
-    SettingError for invalid prompts or parameters, RunFileError for invalid examples.
+    `parameters` are sent with every request (`temperature`, `max_tokens`, `reasoning_effort`, ...). The default
+    temperature is 0. A temperature of 0 is replaced by 1 for tasks with `draw` above 0. `prompts` is a folder with
+    files that replace the package's prompts. `examples` is a TSV file in ARES's format with few-shot examples for
+    `Classify`. Raises SettingError for invalid prompts or parameters, RunFileError for invalid examples.
     """
 
     heuristic = False
@@ -69,20 +69,22 @@ class LlmJudge:
         return f"LlmJudge({self.model!r}, {self.endpoint!r})"
 
     def identity(self, task: type[Task]) -> str:
-        """Return the model, address, parameters, and a digest of the prompts and examples, without the key."""
+        """Return the model, the address, the parameters, and a digest of the prompts and examples."""
         parameters = json.dumps(self.parameters, sort_keys=True)
         prompts = self.prompts.digest(task)
         return f"llm/{VERSION}/{self.model}/{self.endpoint.identity}/{parameters}/{prompts}/{task.__name__}"
 
     def request(self, task: Task) -> RequestEstimate | None:
-        """Return the prompt that would be sent, without the schema of the reply."""
-        return first_request(self.endpoint.redaction.task(task), self.prompts) if type(task) in self.answers else None
+        """Return the prompt that would be sent, without the schema of the reply; None if the reply needs no call."""
+        return (
+            estimate_request(self.endpoint.redaction.task(task), self.prompts) if type(task) in self.answers else None
+        )
 
     async def answer(self, tasks: Sequence[Task], on_call: OnCall = ignore_call) -> Sequence[Reply | Failure]:
-        """Return one reply or failure per task, in order; tasks run concurrently.
+        """Return one reply or failure per task, in order. Tasks run concurrently.
 
-        The reply to a single task is returned before the next waiting request starts, so the caller can store the reply
-        first. Raises JudgeError if no call can succeed, such as for an invalid key or an unknown model.
+        A single task is not wrapped in an asyncio task, so the caller gets its reply before the next waiting request
+        starts. Raises JudgeError if no call can succeed, for example because of an invalid key or an unknown model.
         """
         if len(tasks) == 1:
             return [await self._answer(tasks[0], on_call)]
@@ -100,11 +102,11 @@ class LlmJudge:
         first, meter = task.runs_first, partial(RequestMeter, task, on_call)
         key = self.endpoint.request_key(task, self.identity)
         while dialogue.result is None:
-            lines, schema, parameters = dialogue.lines, task.schema(), self._sampling(task)
+            messages, schema, parameters = dialogue.messages, task.schema(), self._sampling(task)
             try:
-                exchange = await self._chat.complete(lines, schema, parameters, first=first, meter=meter, key=key)
+                exchange = await self._chat.complete(messages, schema, parameters, first=first, meter=meter, key=key)
             except LimitReachedError as error:
-                return NotAsked(detail=str(error))
+                return NotSent(detail=str(error))
             except CallFailedError as error:
                 if isinstance(error, DeclinedError):
                     on_call(task, error.exchange)
@@ -115,7 +117,7 @@ class LlmJudge:
         return dialogue.result
 
     def _sampling(self, task: Task) -> dict[str, Any]:
-        """Return the parameters for a task. Draws after the first get a temperature above 0, so that they differ."""
+        """Return the parameters for a task. With `draw` above 0, the temperature is never 0."""
         temperature = self.parameters.get("temperature", 0.0)
         if task.draw and temperature == 0:
             temperature = DRAW_TEMPERATURE

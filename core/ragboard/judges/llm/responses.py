@@ -1,7 +1,7 @@
-"""Parse response bodies: a completion as JSON or as a stream of events, and the message of an error.
+"""Parse the bodies of responses: completions and error messages.
 
-Compatible servers differ: the text may be in parts, in the arguments of a tool call, or in a stream that was not
-requested. The message of an error may be in any of several fields.
+Compatible servers differ. The text of a completion may be in parts, in the arguments of a tool call, or in a stream
+that was not requested. The message of an error may be in any of several fields.
 """
 
 from __future__ import annotations
@@ -19,52 +19,54 @@ __all__ = [
     "MalformedResponseError",
     "error_fields",
     "error_message",
-    "exchange",
-    "read_completion",
+    "make_exchange",
+    "parse_completion",
 ]
 
 
 class CallFailedError(Exception):
-    """A call failed, after all useful retries. The message contains no secret."""
+    """A call failed, after all useful retries. The message contains no secrets."""
 
 
 class MalformedResponseError(CallFailedError):
-    """The response does not follow the protocol; another try can succeed."""
+    """The response does not follow the protocol. A retry can succeed."""
 
 
 class DeclinedError(CallFailedError):
-    """There is no answer: the model declined, the server withheld it, or the tokens ran out. The call is billed."""
+    """The call is billed but has no answer: the model declined, a filter stopped it, or the tokens ran out."""
 
     def __init__(self, message: str, answered: Exchange) -> None:
         self.exchange = answered
         super().__init__(message)
 
 
-def read_completion(body: str, masked: Callable[[str], str]) -> Exchange:
-    """Return the reply in a response body, with secrets masked.
+def parse_completion(body: str, mask_secrets: Callable[[str], str]) -> Exchange:
+    """Return the reply in a response body. `mask_secrets` is applied to all texts.
 
-    Raises DeclinedError or MalformedResponseError if there is none.
+    Raises DeclinedError or MalformedResponseError if there is no reply.
     """
     try:
         answer = _from_events(body) if body.lstrip().startswith(_EVENTS) else json.loads(body)
         if not answer.get("choices") and (problem := _message_in(answer.get("error"))):
-            raise MalformedResponseError(f"the server's response is an error: {masked(problem)[:200]}")
+            raise MalformedResponseError(f"the server's response is an error: {mask_secrets(problem)[:200]}")
         choice = answer["choices"][0]
         message = choice["message"]
         refusal, finish = message.get("refusal"), choice.get("finish_reason")
         text = _text_in(message)
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
         raise MalformedResponseError(
-            f"the server's response is not a chat completion: {masked(body)[:200]!r}"
+            f"the server's response is not a chat completion: {mask_secrets(body)[:200]!r}"
         ) from error
     if isinstance(refusal, str) and refusal and not text:
-        refusal = masked(refusal)
-        raise DeclinedError(f"the model declined to answer: {refusal[:300]}", exchange(refusal, answer.get("usage")))
+        refusal = mask_secrets(refusal)
+        raise DeclinedError(
+            f"the model declined to answer: {refusal[:300]}", make_exchange(refusal, answer.get("usage"))
+        )
     if finish == "content_filter":
-        filtered = exchange(masked(text or ""), answer.get("usage"))
+        filtered = make_exchange(mask_secrets(text or ""), answer.get("usage"))
         raise DeclinedError("the server's content filter stopped the reply", filtered)
     if text is None:
-        raise MalformedResponseError(f"the server's response has no text: {masked(body)[:200]!r}")
+        raise MalformedResponseError(f"the server's response has no text: {mask_secrets(body)[:200]!r}")
     thoughts = message.get("reasoning_content") or message.get("reasoning")
     if not text and isinstance(thoughts, str) and thoughts:
         text = f"<think>{thoughts}</think>"
@@ -72,16 +74,15 @@ def read_completion(body: str, masked: Callable[[str], str]) -> Exchange:
             raise DeclinedError(
                 "the model reached its token limit while it was still reasoning, before any answer: raise max_tokens, "
                 "or lower reasoning_effort (--judge-param)",
-                exchange(masked(text), answer.get("usage"), truncated=True),
+                make_exchange(mask_secrets(text), answer.get("usage"), truncated=True),
             )
-    return exchange(masked(text), answer.get("usage"), truncated=finish == "length")
+    return make_exchange(mask_secrets(text), answer.get("usage"), truncated=finish == "length")
 
 
 def _text_in(message: Mapping[str, Any]) -> str | None:
     """Return the text of a message: its content or, if that is empty, the arguments of its first tool call.
 
-    None if the content is neither a string nor a list of parts. A server that emulates a reply format may return the
-    object as the arguments of a tool call.
+    Servers that emulate a reply format may put the reply there. None if the content is not a string or list of parts.
     """
     content = message.get("content")
     if isinstance(content, list):
@@ -133,8 +134,8 @@ def _from_events(body: str) -> dict[str, Any]:
     return {"choices": [{"message": {**texts, "tool_calls": calls}, "finish_reason": finish}], "usage": usage}
 
 
-def exchange(text: str, usage: object, *, truncated: bool = False) -> Exchange:
-    """Return the exchange of a text and the token counts in a response's `usage`, which a server can leave out."""
+def make_exchange(text: str, usage: object, *, truncated: bool = False) -> Exchange:
+    """Return the Exchange for a reply. `usage` is that of the response; it may be missing or invalid."""
     counted: Mapping[str, Any] = usage if isinstance(usage, dict) else {}
     details = counted.get("prompt_tokens_details")
     return Exchange(
@@ -147,7 +148,7 @@ def exchange(text: str, usage: object, *, truncated: bool = False) -> Exchange:
 
 
 def _count(value: object) -> int | None:
-    """Return a number of tokens; None if the server sent something else."""
+    """Return the value if it is a number of tokens, else None."""
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
@@ -155,7 +156,7 @@ _MESSAGE_FIELDS = ("message", "msg", "detail", "details", "error", "errors", "er
 
 
 def error_message(body: str) -> str:
-    """Return the message in the body of an error: from a message field if it is JSON, else its text. May be empty."""
+    """Return the message in the body of an error; empty if there is none. HTML tags are removed."""
     try:
         return _message_in(json.loads(body))
     except ValueError:
@@ -165,7 +166,7 @@ def error_message(body: str) -> str:
 
 
 def error_fields(body: str) -> tuple[str | None, str | None]:
-    """Return the code of an error and the parameter that it is about; None for what its body does not have."""
+    """Return the code of an error, and the parameter that it is about. Each is None if it is missing."""
     try:
         answer = json.loads(body)
     except (ValueError, RecursionError):
@@ -178,7 +179,7 @@ def error_fields(body: str) -> tuple[str | None, str | None]:
 
 
 def _message_in(value: Any) -> str:
-    """Return the messages in an error, each with its location if that is given: `body.stream: Field required`."""
+    """Return the messages in an error, each with its location if it has one: `body.stream: Field required`."""
     if isinstance(value, list):
         return "; ".join(filter(None, map(_message_in, value)))
     if not isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Rate limits: how many requests to a server run at a time, and how fast new ones start."""
+"""Limit the concurrent requests to a server, and the rates of requests and tokens."""
 
 from __future__ import annotations
 
@@ -11,32 +11,31 @@ from dataclasses import dataclass
 __all__ = ["Limits", "Traffic"]
 
 RECENT_RESPONSES = 40
-"""Number of recent responses that decide about the number of concurrent requests."""
+"""Number of recent responses from which the share of "too many requests" is computed."""
 
 MAX_OVERLOAD_SHARE = 0.25
-"""If a larger share of recent responses says "too many requests", the number of concurrent requests is reduced."""
+"""Share of "too many requests" above which the number of concurrent requests is reduced."""
 
 REDUCTION = 0.7
-"""The factor by which the number of concurrent requests is then multiplied."""
+"""Factor by which the number of concurrent requests is then multiplied."""
 
 BURST_SECONDS = 2.0
-"""A burst of requests may use up the rate of this many seconds at once."""
+"""Seconds whose requests or tokens may be used up at once."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """Limits of requests to a server; None: no limit."""
+    """Limits of requests to a server. None means no limit."""
 
     concurrency: int = 32
     """Maximum number of concurrent requests."""
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
-    """Maximum number of tokens of prompts and replies. A request without a reply counts with an estimate of its
-    prompt."""
+    """Maximum number of tokens of prompts and replies. For a request without a reply, its prompt is estimated."""
 
 
 class _Bucket:
-    """A token bucket: it fills at a constant rate, and can be overdrawn."""
+    """A token bucket. It fills at a constant rate, and can go below 0."""
 
     def __init__(self, per_minute: float, now: float) -> None:
         self._rate = per_minute / 60
@@ -44,6 +43,7 @@ class _Bucket:
         self._left, self._then = self._most, now
 
     def take(self, amount: float, now: float) -> None:
+        """Remove an amount from the bucket."""
         self._fill(now)
         self._left -= amount
 
@@ -58,10 +58,10 @@ class _Bucket:
 
 
 class Traffic:
-    """Admits requests in order, within limits that adapt to the server.
+    """Admits requests in order within the limits, in one event loop.
 
-    Requests marked `first` go before others. If more than a quarter of the recent responses say "too many requests",
-    fewer requests run at a time, and then slowly more again. It belongs to one event loop.
+    If more than a quarter of the recent responses say "too many requests", fewer requests run concurrently, and then
+    slowly more again.
     """
 
     def __init__(self, limits: Limits, clock: Callable[[], float]) -> None:
@@ -79,12 +79,15 @@ class Traffic:
 
     @property
     def allowed(self) -> int:
-        """Maximum number of requests that may run at a time now."""
+        """Current maximum number of concurrent requests."""
         return max(1, int(self._allowed))
 
     @asynccontextmanager
     async def slot(self, tokens: int = 0, *, first: bool = False) -> AsyncGenerator[None]:
-        """Wait for permission to send a request of about `tokens` prompt tokens; `first` goes before others."""
+        """Context for one request of about `tokens` prompt tokens. It begins when the request may be sent.
+
+        With `first`, the request overtakes waiting requests without it.
+        """
         turn = asyncio.get_running_loop().create_future()
         (self._first if first else self._waiting).append(turn)
         self._admit()
@@ -101,12 +104,12 @@ class Traffic:
             self._leave()
 
     def record_tokens(self, tokens: int) -> None:
-        """Record that a request used `tokens` more tokens than `slot` was told."""
+        """Record that a request used `tokens` more tokens than were passed to `slot`."""
         if self._tokens:
             self._tokens.take(tokens, self._clock())
 
     def record_response(self, *, too_many: bool) -> None:
-        """Record a response of the server, and whether it said "too many requests"."""
+        """Record a response of the server. `too_many`: it says "too many requests"."""
         self._recent.append(too_many)
         if not too_many:
             self._allowed = min(self._most, self._allowed + 1 / self._allowed)
@@ -130,24 +133,24 @@ class Traffic:
         while (self._first or self._waiting) and self._in_progress < self.allowed:
             wait = self._until_allowed()
             if wait:
-                self._again_after(wait)
+                self._retry_after_seconds(wait)
                 return
             turn = (self._first or self._waiting).popleft()
             if not turn.done():
                 self._in_progress += 1
                 turn.set_result(None)
                 if self._requests or self._tokens:
-                    self._again_after(0.0)
+                    self._retry_after_seconds(0.0)
                     return
 
     def _until_allowed(self) -> float:
         now = self._clock()
         return max((bucket.wait(now) for bucket in (self._requests, self._tokens) if bucket), default=0.0)
 
-    def _again_after(self, seconds: float) -> None:
+    def _retry_after_seconds(self, seconds: float) -> None:
         if self._alarm is None:
-            self._alarm = asyncio.get_running_loop().call_later(seconds, self._ring)
+            self._alarm = asyncio.get_running_loop().call_later(seconds, self._on_alarm)
 
-    def _ring(self) -> None:
+    def _on_alarm(self) -> None:
         self._alarm = None
         self._admit()

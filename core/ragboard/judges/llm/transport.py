@@ -1,8 +1,7 @@
-"""Send the requests of an evaluation without the CPU time that the OpenAI SDK needs for each request.
+"""Send requests with less CPU time than the OpenAI SDK needs.
 
-The SDK builds the first request of each route, because it knows addresses, keys, headers and Azure. Later requests
-reuse the address and headers: building a request and parsing its response with the SDK takes several times as long as
-sending.
+The SDK builds only the first request of each route, with its address and headers. Later requests reuse these, because
+the SDK takes several times as long to build a request and parse its response as to send it.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ OpenClient = Callable[..., "AsyncOpenAI"]
 """Returns an SDK client, given its `http_client`."""
 
 KEEP_ALIVE_SECONDS = 4.0
-"""Seconds after which an idle connection is closed; many servers close it after five."""
+"""Seconds after which an idle connection is closed. Many servers close it after five."""
 
 _CLIENT_HEADERS = frozenset({"host", "connection", "content-length", "transfer-encoding", "accept-encoding"})
 """Headers that the HTTP client sets for each request, in lower case."""
@@ -53,12 +52,12 @@ class _Target:
     http: ClientSession
 
 
-class _NotSentError(Exception):
-    """Stops a request that the SDK has built before it is sent."""
+class _StopBuildingError(Exception):
+    """Stops a request after the SDK has built it, before it is sent."""
 
 
 class Transport:
-    """Posts JSON to paths below the base URL of an SDK client, with its headers. It belongs to one event loop."""
+    """Posts JSON to paths below the base URL of an SDK client, with its headers, in one event loop."""
 
     def __init__(self, open_client: OpenClient, tls: ssl.SSLContext) -> None:
         self._open_client = open_client
@@ -69,7 +68,7 @@ class Transport:
     async def post(self, route: str, body: Mapping[str, Any]) -> RawResponse:
         """Send a request and return the response, with any status. Raises ClientError if there is no response."""
         if route not in self._targets:
-            self._targets[route] = asyncio.ensure_future(self._target(route))
+            self._targets[route] = asyncio.ensure_future(self._open_target(route))
         pending = self._targets[route]
         target = pending.result() if pending.done() else await asyncio.shield(pending)
         async with target.http.post(target.url, data=to_json(body)) as response:
@@ -83,11 +82,11 @@ class Transport:
         if self._connector:
             await self._connector.close()
 
-    async def _target(self, route: str) -> _Target:
+    async def _open_target(self, route: str) -> _Target:
         from aiohttp import ClientSession, ClientTimeout, TCPConnector
         from yarl import URL
 
-        url, headers = await self._built(route)
+        url, headers = await self._build_request(route)
         self._connector = self._connector or TCPConnector(limit=0, ssl=self._tls, keepalive_timeout=KEEP_ALIVE_SECONDS)
         http = ClientSession(
             headers=headers,
@@ -98,21 +97,21 @@ class Transport:
         )
         return _Target(URL(url, encoded=True), http)
 
-    async def _built(self, route: str) -> tuple[str, list[tuple[str, str]]]:
-        """Let the SDK build a request, and return its address and headers."""
+    async def _build_request(self, route: str) -> tuple[str, list[tuple[str, str]]]:
+        """Let the SDK build a request, and return the request's address and headers."""
         from openai import APIConnectionError, DefaultAioHttpClient
 
         built: list[Any] = []
 
         async def stop(request: Any) -> None:
             built.append(request)
-            raise _NotSentError
+            raise _StopBuildingError
 
         http = DefaultAioHttpClient(event_hooks={"request": [stop]}, verify=self._tls)
         async with self._open_client(http_client=http) as client:
             try:
                 await client.post(route, body={}, cast_to=str)
-            except (_NotSentError, APIConnectionError):
+            except (_StopBuildingError, APIConnectionError):
                 if not built:
                     raise
         (request,) = built
@@ -122,7 +121,7 @@ class Transport:
 
 
 def tls_context() -> ssl.SSLContext:
-    """Return a context that trusts the certificates of `SSL_CERT_FILE` and `SSL_CERT_DIR`, else those of the system."""
+    """Return a TLS context with the certificates of `SSL_CERT_FILE` and `SSL_CERT_DIR`, by default the system's."""
     given = environ.get("SSL_CERT_FILE"), environ.get("SSL_CERT_DIR")
     if any(given) or sys.platform == "linux":
         return ssl.create_default_context(cafile=given[0], capath=given[1])

@@ -1,7 +1,7 @@
 """Judges and embedders that run a model on this machine.
 
-Fact checkers and NLI models verify statements; encoders and STS models compare texts. torch and sentence-transformers
-come with the extra `ragboard[local]` and are imported when a model is used.
+Fact checkers and NLI models verify statements. Encoders and STS models compare texts. torch and sentence-transformers
+come with the extra `ragboard[local]`. They are imported when a model is used.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""BERTScore (Zhang et al. 2020, arXiv 1904.09675) with a model on this machine."""
+"""Compute BERTScore (Zhang et al. 2020, arXiv 1904.09675) with a model on this machine."""
 
 from __future__ import annotations
 
@@ -37,15 +37,18 @@ DEFAULT_MODEL = "microsoft/deberta-xlarge-mnli"
 BATCH_SIZE = 16
 """Number of texts that the model reads at once."""
 
+# MODEL, MODEL:LAYER or MODEL:LAYER@FOLDER
 _NAME = re.compile(r"(?P<model>[^:@]+)(:(?P<layer>\d+))?(@(?P<folder>.+))?")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Baselines:
-    """A model's scores of random pairs of English sentences, by layer, and its recommended layer."""
+    """A model's mean scores of random pairs of English sentences."""
 
     layer: int
+    """The recommended layer."""
     precision: tuple[float, ...]
+    """The baseline of each layer, from layer 0."""
     recall: tuple[float, ...]
 
 
@@ -54,13 +57,13 @@ class _Tokens:
     """The tokens of a text."""
 
     vectors: Any
-    """Unit vectors, one row per token, including the special tokens at the beginning and the end."""
+    """A tensor with a unit vector per token, including the special tokens at the beginning and the end."""
     counted: Any
-    """Whether each token counts: False for special tokens."""
+    """A tensor with False for special tokens, which are not averaged, else True."""
 
 
 _Values: TypeAlias = tuple[float, float] | None
-"""Precision and recall; None if a text has no token that counts."""
+"""Precision and recall; None if a text has only special tokens."""
 
 
 @cache
@@ -80,9 +83,9 @@ def baselines() -> Mapping[str, Baselines]:
 class BertScorer:
     """Answers BertScore: greedy matching of token embeddings, without idf weights, rescaled with the model's baseline.
 
-    For each token of `text`, take its highest cosine with a token of the other text; precision is the mean of these.
-    Recall is the same mean over the tokens of the other text. If a text is longer than the model's limit, only its
-    beginning is compared.
+    Precision is the mean, over the tokens of `text`, of a token's highest cosine with a token of the other text. Recall
+    is the same mean over the tokens of the other text. If a text is longer than the model's limit, only its beginning
+    is compared.
 
     `model` is `MODEL`, `MODEL:LAYER` or `MODEL:LAYER@FOLDER`. Raises SettingError for a model or layer without a known
     baseline, because its scores would not be comparable with the scores of other models. Raises JudgeError if the model
@@ -158,7 +161,7 @@ class BertScorer:
         return (precision - precision_base) / (1 - precision_base), (recall - recall_base) / (1 - recall_base)
 
     def _embed(self, texts: Sequence[str]) -> dict[str, _Tokens]:
-        """Return the tokens of each text; texts of similar length are read together."""
+        """Return the tokens of each text. Texts of similar length share a batch."""
         model, tokenizer = self._parts
         limits = (tokenizer.model_max_length, getattr(model.config, "max_position_embeddings", 0))
         length = min(limit for limit in limits if limit > 0)
@@ -190,7 +193,7 @@ def _tokens(ids: Sequence[int], rows: Any, marks: tuple[int | None, ...]) -> _To
 
 
 def _match(text: _Tokens, other: _Tokens) -> _Values:
-    """Return precision and recall: means of the highest cosines. A special token can be matched, but does not count."""
+    """Return precision and recall. Special tokens can be matched, but are not averaged."""
     if not (text.counted.any() and other.counted.any()):
         return None
     cosines = text.vectors @ other.vectors.T

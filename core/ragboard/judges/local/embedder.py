@@ -8,7 +8,7 @@ from functools import cached_property
 from threading import Lock
 from typing import Any
 
-from ragboard.judges.cosines import Vector, similarities, texts_of
+from ragboard.judges.cosines import Vector, similarities, texts_to_embed
 from ragboard.judges.local.models import (
     ANY_HARDWARE,
     Hardware,
@@ -32,10 +32,9 @@ BATCH_SIZE = 64
 class StEmbedder:
     """Answers Similarity by cosines of a sentence-transformers model's embeddings.
 
-    All texts of a batch of tasks are embedded together, each text once. If a text is longer than the model's limit,
-    only its beginning is embedded. `model` is a folder or a name on Hugging Face. Raises JudgeError if the model cannot
-    be downloaded or is not a sentence encoder. The weights are loaded with the first task; `answer` raises JudgeError
-    if that fails.
+    If a text is longer than the model's limit, only its beginning is embedded. `model` is a folder or a name on Hugging
+    Face. Raises JudgeError if the model cannot be downloaded or is not a sentence encoder. The weights are loaded with
+    the first task; `answer` raises JudgeError if that fails.
     """
 
     heuristic = False
@@ -64,7 +63,7 @@ class StEmbedder:
 
     async def answer(self, tasks: Sequence[Task], _on_call: OnCall = ignore_call) -> Sequence[Reply | Failure]:
         """Return one reply or failure per task, in order; the model runs in a thread."""
-        texts = texts_of(tasks)
+        texts = texts_to_embed(tasks)
         embedded = await asyncio.to_thread(self._vectors, texts) if texts else []
         vectors: dict[str, Vector | Failure] = dict(zip(texts, embedded, strict=True))
         return [similarities(task, vectors) for task in tasks]

@@ -1,4 +1,4 @@
-"""Model heads for verifying statements. They output a label for the text, a label for each token, or a short answer."""
+"""Run models that verify statements. A model's head outputs a label for the text, labels of tokens, or an answer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
 
 from ragboard.errors import JudgeError
-from ragboard.judges.local.exports import load_export
 from ragboard.judges.local.models import (
     Hardware,
     load,
@@ -22,8 +21,9 @@ from ragboard.judges.local.models import (
     replace_surrogates,
     running_on,
 )
+from ragboard.judges.local.onnx import load_onnx_model
 from ragboard.judges.local.presets import Reading
-from ragboard.judges.local.verdicts import Scores, scores_of
+from ragboard.judges.local.verdicts import Scores, scores_from_logits
 from ragboard.judges.local.windows import Offsets, span, tokens_at, windows
 from ragboard.records import Label
 from ragboard.text.sentences import sentence_spans
@@ -31,7 +31,7 @@ from ragboard.text.sentences import sentence_spans
 __all__ = ["Head", "StatementTooLongError", "Texts", "create_head", "read_labels"]
 
 Texts: TypeAlias = tuple[str, ...]
-"""One input of a model: one text, or two texts that its tokenizer joins."""
+"""One input of a model: a text, or two texts that the tokenizer joins."""
 
 Spans: TypeAlias = tuple[tuple[int, int], ...]
 """(start, end) of parts of a text, in characters."""
@@ -40,10 +40,10 @@ BATCH_SIZE = 32
 """Number of texts that the model reads at once."""
 
 SPARE_TOKENS = 4
-"""Number of tokens to reserve: a piece of a text can have a few more tokens alone than within the text."""
+"""Tokens of an input that stay free, because a part of a text can have more tokens than within the text."""
 
 MIN_PASSAGE_TOKENS = 16
-"""Minimum number of tokens that a statement must leave for a passage."""
+"""Minimum number of tokens of an input that are left for the passage, after the statement."""
 
 _LABEL_OF: Mapping[str, Label] = {
     "entailment": "supported",
@@ -52,9 +52,9 @@ _LABEL_OF: Mapping[str, Label] = {
     "not_entailment": "unsupported",
 }
 _LABEL_SETS = ({"entailment", "contradiction", "neutral"}, {"entailment", "not_entailment"}, {"entailment"})
+"""The possible sets of a model's labels."""
 
-
-_BY_PRESET = "; if it is the model of a preset, name it as local:PRESET@FOLDER"
+_PRESET_HINT = "; if it is the model of a preset, name it as local:PRESET@FOLDER"
 
 
 class StatementTooLongError(Exception):
@@ -64,8 +64,7 @@ class StatementTooLongError(Exception):
 def read_labels(folder: Path) -> tuple[Label, ...]:
     """Return the meaning of each output of an entailment model, from `id2label` in its config.json.
 
-    The labels must be entailment, contradiction and neutral; or entailment and not_entailment; or entailment alone.
-    Order and case do not matter. Raises JudgeError for other labels.
+    The labels must be one of `_LABEL_SETS`, in any order and case. Raises JudgeError for other labels.
     """
     config = read_json(folder, "config.json", "a cross-encoder trained for entailment")
     labels = config.get("id2label") if isinstance(config, dict) else None
@@ -74,7 +73,7 @@ def read_labels(folder: Path) -> tuple[Label, ...]:
     if set(normalized) not in _LABEL_SETS or len(set(normalized)) < len(normalized):
         raise JudgeError(
             f"{folder}: its labels are {', '.join(names) or 'not named'};"
-            f" expected entailment, contradiction and neutral (id2label in config.json){_BY_PRESET}"
+            f" expected entailment, contradiction and neutral (id2label in config.json){_PRESET_HINT}"
         )
     return tuple(_LABEL_OF[name] for name in normalized)
 
@@ -84,9 +83,9 @@ def _numeric_order(item: tuple[str, object]) -> tuple[int, str]:
 
 
 class Head(ABC):
-    """The model in a folder, which is loaded when it is first used. Not thread-safe.
+    """A model in a folder, loaded when it is first used. Not thread-safe.
 
-    Raises JudgeError if the folder does not have the kind of model that `reading` describes.
+    Raises JudgeError if the model is not of the kind that `reading` describes.
     """
 
     architecture: ClassVar[str]
@@ -110,7 +109,7 @@ class Head(ABC):
         config = config if isinstance(config, dict) else {}
         classes = [str(name) for name in config.get("architectures") or ()]
         if classes and not any(name.endswith(self.architecture) for name in classes):
-            hint = "" if self.reading.outputs else _BY_PRESET
+            hint = "" if self.reading.outputs else _PRESET_HINT
             raise JudgeError(f"{self.folder}: is a {classes[0]}; expected a model {self.architecture}{hint}")
         if not self.reading.outputs:
             return read_labels(self.folder)
@@ -123,7 +122,7 @@ class Head(ABC):
     def _parts(self) -> tuple[Any, Any]:
         """Model and tokenizer."""
         if self.hardware.backend == "onnx":
-            model, tokenizer = load_export(self.folder, len(self.outputs), self.hardware)
+            model, tokenizer = load_onnx_model(self.folder, len(self.outputs), self.hardware)
         else:
             model, tokenizer = self._load()
         if not tokenizer.is_fast:
@@ -149,10 +148,10 @@ class Head(ABC):
         return int(self.reading.length or self.tokenizer.model_max_length)
 
     def clean(self, text: str) -> str:
-        """Return the text without characters that the model cannot read; the length stays the same.
+        """Replace characters that the model cannot read. The length stays the same.
 
-        If the model reads statement and passage as one text, special tokens such as `</s>` separate them. Special
-        tokens inside the texts are then replaced by spaces.
+        If the model reads statement and passage as one text, a special token such as `</s>` separates them. Special
+        tokens in the text are then replaced by spaces.
         """
         text = replace_surrogates(text)
         return (
@@ -169,9 +168,9 @@ class Head(ABC):
         return tuple(text.format_map(values) for text in self.reading.texts)
 
     def room(self, question: str, statement: str, window: int) -> int:
-        """Return the number of tokens that question and statement leave for a passage, at most `window`.
+        """Return the number of tokens that are left for a passage, at most `window`.
 
-        Raises StatementTooLongError if they leave fewer than `MIN_PASSAGE_TOKENS` (or `window`, if that is smaller).
+        Raises StatementTooLongError if these are fewer than `MIN_PASSAGE_TOKENS`, or than a smaller `window`.
         """
         frame = int(self.tokenizer.num_special_tokens_to_add(pair=len(self.reading.texts) > 1))
         frame += sum(len(self._offsets(text)) for text in self.texts(question, "", ""))
@@ -198,7 +197,10 @@ class Head(ABC):
         return offsets
 
     def predict(self, texts: Sequence[Texts]) -> list[Scores | None]:
-        """Return the scores of each input, in order; None if an output is not finite. Batches have similar lengths."""
+        """Return the scores of each input, in order; None if an output is not finite.
+
+        Inputs of similar length share a batch.
+        """
         order = sorted(range(len(texts)), key=lambda index: -sum(map(len, texts[index])))
         scores: list[Scores | None] = [None] * len(texts)
         with running_on(self.hardware):
@@ -224,7 +226,7 @@ class Head(ABC):
 
 
 class SequenceHead(Head):
-    """Outputs one label for the text, as entailment models and fact checkers do."""
+    """Outputs a label for the text, as entailment models and most fact checkers do."""
 
     architecture = "ForSequenceClassification"
 
@@ -238,11 +240,11 @@ class SequenceHead(Head):
 
     def _read(self, batch: Sequence[Texts]) -> Iterable[Scores | None]:
         logits = self.model(**self._inputs(batch).to(self.model.device)).logits
-        return [scores_of(row, self.outputs) for row in logits.float().tolist()]
+        return [scores_from_logits(row, self.outputs) for row in logits.float().tolist()]
 
 
 class TokensHead(Head):
-    """Outputs a label for each token of the statement; the score is that of the least supported token."""
+    """Outputs a label for each token of the statement. The score is that of the least supported token."""
 
     architecture = "ForTokenClassification"
 
@@ -253,7 +255,7 @@ class TokensHead(Head):
         unsupported = probabilities[..., self.outputs.index("unsupported")].tolist()
         scores: list[Scores | None] = []
         for number, texts in enumerate(batch):
-            # only tokens of the statement, which is the second text; tokens of the passage have the id 0
+            # tokens of the statement, the second text, have the id 1; those of the passage 0; special tokens None
             tokens = [
                 (start, end, probability)
                 for text_id, (start, end), probability in zip(
@@ -266,9 +268,10 @@ class TokensHead(Head):
 
 
 def _token_scores(statement: str, tokens: Sequence[tuple[int, int, float]]) -> Scores | None:
-    """Return the scores of a statement from its tokens: (start, end, probability that the token is unsupported).
+    """Return the scores of a statement from its tokens; None if a probability is not finite.
 
-    Adjacent tokens with a probability above 0.5 form an unsupported part. None if a probability is not finite.
+    `tokens` has (start, end, probability that the token is unsupported). Adjacent tokens with a probability above 0.5
+    form an unsupported part.
     """
     if not all(math.isfinite(probability) for *_, probability in tokens):
         return None
@@ -282,7 +285,7 @@ def _token_scores(statement: str, tokens: Sequence[tuple[int, int, float]]) -> S
 
 
 class Seq2SeqHead(Head):
-    """Generates an answer; the probabilities of the possible answers' first tokens are the outputs."""
+    """Generates an answer. The outputs are the probabilities of the first token of each possible answer."""
 
     architecture = "ForConditionalGeneration"
     runs_exports = False
@@ -304,12 +307,12 @@ class Seq2SeqHead(Head):
         inputs = self._inputs(batch).to(self.model.device)
         begin = inputs["input_ids"].new_full((len(batch), 1), self.model.config.decoder_start_token_id)
         logits = self.model(**inputs, decoder_input_ids=begin, use_cache=False).logits[:, 0, self._answer_tokens]
-        return [scores_of(row, self.outputs) for row in logits.float().tolist()]
+        return [scores_from_logits(row, self.outputs) for row in logits.float().tolist()]
 
 
 _HEADS: Mapping[str, type[Head]] = {"sequence": SequenceHead, "tokens": TokensHead, "seq2seq": Seq2SeqHead}
 
 
 def create_head(folder: Path, reading: Reading, hardware: Hardware) -> Head:
-    """Return the head for the model in a folder. Raises JudgeError if the model is not as `reading` describes."""
+    """Return the head for the model in a folder. Raises JudgeError if `reading` does not describe the model."""
     return _HEADS[reading.head](folder, reading, hardware)

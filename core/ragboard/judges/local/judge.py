@@ -15,7 +15,7 @@ from ragboard.errors import SettingError
 from ragboard.judges.local.heads import StatementTooLongError, Texts, create_head
 from ragboard.judges.local.models import ANY_HARDWARE, Hardware, digest, model_folder
 from ragboard.judges.local.presets import DEFAULT, ModelChoice, Reading, choose_model, presets
-from ragboard.judges.local.verdicts import Scores, Thresholds, WindowScores, verdict
+from ragboard.judges.local.verdicts import Scores, Thresholds, WindowScores, combine_windows
 from ragboard.tasks import Failure, OnCall, Reply, Task, Verification, Verify, ignore_call
 
 __all__ = ["LocalJudge", "NliJudge"]
@@ -23,7 +23,7 @@ __all__ = ["LocalJudge", "NliJudge"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Window:
-    """A window of a passage, `[start:end]`, and the texts that the model reads for it and one statement."""
+    """The part `[start:end]` of a passage, and the texts that the model reads to verify one statement against it."""
 
     rank: int
     start: int
@@ -37,10 +37,11 @@ _StatementWindows: TypeAlias = tuple[tuple[_Window, ...], ...]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _VerifyTask:
-    """A task, with the windows that the model reads for each statement."""
+    """A task, with the windows for each statement."""
 
     task: Verify
     rows: tuple[_StatementWindows, ...]
+    """One row per statement."""
 
     @property
     def windows(self) -> Iterator[_Window]:
@@ -49,13 +50,12 @@ class _VerifyTask:
 
 
 class LocalJudge:
-    """Answers Verify: a model reads each statement with windows of the passages, of at most `window` tokens.
+    """Answers Verify with a model that reads a statement and a window of a passage, of at most `window` tokens.
 
     A window supports a statement if the model's probability of support is at least `supports`, and contradicts it if
-    the probability of contradiction is at least `contradicts`. The verdict for a passage is supported if any of its
-    windows supports the statement, else contradicted if any window contradicts it, else unsupported. The joint verdict
-    applies this rule to the windows of all passages. So a statement that only two passages together support is
-    unsupported.
+    the probability of contradiction is at least `contradicts`. The verdict for a passage is supported if any window
+    supports the statement, else contradicted if any window contradicts it, else unsupported. The joint verdict is the
+    same for the windows of all passages, so a statement that needs two passages for its support is unsupported.
 
     `model` is a preset, `PRESET@FOLDER`, a folder or a name on Hugging Face. A model without a preset must have the
     labels of an entailment model. Raises SettingError for an unknown model and for an invalid threshold or window,
@@ -68,7 +68,7 @@ class LocalJudge:
     batch_size = 8
     prefix: ClassVar[str] = "local"
     version: ClassVar[str] = "1"
-    """Incremented when a change of windows or rules can change a reply."""
+    """The version of the code, incremented when a change can change a reply."""
 
     def __init__(
         self,
@@ -112,7 +112,7 @@ class LocalJudge:
         return f"{type(self).__name__}({self.model!r})"
 
     def identity(self, task: type[Task]) -> str:
-        """Return the model with a digest of its files and input format, the window and the thresholds."""
+        """Return the model, a digest of its files and input format, the window, and the thresholds."""
         reading = blake2b(repr(replace(self._head.reading, window=0)).encode(), digest_size=4).hexdigest()
         return self._identity(f"{self._digest}-{reading}", task)
 
@@ -121,7 +121,7 @@ class LocalJudge:
         return f"{self.prefix}/{self.version}/{self.model}/{digest}/{self.window}/{limits}/{task.__name__}"
 
     async def answer(self, tasks: Sequence[Task], _on_call: OnCall = ignore_call) -> Sequence[Reply | Failure]:
-        """Return one reply or failure per task, in order; the model reads all texts at once, in a thread."""
+        """Return one reply or failure per task, in order; the model runs in a thread."""
         return await asyncio.to_thread(self._replies, tasks)
 
     def _replies(self, tasks: Sequence[Task]) -> list[Reply | Failure]:
@@ -159,8 +159,8 @@ class LocalJudge:
         if any(scores[window.texts] is None for window in verify.windows):
             return Failure(detail=f"{self.name} returned a score that is not a number")
         rows = [[_window_scores(windows, scores) for windows in row] for row in verify.rows]
-        joint = (verdict([*chain(*row)], self.thresholds) for row in rows)
-        single = (tuple(verdict(windows, self.thresholds) for windows in row) for row in rows)
+        joint = (combine_windows([*chain(*row)], self.thresholds) for row in rows)
+        single = (tuple(combine_windows(windows, self.thresholds) for windows in row) for row in rows)
         return Verification(
             joint=tuple(joint) if verify.task.joint else (), single=tuple(single) if verify.task.single else ()
         )
@@ -175,9 +175,9 @@ def _window_scores(windows: Sequence[_Window], scores: Mapping[Texts, Scores | N
 
 
 class NliJudge(LocalJudge):
-    """The local judge under its older name `nli:MODEL`, for a model with the labels of an entailment model.
+    """The local judge under its older name `nli:MODEL`, for entailment models.
 
-    It has another identity than `local:MODEL`; stored evaluations with `nli:` judges need it.
+    Its identity differs from that of `local:MODEL`, so evaluations stored with `nli:MODEL` can continue.
     """
 
     prefix: ClassVar[str] = "nli"
@@ -186,5 +186,5 @@ class NliJudge(LocalJudge):
         return ModelChoice(name=model, location=model, reading=Reading())
 
     def identity(self, task: type[Task]) -> str:
-        """Return the model with a digest of its files, the window and the thresholds."""
+        """Return the model, a digest of its files, the window, and the thresholds."""
         return self._identity(self._digest, task)

@@ -48,13 +48,14 @@ _MODEL_FILES = frozenset({".bin", ".json", ".model", ".safetensors", ".txt"})
 _WEIGHTS = frozenset({".bin", ".safetensors"})
 
 _EXPORTS = ("onnx/model.onnx", "model.onnx")
-"""Possible paths of a model's ONNX export. Large weights are in separate files whose names begin with this path."""
+"""Possible paths of a model's ONNX export. Files with large weights have longer names that begin with this path."""
 
 _WEIGHTS_ONLY_VARIABLE = "TORCH_FORCE_WEIGHTS_ONLY_LOAD"
-"""The environment variable that makes torch load only weights and no pickled code, despite a model's settings."""
+"""The environment variable that makes torch load only weights and no pickled code, whatever a model's settings say."""
 _NO_EXPORT = f"has no ONNX export ({' or '.join(_EXPORTS)}); use --backend torch"
 
 _loading = Lock()
+"""Held while the environment variable is changed."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -65,7 +66,7 @@ _DOWNLOADS: Mapping[str, Mapping[str, list[str]]] = {
         "ignore_patterns": ["*/*.json", "*/*.txt", "*/*.model"],
     },
 }
-"""Patterns of the files that each backend downloads, without weights in formats that it does not read."""
+"""Patterns of the files that are downloaded for each backend."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,11 +94,10 @@ ANY_HARDWARE = Hardware()
 
 
 def model_folder(name: str, backend: str = "torch") -> Path:
-    """Return the folder of a model: the path itself, or its folder in the Hugging Face cache, downloading it if needed.
+    """Return the folder of a model. `name` is a folder, or a name on Hugging Face; the model is downloaded if needed.
 
-    Raises SettingError if there is no such model. Raises JudgeError if sentence-transformers (or, for the backend onnx,
-    onnxruntime) is not installed, or if the model cannot be downloaded. Without a network, or if HF_HUB_OFFLINE is set,
-    the error comes immediately.
+    Raises SettingError if there is no such model, JudgeError if the model cannot be downloaded, or if
+    sentence-transformers (for the backend onnx, also onnxruntime) is not installed.
     """
     if find_spec("sentence_transformers") is None:
         raise JudgeError(f"{name}: local models need sentence-transformers; pip install 'ragboard[local]'")
@@ -110,7 +110,7 @@ def model_folder(name: str, backend: str = "torch") -> Path:
 
 
 def is_downloaded(name: str) -> bool:
-    """Return whether a model is a folder or in the Hugging Face cache; False if sentence-transformers is missing."""
+    """Return whether a model can be used without a download. False if sentence-transformers is not installed."""
     if find_spec("sentence_transformers") is None:
         return False
     return Path(name).expanduser().is_dir() or _cached(name) is not None
@@ -158,7 +158,7 @@ def _gigabytes(size: int) -> str:
 
 
 def _check_reachable(address: str, absent: str) -> str:
-    """Return the host of the address if it responds. Raises JudgeError if it does not."""
+    """Return the host of the address. Raises JudgeError if it does not respond."""
     host = urlsplit(address).hostname or address
     try:
         with build_opener().open(Request(address, method="HEAD"), timeout=SERVER_TIMEOUT):  # noqa: S310 - the user's choice
@@ -190,9 +190,9 @@ def onnx_export(folder: Path) -> Path:
 
 
 def digest(folder: Path, parts: Iterable[str] = ("",), *, backend: str = "torch") -> str:
-    """Return a digest of a model's files, 16 hexadecimal digits. `parts` are subfolders; "" is the folder itself.
+    """Return a digest of a model's files: 16 hexadecimal digits. `parts` are subfolders; "" is the folder itself.
 
-    For the backend onnx, the digest covers the ONNX export instead of other weights. Raises JudgeError without an
+    For the backend onnx, the digest covers the ONNX export instead of the weights. Raises JudgeError if there is no
     export.
     """
     files = [
@@ -212,12 +212,12 @@ def digest(folder: Path, parts: Iterable[str] = ("",), *, backend: str = "torch"
 
 
 def replace_surrogates(text: str) -> str:
-    """Replace lone surrogates, which tokenizers reject; the length stays the same."""
+    """Replace lone surrogates, which tokenizers reject. The length stays the same."""
     return _SURROGATE.sub("\ufffd", text)
 
 
 def load(kind: str, folder: Path, hardware: Hardware = ANY_HARDWARE, **settings: Any) -> Any:
-    """Load a model with the sentence-transformers class `kind`, from local files, without running code in them.
+    """Load a model with the sentence-transformers class `kind`. No code in its files is run.
 
     Raises JudgeError if the files are damaged, the library cannot load this kind of model, or the device is missing.
     """
@@ -243,7 +243,7 @@ def load_layers(folder: Path, layers: int, hardware: Hardware = ANY_HARDWARE) ->
     library = import_module("transformers")
     logging = import_module("transformers.utils.logging")
     level = logging.get_verbosity()
-    logging.set_verbosity_error()  # otherwise it warns about the layers that are left out
+    logging.set_verbosity_error()  # it would warn about the other layers
     try:
         with loading_from(folder):
             model, found = library.AutoModel.from_pretrained(
@@ -272,7 +272,7 @@ def _device(hardware: Hardware) -> str:
 
 @contextmanager
 def running_on(hardware: Hardware) -> Generator[None]:
-    """Context for running a model: without gradients, and with the number of threads of `hardware`."""
+    """Context for running a model without gradients, with the threads of `hardware`."""
     torch = import_module("torch")
     if hardware.threads:
         torch.set_num_threads(hardware.threads)
@@ -282,10 +282,7 @@ def running_on(hardware: Hardware) -> Generator[None]:
 
 @contextmanager
 def loading_from(folder: Path) -> Generator[None]:
-    """Context for loading parts of a model: without progress bars, and without running pickled code.
-
-    Turns loading errors into JudgeError.
-    """
+    """Context for loading a model, without progress bars and pickled code. Loading errors become JudgeError."""
     logging = import_module("transformers.utils.logging")
     safetensors_error = cast("type[Exception]", import_module("safetensors").SafetensorError)
     unpickling_error = cast("type[Exception]", import_module("pickle").UnpicklingError)
@@ -314,7 +311,7 @@ def loading_from(folder: Path) -> Generator[None]:
 
 @contextmanager
 def _weights_only() -> Generator[None]:
-    """Context in which torch loads only numbers from pickled weights, even if a model sets `weights_only: false`."""
+    """Context in which torch loads no pickled code, even if a model sets `weights_only: false`."""
     with _loading:
         before = os.environ.get(_WEIGHTS_ONLY_VARIABLE)
         os.environ[_WEIGHTS_ONLY_VARIABLE] = "1"

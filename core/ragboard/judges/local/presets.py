@@ -1,4 +1,4 @@
-"""Presets of local models: the input format of each model, and the results that its authors published."""
+"""Presets of local models: their input formats, and the results that their authors published."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from ragboard.records import Label
 __all__ = ["DEFAULT", "HeadKind", "ModelChoice", "Preset", "Reading", "choose_model", "presets"]
 
 DEFAULT = "minicheck"
-"""The preset of `--judge local`: of the fact checkers that run on a laptop, the one with the best published result."""
+"""The preset of `--judge local`: the fact checker with the best published result that runs on a laptop."""
 
 HeadKind: TypeAlias = Literal["sequence", "tokens", "seq2seq"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """How a model reads a statement: its input and the meaning of its outputs.
+    """A model's input format, and the meaning of its outputs.
 
-    The repr is part of the judge's identity. Do not rename fields: stored evaluations would belong to another judge.
+    The repr is part of the judge's identity. Do not rename the class or a field: stored evaluations could not continue.
     """
 
     head: HeadKind = "sequence"
-    """`sequence`: one label for the text; `tokens`: a label for each token; `seq2seq`: the first token of an answer."""
+    """The output: a label for the text (`sequence`), a label for each token (`tokens`), or an answer (`seq2seq`)."""
     texts: tuple[str, ...] = ("{passage}", "{statement}")
     """Templates of the input: one text, or two that the tokenizer joins. Fields: question, passage, statement."""
     outputs: tuple[Label, ...] = ()
@@ -36,14 +36,14 @@ class Reading:
     answers: tuple[str, ...] = ()
     """For `seq2seq`: the generated answer of each output."""
     window: int = 256
-    """Maximum number of tokens of a passage that are read at a time."""
+    """Maximum number of tokens of a passage in one input."""
     length: int | None = None
     """Maximum number of tokens of the whole input; None: the limit in the model's files."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Preset:
-    """A published model. Its results are from its authors, not measured by ragboard."""
+    """A published model. Its results are those of its authors."""
 
     name: str
     model: str
@@ -53,20 +53,20 @@ class Preset:
     languages: str
     licence: str
     published: str
-    """The result that its authors published, as a sentence."""
+    """The result that its authors published."""
     source: str
-    """Where the result is published."""
+    """The publication of the result."""
     checked: str
-    """Where its input format is documented."""
+    """The source of its input format."""
     download: float | None = None
     """Size of its weights in GB; None if unknown."""
     refused: str = ""
-    """Why ragboard refuses to run it; empty if it runs it."""
+    """Why ragboard does not run it; empty if it does."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelChoice:
-    """The model that the judge's name `local:NAME` selects."""
+    """The model that a judge's name `local:NAME` selects."""
 
     name: str
     """The preset's name, such as `minicheck`; without a preset, the folder or Hugging Face name."""
@@ -93,8 +93,8 @@ def _preset(name: str, table: Mapping[str, Any]) -> Preset:
 def choose_model(name: str) -> ModelChoice:
     """Return the model for `PRESET`, `PRESET@FOLDER`, a folder or a Hugging Face name.
 
-    The Hugging Face name of a preset's model selects the preset. Raises SettingError for an unknown preset before an
-    `@`, JudgeError for a model that ragboard refuses to run.
+    The Hugging Face name of a preset's model selects the preset. Raises SettingError for an unknown preset in
+    `PRESET@FOLDER`, JudgeError for a model that ragboard does not run.
     """
     known = presets()
     preset_name, at, location = name.partition("@")

@@ -1,4 +1,4 @@
-"""An embedder that runs an STS cross-encoder on this machine; it reads both texts together."""
+"""Compare texts with a cross-encoder for similarity (STS) on this machine."""
 
 from __future__ import annotations
 
@@ -31,11 +31,10 @@ BATCH_SIZE = 32
 
 
 class CrossSimilarity:
-    """Answers Similarity by a cross-encoder with one output, the similarity of two texts.
+    """Answers Similarity with a cross-encoder, which reads two texts and outputs their similarity.
 
-    The order matters: the model reads `text` first, then one of the others. STS models have outputs in [0, 1]; a task
-    with another output fails. `model` is a folder or a name on Hugging Face. Raises JudgeError if the model cannot be
-    loaded or has several outputs.
+    The model reads `text` first, then one of the others. If an output is not in [0, 1], the task fails. `model` is a
+    folder or a name on Hugging Face. Raises JudgeError if the model cannot be loaded or has several outputs.
     """
 
     heuristic = False

@@ -9,7 +9,7 @@ from typing import Literal
 
 from ragboard.records import Evidence, Label, Verdict
 
-__all__ = ["Scores", "Thresholds", "WindowScores", "scores_of", "verdict"]
+__all__ = ["Scores", "Thresholds", "WindowScores", "combine_windows", "scores_from_logits"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -20,12 +20,12 @@ class Scores:
     contradiction: float | None = None
     """None if the model has no output for contradiction."""
     marked: tuple[str, ...] = ()
-    """The parts of the statement that the model marks as unsupported; empty if the model does not mark parts."""
+    """The parts of the statement that the model marks as unsupported, if it marks parts."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WindowScores:
-    """A window `text[start:end]` of the passage at `rank`, and its scores for a statement."""
+    """The part `[start:end]` of the passage at `rank`, and its scores for a statement."""
 
     rank: int
     start: int
@@ -41,10 +41,11 @@ class Thresholds:
     contradicts: float = 0.5
 
 
-def scores_of(logits: Sequence[float], outputs: Sequence[Label]) -> Scores | None:
-    """Return the softmax of the logits, rounded to four decimals; None if a logit is not finite.
+def scores_from_logits(logits: Sequence[float], outputs: Sequence[Label]) -> Scores | None:
+    """Return the probabilities of support and contradiction; None if a logit is not finite.
 
-    `outputs` has the label of each logit. For a single logit, the result is its sigmoid.
+    `outputs` has the label of each logit. The probabilities are the softmax of the logits, or the sigmoid of a single
+    logit, rounded to four decimals.
     """
     if not all(map(math.isfinite, logits)):
         return None
@@ -62,10 +63,11 @@ def _softmax(logits: Sequence[float]) -> list[float]:
     return [power / total for power in powers]
 
 
-def verdict(windows: Sequence[WindowScores], thresholds: Thresholds) -> Verdict:
-    """Combine windows into a verdict: supported if any window supports, else contradicted if any window contradicts.
+def combine_windows(windows: Sequence[WindowScores], thresholds: Thresholds) -> Verdict:
+    """Combine the scores of windows into a verdict.
 
-    Otherwise unsupported. The score is the highest probability of support; None if there are no windows.
+    It is supported if any window supports the statement, else contradicted if any window contradicts it, else
+    unsupported. The score is the highest probability of support; None if there are no windows.
     """
     if not windows:
         return Verdict(label="unsupported", reason="There is no text to compare it with.")

@@ -41,14 +41,14 @@ def _next_start(end: int, sentence_starts: Sequence[int], overlap: int) -> int:
 
 
 def tokens_at(offsets: Offsets, starts: Sequence[int]) -> tuple[int, ...]:
-    """Return the indices of the tokens at these character positions, each index once."""
+    """Return the indices of the tokens at these character positions, without repetition."""
     ends = [end for _, end in offsets]
     tokens = (bisect_right(ends, start) for start in starts)
     return tuple(dict.fromkeys(token for token in tokens if token < len(ends)))
 
 
 def span(text: str, offsets: Offsets, window: range) -> tuple[int, int] | None:
-    """Return (start, end) of a window in characters, without surrounding space; None if it has only space."""
+    """Return (start, end) of a window of tokens, in characters, without surrounding space; None if it is all space."""
     start, end = offsets[window.start][0], offsets[window.stop - 1][1]
     piece = text[start:end]
     start += len(piece) - len(piece.lstrip())

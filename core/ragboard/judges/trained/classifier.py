@@ -1,4 +1,4 @@
-"""The classifier of one quality: a cross-encoder and its input format. It reads long documents in windows."""
+"""The classifier of one ARES quality: a cross-encoder that reads long documents in windows."""
 
 from __future__ import annotations
 
@@ -10,27 +10,29 @@ from typing import Any, cast
 from ragboard.errors import JudgeError
 from ragboard.judges.local.models import replace_surrogates
 from ragboard.judges.local.windows import span, tokens_at, windows
-from ragboard.judges.trained.files import Part
+from ragboard.judges.trained.judge_file import InputText
 from ragboard.tasks import AresQuality
 from ragboard.text.sentences import sentence_spans
 
-__all__ = ["PARTS_READ", "Classifier", "TextTooLongError"]
+__all__ = ["MODEL_INPUTS", "Classifier", "TextTooLongError"]
 
-PARTS_READ: Mapping[AresQuality, tuple[Part, ...]] = {
+MODEL_INPUTS: Mapping[AresQuality, tuple[InputText, ...]] = {
     "context_relevance": ("question", "document"),
     "answer_faithfulness": ("question", "document", "answer"),
     "answer_relevance": ("question", "answer"),
 }
-"""The texts that the model of each quality reads. They are as in Saad-Falcon et al. 2024, except that answer relevance
-is judged without the document, because its definition does not mention documents."""
+"""The texts that the model of each quality reads.
+
+They are those of Saad-Falcon et al. 2024, with one exception: answer relevance is judged without the document, because
+its definition does not mention documents."""
 
 SEPARATOR = " | "
 
 SPARE_TOKENS = 8
-"""Number of tokens to reserve for separators, and because a piece can have more tokens alone than within its text."""
+"""Tokens of a window reserved for separators, and for tokens that are added when a text is split."""
 
 MIN_DOCUMENT_TOKENS = 32
-"""Minimum number of tokens that question and answer must leave for a document."""
+"""Minimum number of tokens of a window that are left for the document, after question and answer."""
 
 BATCH_SIZE = 32
 """Number of texts that the model reads at once."""
@@ -41,9 +43,9 @@ class TextTooLongError(Exception):
 
 
 class Classifier:
-    """A cross-encoder with one output. It reads the texts named in `reads`, joined to one text. Not thread-safe."""
+    """A cross-encoder with one output. It reads the texts named in `reads`, joined by ` | `. Not thread-safe."""
 
-    def __init__(self, encoder: Any, reads: tuple[Part, ...], max_length: int) -> None:
+    def __init__(self, encoder: Any, reads: tuple[InputText, ...], max_length: int) -> None:
         """Wrap a sentence-transformers CrossEncoder. Raises JudgeError if its tokenizer gives no offsets."""
         if not encoder.tokenizer.is_fast:
             raise JudgeError("the model's tokenizer gives no token offsets; expected a fast tokenizer")
@@ -56,8 +58,9 @@ class Classifier:
         """Return the texts that the model reads: one for each window of the contexts.
 
         A window has as many contexts as fit, in order. A context that is longer than a window is split, between
-        sentences if possible. Returns an empty tuple if the model reads a document and `contexts` has no text. Raises
-        TextTooLongError if question and answer leave too few tokens for a document.
+        sentences if possible. A model that reads no document gets one text. Returns an empty tuple if the model reads a
+        document and all contexts are empty. Raises TextTooLongError if question and answer leave too few tokens for a
+        document.
         """
         texts = {"question": _clean(question), "answer": _clean(answer)}
         fixed = [texts[part] for part in self.reads if part != "document"]
@@ -73,7 +76,7 @@ class Classifier:
         return tuple(SEPARATOR.join((texts | {"document": window})[part] for part in self.reads) for window in packed)
 
     def _pack(self, contexts: Sequence[str], room: int) -> list[str]:
-        """Join the pieces of the contexts to windows of at most `room` tokens."""
+        """Join the contexts into windows of at most `room` tokens. Longer contexts are split."""
         packed: list[str] = []
         window: list[str] = []
         used = 0
@@ -100,14 +103,14 @@ class Classifier:
         return cast("Sequence[tuple[int, int]]", encoding["offset_mapping"])
 
     def outputs(self, texts: Sequence[str]) -> Any:
-        """Return the model's outputs for the texts: a tensor with one number per text, read in one batch."""
+        """Return a tensor with one output per text. All texts are read in one batch."""
         inputs = self.encoder.tokenizer(
             list(texts), padding=True, truncation=True, max_length=self.max_length, return_tensors="pt"
         )
         return self.encoder.model(**inputs.to(self.encoder.device)).logits.squeeze(-1)
 
     def logits(self, texts: Sequence[str]) -> list[float]:
-        """Return the model's outputs for the texts as numbers, in order. Batches have texts of similar length."""
+        """Return the model's output for each text, in order. Texts of similar length share a batch."""
         order = sorted(range(len(texts)), key=lambda index: len(texts[index]))
         logits = [0.0] * len(texts)
         self.encoder.eval()

@@ -1,4 +1,4 @@
-"""A judge that was trained on the user's corpus."""
+"""The judge that `ragboard train-judge` trains: one cross-encoder per ARES quality."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from threading import Lock
 from ragboard.errors import JudgeError, SettingError
 from ragboard.judges.local.models import ANY_HARDWARE, Hardware, digest, load, model_folder, running_on
 from ragboard.judges.trained.classifier import Classifier, TextTooLongError
-from ragboard.judges.trained.files import FILE, read_trained
+from ragboard.judges.trained.judge_file import JUDGE_FILE, read_judge_file
 from ragboard.tasks import AresQuality, Classification, Classify, Failure, OnCall, Reply, Task, ignore_call
 
 __all__ = ["TrainedJudge"]
@@ -21,11 +21,11 @@ VERSION = "1"
 
 
 class TrainedJudge:
-    """Answers Classify, with the models in a folder that `ragboard train-judge` wrote.
+    """Answers Classify tasks with the models in a folder that `ragboard train-judge` wrote.
 
-    Long contexts are read in windows, and the highest probability counts: a quality holds if it holds for any window.
-    Raises SettingError if there is no such folder, JudgeError if the folder is invalid or sentence-transformers is not
-    installed. The weights of a quality are loaded with its first task.
+    Long contexts are read in windows. The window with the highest probability decides. The weights of a quality are
+    loaded with its first task. Raises SettingError if there is no such folder, JudgeError if the folder is invalid or
+    sentence-transformers is not installed.
     """
 
     heuristic = False
@@ -37,11 +37,13 @@ class TrainedJudge:
         self.folder = Path(folder).expanduser()
         if not self.folder.is_dir():
             raise SettingError(f"{folder}: no such folder; expected one that ragboard train-judge wrote")
-        self.file = read_trained(self.folder)
+        self.file = read_judge_file(self.folder)
         model_folder(str(self.folder))
         for quality in self.file.qualities:
             if not (self.folder / quality / "config.json").is_file():
-                raise JudgeError(f"{self.folder / quality}: the model that {FILE} names is missing; train it again")
+                raise JudgeError(
+                    f"{self.folder / quality}: the model that {JUDGE_FILE} names is missing; train it again"
+                )
         self._digest = digest(self.folder, ("", *self.file.qualities))
         self._loaded: dict[AresQuality, Classifier] = {}
         self._lock = Lock()

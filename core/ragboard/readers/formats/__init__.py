@@ -1,4 +1,4 @@
-"""File formats of other tools, one module per tool. They are tried in this order, the most specific first."""
+"""File formats of other tools, one module per tool. Formats are tried in the order of the lists below."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ FILE_FORMATS: tuple[FileFormat, ...] = (
 )
 
 REPEATED_COLUMNS = (promptfoo.OUTPUT_COLUMNS,)
-"""Columns that are repeated in a CSV, because the tool writes the same group of columns for each output."""
+"""Groups of columns that a tool repeats in a CSV, once for each output."""
 
 
 def file_format_of(file: ParsedFile) -> FileFormat | None:

@@ -1,6 +1,6 @@
-"""Definitions of other tools' file formats: how to recognise and read a file.
+"""How to recognise and read the files of other tools.
 
-A `Format` is a table with a row for each sample. A `FileFormat` is any other file, which is read as a whole.
+A `Format` describes a table with a row for each sample. A `FileFormat` reads any other file.
 """
 
 from __future__ import annotations
@@ -20,15 +20,16 @@ __all__ = ["FileFormat", "Format", "ParsedFile", "PassageRows", "ToolFile", "Too
 
 @dataclass(frozen=True, kw_only=True)
 class ParsedFile:
-    """A parsed file, before a format reads samples from it."""
+    """A file, from which a format can read samples."""
 
     path: Path
     kind: str
-    """JSON, JSONL, CSV, TSV or Parquet; or SQLite, zip or protobuf, which the format opens."""
+    """JSON, JSONL, CSV, TSV, Parquet, SQLite, zip or protobuf."""
     value: Any = None
-    """The value of a JSON file, else the rows as mappings by column; None if the format opens the file."""
+    """The value of a JSON file, or the rows of a table as mappings by column. None for SQLite, zip and protobuf, which
+    the format opens."""
     lines: Sequence[int] = ()
-    """The line of each row; empty if rows have none."""
+    """The line of each row; empty if rows have no lines."""
     lines_by_key: Mapping[str, Sequence[int]] = field(default_factory=dict[str, Sequence[int]])
     """For a JSON object: the lines of the elements of each list in it, and the line where any other value begins."""
 
@@ -44,11 +45,11 @@ class ParsedFile:
         return frozenset(self.value) if isinstance(self.value, dict) else frozenset().union(*self.rows[:20])
 
     def line(self, index: int) -> int:
-        """Return the line of a row; its number if rows have no lines."""
+        """Return the line of a row; if rows have no lines, the number of the row."""
         return self.lines[index] if index < len(self.lines) else index + 1
 
     def line_in(self, key: str, index: int) -> int:
-        """Return the line of an element of the list under a key; for another value, the line where it begins."""
+        """Return the line of an item of the list under a key. If the value is not a list: where the value begins."""
         lines = self.lines_by_key.get(key) or (1,)
         return lines[index] if index < len(lines) else lines[0]
 
@@ -61,15 +62,15 @@ class ToolSample:
     """A sample of another tool's file."""
 
     cells: Mapping[str, JsonValue]
-    """Values by field of a sample, as in ragboard's own run files: passages are texts, or objects with text, id and
-    score; history is a list of messages; `metadata` is an object with everything else worth keeping. None: missing."""
+    """Values by field of a sample, as in ragboard's run files; None if missing. Passages are texts, or objects with
+    text, id and score; `history` is a list of messages; `metadata` is an object with other data."""
     line: int
     location: str = ""
     """The location of the sample in a JSON file: `testCases[3]`."""
     run: str = ""
-    """The run of the sample; empty if files of the format always have a single run."""
+    """Name of the run; empty if a file of this format has a single run."""
     scores: Mapping[str, Outcome] = field(default_factory=dict[str, Outcome])
-    """The tool's scores, by the tool's name of the metric."""
+    """The tool's scores, by the name of the metric in the file."""
     recorded: RecordedSample = NOTHING_RECORDED
     """Statements, verdicts and reasons of the tool's judge."""
     notes: tuple[str, ...] = ()
@@ -89,25 +90,25 @@ class ToolFile:
     """Name of the run; empty if unknown."""
     config: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     configs: Mapping[str, Mapping[str, JsonValue]] = field(default_factory=dict[str, Mapping[str, JsonValue]])
-    """Configuration of each run, if the file has several."""
+    """Configuration of each run, if the file has several runs."""
     judge: str = ""
-    """The model that judged; empty if unknown."""
+    """The model that the tool used as a judge; empty if unknown."""
     fields: Mapping[str, str] = field(default_factory=dict[str, str])
     """How each part of the file is used, by its path: a field of a sample, `score`, `statements`, `judgement`,
     `configuration`, `run`, `metadata`, or `left out: ...` with the reason."""
     directions: Mapping[str, Direction] = field(default_factory=dict[str, Direction])
-    """Which scores are better, by metric; `higher` by default."""
+    """Which scores of a metric are better; `higher` is the default."""
     same_as: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Metrics of the tool that are the share of supported statements of the answer or reference, each with the metric
-    of ragboard that has the same formula. Its scores count as that metric's only if this share is the file's score for
-    every sample."""
+    """Metrics of the tool that are a share of supported statements, with the metric of ragboard that has the same
+    formula. Their scores are stored as ragboard's if every score equals the share that the verdicts give."""
     notes: Sequence[str] = ()
+    """Notes for the import report."""
 
 
 def statements_of(
     side: Side, text: JsonValue, judged: Sequence[tuple[str, Verdict | None]]
 ) -> tuple[tuple[Statement, Verdict | None], ...]:
-    """Return the statements with their verdicts, and with their span in the answer or reference if found."""
+    """Return statements with their verdicts. `text` is the answer or reference; each statement is located in it."""
     source = text if isinstance(text, str) else ""
     return tuple(
         (Statement(side=side, text=statement, span=locate(statement, source)), verdict) for statement, verdict in judged
@@ -116,19 +117,19 @@ def statements_of(
 
 @dataclass(frozen=True, kw_only=True)
 class FileFormat:
-    """A format that is recognised by its structure; a file is read as a whole."""
+    """A format that is recognised by the structure of the whole file."""
 
     name: str
     """The name for users: `DeepEval test run`."""
     recognises: Callable[[ParsedFile], bool]
     """Returns whether a file has this format. It checks only types, keys and the first rows, and never raises."""
     read: Callable[[ParsedFile], ToolFile]
-    """Reads the samples. Raises RunFileError if there are none; the message says which file to import instead."""
+    """Reads the samples. Raises RunFileError for a file without samples; the message says what to import instead."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PassageRows:
-    """The columns of the sample and of the passage, in a table with one row for each passage."""
+    """The columns of a table with one row for each passage."""
 
     sample: tuple[str, ...]
     """Columns that are the same in all rows of a sample."""
@@ -139,12 +140,12 @@ class PassageRows:
 
 
 def no_scores(_columns: Sequence[str], _rows: Sequence[FileRow]) -> ScoreColumns | None:
-    """Return None: no column has scores of the tool."""
+    """Return None: the default for tools that write no scores."""
     return None
 
 
 def no_totals(_rest: Mapping[str, Any]) -> dict[str, float]:
-    """Return an empty dict: the file has no means over all samples."""
+    """Return an empty dict: the default for tools that write no means."""
     return {}
 
 
@@ -157,16 +158,16 @@ class Format:
     columns: frozenset[str]
     """The format is recognised if the file has all of these columns."""
     fields: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Columns of fields, where the column name means something else in other tools."""
+    """Columns of fields whose names mean something else in other tools."""
     passage_rows: PassageRows | None = None
-    """The columns, if each row is a passage instead of a sample; else None."""
+    """The columns of a table with one row for each passage; None if it has one row for each sample."""
     joined: str = ""
-    """The separator of passages that are joined in one cell; empty if they are not joined."""
+    """The separator between passages in one cell; empty if passages are a list."""
     refused: str = ""
-    """Why the file has no samples, and what to import instead; empty if it can be read."""
+    """Why such a file cannot be imported, and what to import instead; empty if it can."""
     sample_keys: tuple[str, ...] = ()
     """Keys of a JSON object under which this tool writes the samples."""
     scores: Callable[[Sequence[str], Sequence[FileRow]], ScoreColumns | None] = no_scores
-    """Finds the tool's scores among the columns that are not read as a field."""
+    """Returns the score columns, given the columns that are not fields and all rows; None if there are none."""
     totals: Callable[[Mapping[str, Any]], dict[str, float]] = no_totals
-    """Finds the tool's means, in percent by metric, in the file outside the samples."""
+    """Returns the mean of each metric in percent, given the JSON object of the whole file."""

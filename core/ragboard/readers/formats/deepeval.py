@@ -1,7 +1,7 @@
 """DeepEval: test cases in a table, test runs, and the result of `evaluate`.
 
-A test run is in camel case: alone, under `testRunData`, or in the database of DeepEval's local store. The result of
-`evaluate` is in snake case. Statements and verdicts are in the log of each metric.
+Keys are in camel case in a test run (a JSON file, its `testRunData`, or a row in the database of DeepEval's store) and
+in snake case in a result of `evaluate`. The log of each metric has the statements and verdicts.
 """
 
 from __future__ import annotations
@@ -68,14 +68,14 @@ USES = {
     "turns": "question, answer, contexts, history",
     "metrics_data": "score",
     "metrics_metadata": "score",
-    "trace": "left out: import traces by themselves",
+    "trace": "left out: export the traces and import that file",
     **dict.fromkeys(
         ("success", "flaky", "order", "index", "conversational", "multimodal", "run_duration", "evaluation_cost"),
         "",
     ),
 }
-"""How each key of a test case is used, in snake case; empty if it only describes the test run. Other keys become
-metadata."""
+"""How each key of a test case is used, in snake case; empty if it describes the test run and is not read. Keys that
+are not listed become metadata."""
 UNNAMED = re.compile(r"(?:conversational_)?test_case_\d+")
 """The name that DeepEval gives to a test case without one."""
 LABELS: Mapping[str, Label] = {
@@ -85,12 +85,12 @@ LABELS: Mapping[str, Label] = {
     "idk": "unsupported",
 }
 ABOUT = {
-    "Answer Relevancy": "statement of the answer relevant",
-    "Contextual Precision": "useful toward reference",
-    "Contextual Recall": "sentence of the reference found in the passages",
+    "Answer Relevancy": "statement is relevant to the question",
+    "Contextual Precision": "passage is useful for the reference",
+    "Contextual Recall": "reference sentence is in a passage",
     "Hallucination": "answer agrees with the gold passage",
 }
-"""Descriptions of what the verdicts of a metric are about."""
+"""The claim that each yes/no verdict of a metric is about."""
 DIRECTIONS: dict[str, Direction] = dict.fromkeys(("Hallucination", "Bias", "Toxicity"), "lower")
 SECTION = re.compile(r"(?:\A| \n \n)(Truths \(limit=[^)\n]*\)|Claims|Statements|Verdicts):\n")
 
@@ -146,7 +146,7 @@ def _read_store(file: ParsedFile) -> ToolFile:
 
 
 def _tool_file(file: ParsedFile, runs: Mapping[str, Mapping[str, Any]]) -> ToolFile:
-    """Return the file with the samples of its test runs, which are given by name."""
+    """Return the parsed file. `runs` are the test runs in it, by name."""
     samples: list[ToolSample] = []
     judges: set[str] = set()
     for name, run in runs.items():
@@ -173,7 +173,7 @@ def _tool_file(file: ParsedFile, runs: Mapping[str, Mapping[str, Any]]) -> ToolF
 
 
 def _cases(run: Mapping[str, Any]) -> list[tuple[str, int, dict[str, Any]]]:
-    """Return (key, index, case) for each test case, in the order of the input, not of completion."""
+    """Return (key, index, case) for each test case, in the order in which DeepEval received the cases."""
     cases = [
         (key, index, _case(case))
         for key in ("testCases", "test_results", "conversationalTestCases")
@@ -191,7 +191,7 @@ def _snake(value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _case(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a test case in snake case. Before version 1, metrics were in `metadata`, their names in `metrics`."""
+    """Return a test case in the current format, in snake case. DeepEval 0 wrote `metricsMetadata`."""
     case = _snake(value)
     if "metrics_metadata" in case:
         old_metrics = as_objects(case.pop("metrics_metadata"))
@@ -211,10 +211,7 @@ def _sample(case: Mapping[str, Any], metrics: Sequence[Mapping[str, Any]], templ
 def _conversation(
     case: Mapping[str, Any], metrics: Sequence[Mapping[str, Any]], template: ToolSample
 ) -> list[ToolSample]:
-    """Return a sample for each reply to the user.
-
-    The metrics judge the whole conversation; they are stored with the last sample.
-    """
+    """Return a sample for each reply to the user. The last one has the scores, which are of the whole conversation."""
     turns = [_snake(turn) for turn in as_objects(case["turns"])]
     messages = [{"role": turn.get("role"), "content": turn.get("content")} for turn in turns]
     name = as_text(case.get("name"))
@@ -282,9 +279,9 @@ def _with_metrics(
 
 
 def _read_log(log: str) -> list[tuple[str, Mapping[str, Any]]] | None:
-    """Return the (statement, verdict) pairs in a log; None if the pairs are ambiguous.
+    """Return the (statement, verdict) pairs in a log; None if it cannot be parsed.
 
-    The verdicts are JSON. The statements look like JSON, but quotes in them are not escaped.
+    The verdicts are JSON. The statements look like JSON, but their quotes are not escaped.
     """
     parts = SECTION.split(log)
     sections = {name.partition(" ")[0]: body for name, body in zip(parts[1::2], parts[2::2], strict=True)}
@@ -333,8 +330,8 @@ def _is_cache(file: ParsedFile) -> bool:
 def _refuse_cache(file: ParsedFile) -> NoReturn:
     raise RunFileError(
         file.path,
-        "is DeepEval's cache, whose passages are sorted, not ranked; import the test run next to it,"
-        " .deepeval/.latest_test_run.json",
+        "is DeepEval's cache, which has lost the ranks of the passages; import the test run in the same folder,"
+        " .latest_test_run.json",
     )
 
 

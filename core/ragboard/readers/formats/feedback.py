@@ -1,4 +1,4 @@
-"""Feedback of a judge or a person on a whole answer: a number, a word, or yes or no, with an explanation."""
+"""Feedback of a judge or a person on an answer: a number, a word or a boolean, with an explanation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ragboard.records import JsonValue, Outcome, RecordedJudgement, Score, Unsco
 __all__ = ["CollectedFeedback", "Feedback", "collect_feedback"]
 
 YES_OR_NO = {"yes": 1.0, "true": 1.0, "pass": 1.0, "no": 0.0, "false": 0.0, "fail": 0.0}
-"""Words that are scores of 1 or 0, as in MLflow's means."""
+"""Words that are scores of 1 or 0. MLflow counts them like this in its means."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,13 +25,13 @@ class Feedback:
     label: JsonValue = None
     reason: JsonValue = None
     error: JsonValue = None
-    """Why the judge gave no value."""
+    """The error, if the judge gave no value."""
     person: bool = False
-    """Whether a person gave it, instead of a judge or code."""
+    """Whether a person gave the feedback. If not: a judge or code."""
 
     @property
     def in_words(self) -> str:
-        """The label, or the value as the tool writes it."""
+        """The label, else the value, as text."""
         text = self.label if self.label not in (None, "") else self.value
         if isinstance(text, bool):
             return "yes" if text else "no"
@@ -55,18 +55,18 @@ class Feedback:
 
 @dataclass(frozen=True, kw_only=True)
 class CollectedFeedback:
-    """The feedback on one answer, by how it is stored."""
+    """The feedback on one answer, in the forms in which ragboard stores it."""
 
     scores: Mapping[str, Outcome] = field(default_factory=dict[str, Outcome])
     judgements: tuple[RecordedJudgement, ...] = ()
     human_feedback: Sequence[JsonValue] = ()
-    """Feedback of users, without their names, for the metadata."""
+    """Feedback of persons, without their names, for the metadata."""
 
 
 def collect_feedback(feedback: Sequence[Feedback]) -> CollectedFeedback:
-    """Collect feedback: scores by name, labels and explanations as judgements, and the feedback of users.
+    """Return scores by name, labels and explanations as judgements, and feedback of persons.
 
-    If a name is repeated, its last score is used.
+    If a name is repeated, the last score counts.
     """
     scores: dict[str, Outcome] = {}
     judgements: list[RecordedJudgement] = []

@@ -1,4 +1,4 @@
-"""Giskard: test sets for RAG, and reports, which are folders with a test set, answers and scores."""
+"""Giskard: test sets, and reports (folders with a test set, answers and scores)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["FILE_FORMATS"]
 TESTSET, ANSWERS = "testset.jsonl", "agent_answer.json"
 METRICS, DETAILS = "metrics_results.json", "report_details.json"
 DOCUMENT = re.compile(r"(?:\A|\n\n)Document \S+: ")
-"""Matches the text before each passage from which a question was made."""
+"""Matches the beginning of each passage in the text of a question's gold passages."""
 COLUMNS = {"question", "reference_answer", "reference_context", "conversation_history"}
 FIELDS = {
     "id": "id",
@@ -37,7 +37,7 @@ REPORT = {
     f"{METRICS} correctness_reason": "judgement",
     f"knowledge_base.json, {DETAILS}": "left out: about the whole test set",
 }
-NO_DOCUMENTS = Unscored(reason="skipped", detail="the agent gave no documents, for which Giskard's score is 0")
+NO_DOCUMENTS = Unscored(reason="skipped", detail="the agent returned no documents, so Giskard wrote 0")
 
 
 def _is_test_set(file: ParsedFile) -> bool:
@@ -45,13 +45,13 @@ def _is_test_set(file: ParsedFile) -> bool:
 
 
 def _read_test_set(file: ParsedFile) -> ToolFile:
-    """Return the questions, with the answers and scores of the report if the file is in its folder."""
+    """Return the samples. If the file is in the folder of a report, they have the answers and scores of the report."""
     folder = file.path.parent
     in_report = file.path.name == TESTSET and (folder / ANSWERS).is_file()
     answers = (
-        _beside(folder / ANSWERS, list) if in_report else [{"message": row.get("agent_answer")} for row in file.rows]
+        _read_json(folder / ANSWERS, list) if in_report else [{"message": row.get("agent_answer")} for row in file.rows]
     )
-    metrics = _beside(folder / METRICS, dict) if in_report and (folder / METRICS).is_file() else {}
+    metrics = _read_json(folder / METRICS, dict) if in_report and (folder / METRICS).is_file() else {}
     if len(answers) != len(file.rows):
         message = f"has {len(answers)} answers, expected {len(file.rows)}, one for each question of {TESTSET}"
         raise RunFileError(folder / ANSWERS, message)
@@ -87,7 +87,7 @@ def _read_test_set(file: ParsedFile) -> ToolFile:
                 recorded=RecordedSample(judgements=tuple(_judgements(metric_cells))),
             )
         )
-    notes = [f"answers are joined to the {len(samples)} questions by position, scores by id"] if in_report else []
+    notes = [f"answers are matched to the {len(samples)} questions by position, scores by id"] if in_report else []
     return ToolFile(
         tool="Giskard",
         samples=samples,
@@ -97,7 +97,7 @@ def _read_test_set(file: ParsedFile) -> ToolFile:
     )
 
 
-def _beside(path: Path, kind: type) -> Any:
+def _read_json(path: Path, kind: type) -> Any:
     """Return the value in a file of the report. Raises RunFileError if it has another type."""
     try:
         value = parse(file_text(path, encoding_of(path)))
@@ -113,7 +113,7 @@ def _is_metric(name: str) -> bool:
 
 
 def _score(value: object, name: str, *, documents: bool) -> Outcome:
-    """Return the score; unscored if it is the 0 that Giskard gives a metric of passages without documents."""
+    """Return the score; unscored for the 0 that Giskard gives a metric of passages if there are no passages."""
     number = as_number({"True": 1, "False": 0}.get(value, decode_json(value)) if isinstance(value, str) else value)
     return NO_DOCUMENTS if name.startswith("RAGAS ") and not documents and number == 0 else read_score(number)
 

@@ -1,7 +1,6 @@
-"""Haystack: evaluation reports, the results of its evaluators, and outputs of pipelines.
+"""Haystack: evaluation reports (tables), results of evaluators, and outputs of pipelines.
 
-In a report, `answer` is the gold answer. Only the result of an evaluator has statements: its `results`, next to the
-`inputs` that were evaluated.
+In a report, `answer` is the reference. Statements are only in the results of evaluators.
 """
 
 from __future__ import annotations
@@ -21,13 +20,13 @@ __all__ = ["FILE_FORMATS", "FORMATS"]
 
 
 def _scores(columns: Sequence[str], rows: Sequence[FileRow]) -> ScoreColumns | None:
-    """Return the last columns of a report as scores; the user chose their names."""
+    """Return the trailing columns that have only numbers: in a report, scores follow the inputs under any name."""
     last_columns = takewhile(lambda column: all(is_score(row.get(column)) for row in rows), reversed(columns))
     score_columns = {
         f"haystack-file.{column.strip().lower().replace(' ', '_')}": column for column in reversed([*last_columns])
     }
     return (
-        ScoreColumns(tool="Haystack", columns=score_columns, taken=frozenset(score_columns.values()))
+        ScoreColumns(tool="Haystack", columns=score_columns, file_columns=frozenset(score_columns.values()))
         if score_columns
         else None
     )
@@ -50,7 +49,7 @@ INPUTS = {
     "reference_contexts": ("ground_truth_documents", "ground_truth_contexts"),
     "id": ("id", "ids", "query_id"),
 }
-"""Usual names of the inputs of an evaluation, most likely first. Each input is used for one field only."""
+"""Usual names of the inputs of an evaluation, most likely first."""
 SAVE_RESULTS = (
     'json.dump({"inputs": inputs, "results": pipeline_result}, file), with the lists of questions, contexts and'
     " predicted_answer as inputs"
@@ -62,7 +61,7 @@ def _is_evaluation(file: ParsedFile) -> bool:
 
 
 def _are_results(value: object) -> bool:
-    """Return whether this is an object with the results of evaluators by name."""
+    """Return whether a value has the results of evaluators by name."""
     results = as_object(value)
     return bool(results) and all("individual_scores" in as_object(result) for result in results.values())
 
@@ -111,7 +110,7 @@ def _read_evaluation(file: ParsedFile) -> ToolFile:
                 ),
             )
         )
-    checked = [name for name, result in results.items() if _has_statements(result)]
+    with_statements = [name for name, result in results.items() if _has_statements(result)]
     models = {as_text(meta.get("model")) for result in results.values() for meta in as_objects(result.get("meta"))}
     return ToolFile(
         tool="Haystack",
@@ -121,7 +120,7 @@ def _read_evaluation(file: ParsedFile) -> ToolFile:
             **{f"inputs.{name}": fields.get(name, "metadata") for name in lists},
             **{f"inputs.{name}": "left out: not a list" for name in inputs if name not in lists},
             "results.*.individual_scores": "score",
-            **{f"results.{name}.results": "statements" for name in checked[:1]},
+            **{f"results.{name}.results": "statements" for name in with_statements[:1]},
             **{
                 f"results.{name}.results": "judgement"
                 for name, result in results.items()
@@ -129,7 +128,7 @@ def _read_evaluation(file: ParsedFile) -> ToolFile:
             },
             "results.*.score": "left out: the mean of the scores",
         },
-        same_as=dict.fromkeys(checked[:1], "ragas.faithfulness"),
+        same_as=dict.fromkeys(with_statements[:1], "ragas.faithfulness"),
     )
 
 
@@ -151,7 +150,7 @@ def _score(value: Any, detail: Mapping[str, Any]) -> Outcome:
 
 
 def _verdicts(details: Iterable[Mapping[str, Any]]) -> list[tuple[str, Verdict | None]]:
-    """Return the statements of the first evaluator that has them, with verdicts from its scores 1 and 0."""
+    """Return the statements of the first evaluator that has some. The score 1 means supported, 0 unsupported."""
     detail = next((candidate for candidate in details if "statement_scores" in candidate), {})
     scores = as_list(detail.get("statement_scores"))
     verdicts: list[tuple[str, Verdict | None]] = []
@@ -170,7 +169,7 @@ def _judgements(details: Mapping[str, Mapping[str, Any]]) -> Iterator[RecordedJu
                 yield RecordedJudgement(about=f"{name}: relevant statement", number=number, says=text)
 
 
-def _is_results_alone(file: ParsedFile) -> bool:
+def _is_results_without_inputs(file: ParsedFile) -> bool:
     value = as_object(file.value)
     is_single_result = {"individual_scores", "results"} <= value.keys() and _has_statements(value)
     return is_single_result or _are_results(value) or _are_results(value.get("results"))
@@ -209,8 +208,8 @@ def _read_pipeline(file: ParsedFile) -> ToolFile:
         if not answers:
             raise RunFileError(
                 file.path,
-                "has no answer with its query; add an AnswerBuilder to the pipeline, or write the question, the"
-                " passages and the answer",
+                "has no answer with its query; add an AnswerBuilder to the pipeline, or save a file with the question,"
+                " the passages and the answer",
                 line=file.line(index),
             )
         answer = answers[0]
@@ -224,7 +223,7 @@ def _read_pipeline(file: ParsedFile) -> ToolFile:
                 | ({"metadata": metadata} if metadata else {}),
                 line=file.line(index),
                 location=f"[{index}]" if file.kind == "JSON" else "",
-                notes=("answer: the first of several taken",) if len(answers) > 1 else (),
+                notes=("answer: only the first of several was read",) if len(answers) > 1 else (),
             )
         )
     return ToolFile(
@@ -242,9 +241,9 @@ def _read_pipeline(file: ParsedFile) -> ToolFile:
 
 
 def _retrieved(row: Mapping[str, Any], answer: Mapping[str, Any]) -> list[JsonValue] | None:
-    """Return the documents of the last ranking component: the shortest list that contains all documents of the answer.
+    """Return the retrieved documents: the shortest list of a component that has all documents of the answer.
 
-    An answer may list only the documents that it refers to.
+    That is the list of the last ranker. The answer may list only documents that it cites.
     """
     answer_documents = as_objects(answer.get("documents"))
     ids = {str(document.get("id")) for document in answer_documents}
@@ -263,6 +262,6 @@ def _passage(document: Any) -> Any:
 
 FILE_FORMATS = (
     FileFormat(name="Haystack evaluators", recognises=_is_evaluation, read=_read_evaluation),
-    FileFormat(name="Haystack evaluators", recognises=_is_results_alone, read=_refuse_results),
+    FileFormat(name="Haystack evaluators", recognises=_is_results_without_inputs, read=_refuse_results),
     FileFormat(name="Haystack pipeline", recognises=_is_pipeline, read=_read_pipeline),
 )

@@ -1,7 +1,7 @@
 """Inspect: logs as JSON and as `.eval` archives, and the table of `samples_df`.
 
-Inspect has no field for passages: tasks keep them in the metadata or the store of a sample. Details of a scorer are in
-the metadata of the score.
+Inspect has no field for passages. Tasks keep them in the metadata or the store of a sample, and details of a scorer in
+the metadata of its score.
 """
 
 from __future__ import annotations
@@ -56,17 +56,17 @@ FIELDS = {
     "samples[].target": "reference",
     "samples[].output.completion": "answer",
     "samples[].metadata": "contexts, metadata",
-    "samples[].store, samples[].messages of search tools": "contexts, where the metadata has none",
+    "samples[].store, samples[].messages of search tools": "contexts, if the metadata has none",
     "samples[].scores.*.value": "score",
     "samples[].scores.*.explanation": "judgement",
     "samples[].scores.*.metadata": "statements",
     "eval.task, eval.model, eval.task_args, eval.metadata": "configuration",
     "samples[].events": "left out: the calls that produced the answer",
-    "eval.task_file, eval.model_base_url": "left out: about the machine that ran it",
+    "eval.task_file, eval.model_base_url": "left out: about the machine",
 }
 CONVERT = "convert it with `inspect log convert --to json`"
 ZSTANDARD = 93
-"""A compression method that Python's zipfile does not support before 3.14."""
+"""The number of a compression method that `zipfile` supports since Python 3.14."""
 
 
 def _is_archive(file: ParsedFile) -> bool:
@@ -104,10 +104,7 @@ def _sample(value: object) -> dict[str, Any]:
 
 
 def _member(file: ParsedFile, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:
-    """Return the JSON value of a member.
-
-    Raises RunFileError if it is not JSON, and the errors of zipfile, pyarrow and zlib.
-    """
+    """Return the JSON value of a file in the archive. Raises RunFileError if it is not JSON."""
     content = _unpacked(file, info) if info.compress_type == ZSTANDARD else archive.read(info)
     try:
         return parse(content.decode())
@@ -117,7 +114,7 @@ def _member(file: ParsedFile, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -
 
 
 def _unpacked(file: ParsedFile, info: zipfile.ZipInfo) -> bytes:
-    """Return the bytes of a member packed with Zstandard. Raises OSError or ValueError if they are damaged."""
+    """Return the content of a Zstandard file in the archive. Raises OSError or ValueError if it is damaged."""
     import pyarrow as pa
 
     if not pa.Codec.is_available("zstd"):
@@ -126,12 +123,12 @@ def _unpacked(file: ParsedFile, info: zipfile.ZipInfo) -> bytes:
         opened.seek(info.header_offset)
         head = opened.read(30)
         if len(head) < 30 or head[:4] != b"PK\x03\x04":
-            raise ValueError(f"no header of {info.filename}")
+            raise ValueError(f"{info.filename} has no header")
         opened.seek(int.from_bytes(head[26:28], "little") + int.from_bytes(head[28:30], "little"), 1)
         packed = opened.read(info.compress_size)
     content: bytes = pa.decompress(packed, decompressed_size=info.file_size, codec="zstd", asbytes=True)
     if zlib.crc32(content) != info.CRC:
-        raise ValueError(f"wrong check sum of {info.filename}")
+        raise ValueError(f"{info.filename} has a wrong checksum")
     return content
 
 
@@ -201,7 +198,7 @@ def _tool_file(
 
 
 def _runs(name: str, epochs: Sequence[object]) -> list[str]:
-    """Return the run of each sample; each of several epochs is a run."""
+    """Return the name of each sample's run. If there are several epochs, each epoch is a run."""
     several = len(set(map(str, epochs))) > 1
     return [f"{name} epoch {epoch}".strip() if several else name for epoch in epochs]
 
@@ -243,12 +240,12 @@ def _searched(sample: Mapping[str, Any]) -> list[JsonValue] | None:
 
 
 def _score_cells(sample: Mapping[str, Any], scorer: str) -> Mapping[str, Any]:
-    """Return the scores of a sample in the log, by scorer. The first versions of Inspect had a single one, `scorer`."""
+    """Return the score objects of a sample by scorer. Old logs have one `score`, of the scorer named `scorer`."""
     return as_object(sample.get("scores")) or ({scorer: sample["score"]} if as_object(sample.get("score")) else {})
 
 
 def _scores(score_cells: Mapping[str, Any]) -> dict[str, Outcome]:
-    """Return the outcomes of a sample by scorer, or by scorer and key if a scorer gives several scores."""
+    """Return the outcomes of a sample by scorer; by `SCORER.KEY` if a scorer gives several scores."""
     outcomes: dict[str, Outcome] = {}
     for name, score in score_cells.items():
         value = as_object(score).get("value")
@@ -282,10 +279,7 @@ def _notes(values: Iterable[object]) -> list[str]:
 
 
 def _recorded(cells: Mapping[str, JsonValue], scores: Mapping[str, Any]) -> RecordedSample:
-    """Return the statements and judgements of the scorers.
-
-    The statements are those of the first scorer that has any.
-    """
+    """Return the statements of the first scorer of faithfulness, and the judgements of all scorers."""
     statements: list[tuple[str, Verdict | None]] = []
     judgements: list[RecordedJudgement] = []
     for name, score in scores.items():
@@ -310,7 +304,7 @@ def _recorded(cells: Mapping[str, JsonValue], scores: Mapping[str, Any]) -> Reco
 
 
 def _statement_rows(metadata: Mapping[str, Any]) -> Iterator[tuple[str, object, str]]:
-    """Yield statements with verdict and reason, from the first list of such objects in the scorer's metadata."""
+    """Yield (statement, verdict, reason) from the first list of such objects in a scorer's metadata."""
     for value in metadata.values():
         rows = [
             (text, item["verdict"] if "verdict" in item else item["label"], as_text(item.get("reason")))
@@ -333,7 +327,7 @@ def _is_table(file: ParsedFile) -> bool:
 
 
 def _read_table(file: ParsedFile) -> ToolFile:
-    """Return a row for each sample, with its messages as one text and without the answer."""
+    """Return the samples of a `samples_df` table, which has no answers."""
     columns = list(dict.fromkeys(column for row in file.rows for column in row))
     score_columns = [column for column in columns if column.startswith("score_")]
     several = len({str(row.get("eval_id")) for row in file.rows}) > 1
@@ -376,7 +370,7 @@ def _read_table(file: ParsedFile) -> ToolFile:
             "metadata_*": "contexts, metadata",
             "score_*": "score",
             "epoch, eval_id": "run",
-            "log": "left out: a path on the machine that ran it",
+            "log": "left out: a path on the machine",
             "model_usage, total_tokens, total_time": "left out: about the calls",
         },
         notes=(
@@ -387,7 +381,7 @@ def _read_table(file: ParsedFile) -> ToolFile:
 
 
 def _messages(text: object) -> object:
-    """Return the messages of a text in which a line with the role precedes each message."""
+    """Return the messages in a text, where a line such as `user:` begins each; other values unchanged."""
     parts = re.split(r"(?:\A|\n)(system|user|assistant|tool):\n", as_text(text))
     if len(parts) < 3 or parts[0].strip():
         return text

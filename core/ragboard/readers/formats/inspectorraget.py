@@ -1,6 +1,6 @@
-"""InspectorRAGet: tasks, models, and scores of metrics and annotators (schemas 1 and 2). A model is a run.
+"""InspectorRAGet: tasks, models, and scores of metrics and annotators. Each model becomes a run.
 
-In schema 2, an evaluation is called a result, its response an output, and its annotations scores.
+Schema 1 has `evaluations` with `model_response` and `annotations`; schema 2 has `results` with `output` and `scores`.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from ragboard.records import JsonValue, Outcome, RecordedJudgement, RecordedSamp
 __all__ = ["FILE_FORMATS"]
 
 READ = {"task_id", "contexts", "input", "targets"}
-"""Keys of a task that are read as fields; the others become metadata."""
-PEOPLE = "left out: they are human labels; put them in a label file under `grades` and run `ragboard labels import`"
+"""Keys of a task that are read as fields. Other keys become metadata."""
+HUMAN_LABELS = "left out: human labels; to use them, write a label file with `grades` and run `ragboard labels import`"
 
 
 def _is_file(file: ParsedFile) -> bool:
@@ -42,7 +42,7 @@ def _read(file: ParsedFile) -> ToolFile:
     models = {model_id: name if name and name_counts[name] == 1 else model_id for model_id, name in model_names.items()}
     documents = {f"{document.get('document_id')}": document for document in as_objects(root.get("documents"))}
     samples: list[ToolSample] = []
-    people: set[str] = set()
+    human_metrics: set[str] = set()
     for index, value in enumerate(root[key]):
         evaluation = as_object(value)
         line, location = file.line_in(key, index), f"{key}[{index}]"
@@ -50,10 +50,8 @@ def _read(file: ParsedFile) -> ToolFile:
         if task is None:
             message = f"task {evaluation.get('task_id')!r} is not among the tasks"
             raise RunFileError(file.path, message, line=line, field=f"{location}.task_id")
-        scores, judgements, opinions = _read_annotations(
-            evaluation.get("annotations", evaluation.get("scores")), metrics
-        )
-        people |= opinions
+        scores, judgements, names = _read_annotations(evaluation.get("annotations", evaluation.get("scores")), metrics)
+        human_metrics |= names
         passages = evaluation.get("contexts") if evaluation.get("contexts") is not None else task.get("contexts")
         targets = as_objects(task.get("targets"))
         samples.append(
@@ -90,14 +88,14 @@ def _read(file: ParsedFile) -> ToolFile:
         samples=samples,
         name=as_text(root.get("name")),
         configs={run: {"model": model_names[model_id] or model_id} for model_id, run in models.items()},
-        fields=fields | ({f"annotations of {', '.join(sorted(people))}": PEOPLE} if people else {}),
+        fields=fields | ({f"annotations of {', '.join(sorted(human_metrics))}": HUMAN_LABELS} if human_metrics else {}),
     )
 
 
 def _read_annotations(
     annotations: object, metrics: Mapping[str, Mapping[str, Any]]
 ) -> tuple[dict[str, Outcome], tuple[RecordedJudgement, ...], set[str]]:
-    """Return the scores and judgements of an answer by algorithms, and the names of the human ratings."""
+    """Return the scores and judgements of an answer by algorithms, and the names of metrics labelled by persons."""
     scores: dict[str, Outcome] = {}
     texts: list[RecordedJudgement] = []
     human_metrics: set[str] = set()
@@ -122,7 +120,7 @@ def _read_annotations(
 
 
 def _passages(passages: object, documents: Mapping[str, Mapping[str, Any]]) -> JsonValue:
-    """Return the passages with the texts of the documents that they refer to."""
+    """Return the passages. Texts that are only in the list of documents are filled in by id."""
     if not isinstance(passages, list):
         return None
     result: list[JsonValue] = []

@@ -1,7 +1,7 @@
-"""LangChain: outputs of chains with their documents, traced runs, states of graphs, and its evaluation of answers.
+"""LangChain: outputs of chains, traced runs, states of graphs, and QA evaluations.
 
-A document is an object with `page_content`, such an object inside `{"lc": 1, "kwargs": {..}}`, or its Python repr. It
-has no field for a score: retrievers write the score into the metadata.
+A document is an object with `page_content`, the same inside `{"lc": 1, "kwargs": {..}}`, or a Python repr. Retrievers
+write the score into its metadata.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ DOCUMENTS_LEFT_OUT = "left out: only the text, id and score of a passage are kep
 
 
 def _document(value: object) -> Mapping[str, Any]:
-    """Return the fields of a document; empty if the value is not one."""
+    """Return the fields of a document; empty if the value is not a document."""
     if isinstance(value, str) and LANGCHAIN.match(value):
         return _printed(value)
     inner = as_object(value)
@@ -56,7 +56,7 @@ def _document(value: object) -> Mapping[str, Any]:
 
 
 def _printed(text: str) -> Mapping[str, Any]:
-    """Read a printed document, `page_content='..' metadata={..}`; empty if that fails."""
+    """Return the fields of a document from its text `page_content='..' metadata={..}`; empty if that fails."""
     try:
         document = read_printed(text)
     except PrintedError:
@@ -85,7 +85,7 @@ def _has_documents(value: object) -> bool:
 
 
 def _chain(file: ParsedFile) -> Mapping[str, str] | None:
-    """Return the output keys of the chain that wrote the rows."""
+    """Return the output keys of the chain that wrote the rows; None for rows of anything else."""
     for chain in CHAINS:
         has_keys = set(chain.values()) <= file.columns
         if has_keys and any(_has_documents(row.get(chain["contexts"])) for row in file.rows[:20]):
@@ -113,7 +113,7 @@ def _read_chain(file: ParsedFile) -> ToolFile:
                 cells=drop_missing(cells) | ({"metadata": metadata} if metadata else {}),
                 line=file.line(index),
                 location=f"[{index}]" if file.kind == "JSON" else "",
-                notes=("contexts: documents printed by Python, without their ids",) if printed else (),
+                notes=("contexts: read from the str() of documents, which has no ids",) if printed else (),
             )
         )
     field_of_column = {key: field for field, key in columns_of_fields.items() if key in file.columns}
@@ -131,7 +131,7 @@ def _is_runs(file: ParsedFile) -> bool:
 
 
 def _read_runs(file: ParsedFile) -> ToolFile:
-    """Read each root run as a sample. If its outputs have no passages, those of its retrievers are used."""
+    """Return a sample for each root run, with the passages in its outputs, else those of its retrievers."""
     roots = [index for index, row in enumerate(file.rows) if row.get("parent_run_id") is None]
     if not roots:
         raise RunFileError(file.path, "has only inner runs, expected the run of the whole chain (no parent_run_id)")
@@ -176,7 +176,7 @@ def _read_runs(file: ParsedFile) -> ToolFile:
             **fields,
             "extra.metadata, tags, error": "metadata",
             "start_time, end_time": "metadata",
-            "extra.runtime": "left out: the machine that ran it",
+            "extra.runtime": "left out: about the machine",
             "documents[].metadata": DOCUMENTS_LEFT_OUT,
         },
     )
@@ -185,7 +185,7 @@ def _read_runs(file: ParsedFile) -> ToolFile:
 def _key(
     file: ParsedFile, values: Mapping[str, Any], names: Sequence[str], location: str, index: int, excluded: Any = ()
 ) -> str:
-    """Return the key of a chain's text: one of the usual names, else the only text that is not in `excluded`."""
+    """Return the key of a question or answer: one of `names`, else that of the only text, without `excluded` keys."""
     usual_names = [name for name in names if values.get(name) is not None]
     texts = usual_names[:1] or [
         name for name, value in values.items() if isinstance(value, str) and name not in excluded
@@ -197,7 +197,7 @@ def _key(
             f"has {keys}, expected one text or {' or '.join(names)}",
             line=file.line(index),
             field=location,
-            remedy="; name the fields with --map question=inputs.KEY --map answer=outputs.KEY",
+            remedy="; choose the fields with --map question=inputs.KEY --map answer=outputs.KEY",
         )
     return texts[0]
 
@@ -214,7 +214,7 @@ MESSAGES = ("human", "ai", "system", "tool")
 
 
 def _message(value: object) -> Mapping[str, Any]:
-    """Return the fields of a LangChain message with its type; empty if the value is not one."""
+    """Return the fields of a message with its type; empty if the value is not a message."""
     inner = as_object(value)
     if "lc" in inner:
         return as_object(inner.get("kwargs"))
@@ -224,7 +224,7 @@ def _message(value: object) -> Mapping[str, Any]:
 
 
 def _is_states(file: ParsedFile) -> bool:
-    """Return whether rows are states of a graph: messages, possibly with the retrieved documents."""
+    """Return whether the rows are states of a graph, which have messages and maybe documents."""
     conversations = [as_list(row.get("messages")) for row in file.rows[:20]]
     return (
         bool(conversations)
@@ -237,7 +237,7 @@ def _is_states(file: ParsedFile) -> bool:
 
 
 def _read_states(file: ParsedFile) -> ToolFile:
-    """Read states: the last human message is the question, the last reply the answer.
+    """Return a sample for each state. Its last human message is the question, the reply after it the answer.
 
     Documents are in the state, or in the artifact of a retriever tool's message.
     """

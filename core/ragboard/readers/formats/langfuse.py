@@ -1,7 +1,7 @@
-"""Langfuse: observations and experiments. What its SDK sends is read as OpenTelemetry.
+"""Langfuse: observations (the steps of a trace) and experiments. `otlp.py` reads the spans of its SDK.
 
-An observation is a step of a trace. The API lists observations in camel case under `data`; the blob export writes one
-per line in snake case. In both, input and output are JSON as text.
+The API lists observations under `data`, in camel case. The blob export writes one observation a line, in snake case. In
+both, input and output are texts with JSON.
 """
 
 from __future__ import annotations
@@ -66,12 +66,12 @@ USES = {
 
 
 def attributes_of(attributes: Mapping[str, JsonValue]) -> dict[str, Any]:
-    """Return the fields of a Span from the attributes of Langfuse's SDK."""
+    """Return the fields of a `Span` from the attributes of Langfuse's SDK."""
     input_value, output_value = (
         decode_value(attributes.get(f"langfuse.observation.{side}", attributes.get(f"langfuse.trace.{side}")))
         for side in ("input", "output")
     )
-    return _step(
+    return _span_fields(
         kind=text_of(attributes.get("langfuse.observation.type")),
         input_value=input_value,
         output_value=output_value,
@@ -83,7 +83,7 @@ def attributes_of(attributes: Mapping[str, JsonValue]) -> dict[str, Any]:
     ) | {"reference": decode_value(attributes.get("langfuse.experiment.item.expected_output"))}
 
 
-def _step(
+def _span_fields(
     *,
     kind: str,
     input_value: JsonValue,
@@ -109,12 +109,12 @@ def _step(
 
 
 def _camel(row: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """Return a row of the blob export with the API's names, in camel case."""
+    """Return a row with its keys in camel case, as in the API."""
     return {re.sub(r"_([a-z])", lambda match: match[1].upper(), key): value for key, value in row.items()}
 
 
 def _rows(value: object) -> list[Mapping[str, Any]]:
-    """Return the rows of an API response, of a list, or of a file with a row per line."""
+    """Return the rows of an API response, or of a list."""
     return as_objects(value["data"] if isinstance(value, dict) and "data" in value else value)
 
 
@@ -138,7 +138,7 @@ def _read_observations(file: ParsedFile) -> ToolFile:
                 error=(text_of(row.get("statusMessage")) or "failed") if failed else "",
                 line=file.line(index) if file.rows else 1,
                 location=f"data[{index}]" if isinstance(file.value, dict) else "",
-                **_step(
+                **_span_fields(
                     kind=text_of(row.get("type")),
                     input_value=decode_value(row.get("input")),
                     output_value=decode_value(row.get("output")),
@@ -162,7 +162,7 @@ def _is_scores(file: ParsedFile) -> bool:
 def _refuse_scores(file: ParsedFile) -> ToolFile:
     raise RunFileError(
         file.path,
-        "has scores of Langfuse without the answers that were scored; import the observations of the same traces",
+        "has scores of Langfuse without the answers; import the observations of the same traces",
     )
 
 
@@ -217,7 +217,7 @@ def _read_experiment(file: ParsedFile) -> ToolFile:
 
 
 def _feedback(score: Mapping[str, JsonValue]) -> Feedback:
-    """Return a score of the API or an evaluation of the runner. A categorical score has its label as value."""
+    """Return the feedback in a score of the API or an evaluation of the runner."""
     label = score.get("stringValue") or score.get("string_value")
     return Feedback(
         name=text_of(score.get("name")) or "score",

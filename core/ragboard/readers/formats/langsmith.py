@@ -1,6 +1,6 @@
-"""LangSmith: experiments (rows of `evaluate`, and their table) and datasets (examples).
+"""LangSmith: experiments (rows of `evaluate`, or a table of them) and datasets (examples).
 
-The keys of `inputs` and `outputs` are chosen by the user. The outputs of an example are its reference.
+Users choose the keys of `inputs` and `outputs`. The outputs of an example are the reference.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def _read_rows(file: ParsedFile) -> ToolFile:
 
 
 def _feedback(result: Mapping[str, JsonValue]) -> Feedback:
-    """Return a result of an evaluator. A failed evaluator has its error as comment."""
+    """Return the feedback in a result of an evaluator. The comment of a failed evaluator is the error."""
     score, comment = result.get("score"), result.get("comment")
     failed = bool(as_object(result.get("extra")).get("error")) and score is None
     return Feedback(
@@ -103,7 +103,7 @@ def _feedback(result: Mapping[str, JsonValue]) -> Feedback:
 
 
 def _answer(outputs: JsonValue) -> JsonValue:
-    """Return the text or message in the outputs, which may also have passages."""
+    """Return the answer in the outputs, without the passages that they may have."""
     if not isinstance(outputs, Mapping):
         return outputs
     rest = {key: value for key, value in outputs.items() if key not in PASSAGES}
@@ -115,7 +115,7 @@ def _contexts(outputs: JsonValue) -> list[JsonValue] | None:
 
 
 def _retrieved(run: Mapping[str, JsonValue]) -> list[JsonValue] | None:
-    """Return the documents of the last retriever among the run's children."""
+    """Return the passages of the last retriever below a run; None if there is none."""
     children = as_objects(run.get("child_runs"))
     for child in reversed(children):
         passages = passages_of(child.get("outputs")) if child.get("run_type") == "retriever" else _retrieved(child)

@@ -18,14 +18,14 @@ from ragboard.records import JsonValue, Outcome, RecordedJudgement, RecordedSamp
 __all__ = ["FILE_FORMATS"]
 
 PRINTED = re.compile(r"Node ID: (?P<id>\S+)\nText: (?P<text>.*?)(?:\nScore: +(?P<score>\S+))?\s*", re.DOTALL)
-"""A node printed with `str()`. Line breaks became spaces, lines are wrapped at 70 characters, and the text is cut
-at 350."""
+"""Matches the `str()` of a node. It wraps lines at 70 characters, replaces line breaks by spaces, and cuts the text
+after 350 characters."""
 MAX_PRINTED_CHARS = 350
-SAVE_NODES = "write node.get_content() of each source node instead"
+SAVE_NODES = "save node.get_content() of each source node instead"
 SOURCES = "> Source (Doc id:"
-"""The beginning of the output of `get_formatted_sources()`, which cuts each text at 100 characters."""
+"""The beginning of the output of `get_formatted_sources()`, which cuts each text after 100 characters."""
 DATASET = "rag_dataset.json"
-"""The file name of the dataset of predictions, as LlamaIndex distributes it."""
+"""The file with the questions of a file of predictions, in the datasets that LlamaIndex distributes."""
 
 
 def _is_responses(file: ParsedFile) -> bool:
@@ -63,7 +63,7 @@ def _read_responses(file: ParsedFile) -> ToolFile:
         )
     question = "query" if "query" in file.columns else "question"
     if question not in file.columns:
-        raise RunFileError(file.path, 'has responses without their questions; add "query" to each')
+        raise RunFileError(file.path, 'has responses without questions; add a "query" to each')
     return ToolFile(
         tool="LlamaIndex",
         samples=samples,
@@ -91,9 +91,9 @@ def _passage(node: Any, notes: list[str]) -> JsonValue:
     if printed is None:
         return node
     unwrapped = re.sub(r"\s*\n", " ", printed["text"])
-    notes.append(f"contexts: line breaks of a printed LlamaIndex node are lost ({SAVE_NODES})")
+    notes.append(f"contexts: read from the str() of a LlamaIndex node, without line breaks ({SAVE_NODES})")
     if len(unwrapped) >= MAX_PRINTED_CHARS - 3 and unwrapped.endswith("..."):
-        notes.append(f"contexts: a passage is cut after {MAX_PRINTED_CHARS} characters, as LlamaIndex prints it")
+        notes.append(f"contexts: passage cut off after {MAX_PRINTED_CHARS} characters by str() of a LlamaIndex node")
     try:
         score = as_number(json.loads(printed["score"] or "null"))
     except ValueError:
@@ -108,7 +108,7 @@ def _is_formatted(file: ParsedFile) -> bool:
 def _refuse_formatted(file: ParsedFile) -> ToolFile:
     raise RunFileError(
         file.path,
-        f"has sources written by LlamaIndex's get_formatted_sources(), cut after 100 characters; {SAVE_NODES}",
+        f"has the output of LlamaIndex's get_formatted_sources(), cut off after 100 characters; {SAVE_NODES}",
     )
 
 
@@ -139,7 +139,7 @@ def _read_batch(file: ParsedFile) -> ToolFile:
                 by_evaluator[first].get("query"),
                 by_evaluator[first].get("response"),
             ):
-                message = f"has another question or answer than the result of {first!r} at this position"
+                message = f"has a different question or answer than {first}[{index}]"
                 raise RunFileError(file.path, message, field=f"{name}[{index}]")
         contexts = next(
             (result["contexts"] for result in by_evaluator.values() if result.get("contexts") is not None), None
@@ -180,7 +180,7 @@ def _read_batch(file: ParsedFile) -> ToolFile:
             "*[].score": "score",
             "*[].passing, feedback": "judgement",
         },
-        notes=("the results of the evaluators are joined by position", "the file does not name the judge model"),
+        notes=("the results of the evaluators are matched by position", "the file does not name the judge model"),
     )
 
 
@@ -231,24 +231,24 @@ def _is_predictions(file: ParsedFile) -> bool:
 
 
 def _read_predictions(file: ParsedFile) -> ToolFile:
-    """Join the predictions with the questions of the dataset, which are in the same order."""
+    """Return the predictions with the questions of the dataset in the same folder, matched by position."""
     dataset_path = file.path.parent / DATASET
     if not dataset_path.is_file():
         raise RunFileError(
             file.path,
-            f"has LlamaIndex's predictions without their questions; save the dataset next to it as {DATASET}",
+            f"has LlamaIndex's predictions without questions; save the dataset as {DATASET} in the same folder",
         )
     predictions = file.value["predictions"]
     examples = _examples(dataset_path)
     if len(examples) != len(predictions):
-        message = f"has {len(predictions)} predictions, but {DATASET} next to it has {len(examples)} examples"
+        message = f"has {len(predictions)} predictions, but {DATASET} in the same folder has {len(examples)} examples"
         raise RunFileError(file.path, message)
     dataset = _dataset(examples, predictions)
     return ToolFile(
         tool=dataset.tool,
         samples=dataset.samples,
         fields=dataset.fields,
-        notes=(f"questions and references are from {DATASET} next to the file, joined by position",),
+        notes=(f"questions and references are from {DATASET} in the same folder, matched by position",),
     )
 
 

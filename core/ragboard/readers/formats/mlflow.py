@@ -1,7 +1,7 @@
 """MLflow: a trace, a list of traces, and the tables of `search_traces` and `genai.evaluate`.
 
-Attributes of a span are JSON as text. The assessments of a trace are feedback from judges and users, or expectations,
-which have the reference.
+Attributes of a span are texts with JSON. The assessments of a trace are feedback of judges and persons, or
+expectations, which have the reference.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ REPEATED_COLUMNS = "request, response, trace, NAME/value, NAME/rationale"
 
 
 def attributes_of(attributes: Mapping[str, JsonValue]) -> dict[str, Any]:
-    """Return the fields of a Span from MLflow's attributes."""
+    """Return the fields of a `Span` from MLflow's attributes."""
     kind = text_of(decode_value(attributes.get("mlflow.spanType")))
     inputs, outputs = (
         decode_value(attributes.get("mlflow.spanInputs")),
@@ -119,7 +119,7 @@ def _read_traces(file: ParsedFile) -> ToolFile:
 
 
 def _read_table(file: ParsedFile) -> ToolFile:
-    """Read a table. A row has the fields of `info` and the spans; its text `trace` repeats both."""
+    """Read a table of traces. A row has the spans and the fields of `info`; the column `trace` repeats both as JSON."""
     traces: list[tuple[Mapping[str, JsonValue], list[Mapping[str, JsonValue]]]] = []
     for row in as_objects(clean_value(file)):
         info: Mapping[str, JsonValue] = {
@@ -156,7 +156,7 @@ def _tool_file(
 def _spans(
     info: Mapping[str, JsonValue], steps: Sequence[Mapping[str, JsonValue]], line: int, location: str
 ) -> list[Span]:
-    """Return the spans of a trace. Its first root has the feedback, reference and metadata of the trace."""
+    """Return the spans of a trace. The first root span has the feedback, reference and metadata of the trace."""
     assessments = [
         assessment for assessment in as_objects(info.get("assessments")) if assessment.get("valid") is not False
     ]

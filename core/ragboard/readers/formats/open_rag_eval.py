@@ -1,7 +1,7 @@
 """Open RAG Eval: answers with a row for each passage, and results of evaluators with columns for each run.
 
-Cells of evaluators have JSON: passages by id, parts of the answer, nuggets, claims and verdicts. No verdict compares a
-statement with the passages, so all of them are stored as judgements.
+Cells of evaluators are JSON. Their verdicts compare claims with the reference or the answer, not with the passages, so
+they are stored as judgements.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from ragboard.records import PASSAGE_GRADE, JsonValue, Outcome, RecordedJudgemen
 __all__ = ["FILE_FORMATS"]
 
 NO_ANSWER = {"NO_ANSWER", "API_ERROR"}
-"""Texts that its connectors write if the system gave no answer."""
+"""Texts in place of an answer, if the system gave none."""
 QUERIES = "queries.csv"
-"""The name of the file of queries in its documentation."""
+"""The usual name of the file of queries."""
 ANSWER_COLUMNS = {"query_id", "query", "query_run", "passage_id", "passage", "generated_answer"}
 OF_RUN = re.compile(
     r"run_(?P<run>\w+?)_(?P<name>generated_answer|retrieved_passages|(?:retrieval|generation)_score_.+|total_\w*tokens)"
@@ -39,7 +39,7 @@ def _is_answers(file: ParsedFile) -> bool:
 
 
 def _read_answers(file: ParsedFile) -> ToolFile:
-    """Read the rows of one query and run as one sample; the answer is in the first row."""
+    """Read the rows with the same query and run as one sample."""
     groups: dict[tuple[str, str], list[int]] = {}
     for index, row in enumerate(file.rows):
         groups.setdefault((str(row.get("query_id")), str(row.get("query_run"))), []).append(index)
@@ -91,10 +91,10 @@ def _read_answers(file: ParsedFile) -> ToolFile:
 
 
 def _references(file: ParsedFile) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Return the expected answers by query_id from the tool's file of queries, and a note about it.
+    """Return the expected answers by query_id from the file of queries, and notes for the report.
 
-    The file is next to the answers, or in the parent folder of `results`. A file without expected answers, or with
-    other queries, is ignored. Raises RunFileError if it cannot be read.
+    The file of queries is in the folder of the answers or, if this is `results`, in the parent folder. A file without
+    expected answers or with other queries is ignored. Raises RunFileError if it cannot be read.
     """
     queries = {str(row.get("query_id")): row.get("query") for row in file.rows}
     folder = file.path.absolute().parent
@@ -111,23 +111,23 @@ def _references(file: ParsedFile) -> tuple[dict[str, str], tuple[str, ...]]:
             continue
         if any(row.get("query") != queries[str(row["query_id"])] for row in matching):
             return {}, (f"{QUERIES} is ignored: it has other queries with the same query_id",)
-        return expected, (f"references are from {QUERIES}, joined by query_id",)
+        return expected, (f"references are from {QUERIES}, matched by query_id",)
     return {}, ()
 
 
 def _single_value(file: ParsedFile, indexes: Sequence[int], column: str) -> Any:
-    """Return the value of a column that must be the same in all rows of a sample."""
+    """Return the value of a column that all rows of a sample share. Raises RunFileError if they differ."""
     values = [(index, value) for index in indexes if (value := file.rows[index].get(column)) is not None]
     for index, value in values:
         if value != values[0][1]:
-            message = f"column {column!r} differs between rows of one sample (those of one query_id and query_run)"
+            message = f"column {column!r} has several values in the rows of one sample (same query_id and query_run)"
             raise RunFileError(file.path, message, line=file.line(index), field=column)
     return values[0][1] if values else None
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Cells:
-    """The cells of one run in one row, by column name without the run. JSON texts are parsed."""
+class _RunCells:
+    """The cells of one run in one row, by column name without the prefix of the run. JSON is parsed."""
 
     path: Path
     line: int
@@ -166,7 +166,7 @@ def _read_evaluation(file: ParsedFile) -> ToolFile:
     samples: list[ToolSample] = []
     for index, row in enumerate(file.rows):
         for run, names in runs.items():
-            cells_of_run = _Cells(path=file.path, line=file.line(index), run=run, row=row)
+            cells_of_run = _RunCells(path=file.path, line=file.line(index), run=run, row=row)
             parts = cells_of_run["generated_answer"]
             if parts is None and len(runs) > 1:
                 continue
@@ -215,7 +215,7 @@ def _use(name: str, samples: Sequence[ToolSample]) -> str:
     return "judgement"
 
 
-def _sample_cells(row: Mapping[str, Any], run_cells: _Cells) -> dict[str, JsonValue]:
+def _sample_cells(row: Mapping[str, Any], run_cells: _RunCells) -> dict[str, JsonValue]:
     parts = run_cells["generated_answer"]
     answer = "".join(as_text(part.get("text")) for part in as_objects(parts)) if isinstance(parts, list) else parts
     passages = run_cells["retrieved_passages"]
@@ -240,7 +240,7 @@ def _score_name(column: str) -> str:
     return re.sub(r"^(?:retrieval|generation)_score_", "", column)
 
 
-def _scores(run_cells: _Cells, names: Sequence[str]) -> Iterator[tuple[str, Outcome]]:
+def _scores(run_cells: _RunCells, names: Sequence[str]) -> Iterator[tuple[str, Outcome]]:
     for name in names:
         value = run_cells[name]
         if "_score_" in name and not name.endswith(("token_usage", "expected_answer")) and is_score(value):
@@ -258,13 +258,13 @@ def _scores(run_cells: _Cells, names: Sequence[str]) -> Iterator[tuple[str, Outc
             yield f"citation_{name}", read_score(cited[name])
 
 
-def _judgements(run_cells: _Cells) -> Iterator[RecordedJudgement]:
+def _judgements(run_cells: _RunCells) -> Iterator[RecordedJudgement]:
     """Yield a judgement for each passage, nugget, citation and claim, numbered as in the file."""
     relevance, cited = run_cells["retrieval_score_umbrela_scores"], run_cells["generation_score_citation_scores"]
     for rank, passage in enumerate(as_object(run_cells["retrieved_passages"]), 1):
         for about, value in (
             (PASSAGE_GRADE, as_object(relevance).get(passage)),
-            ("citation supports what cites it", as_object(cited).get(f"citation_score_{passage}")),
+            ("passage supports the text that cites it", as_object(cited).get(f"citation_score_{passage}")),
         ):
             if (score := as_number(value)) is not None:
                 yield RecordedJudgement(about=about, number=rank, says=f"{score:g}", value=score)
@@ -279,8 +279,8 @@ def _judgements(run_cells: _Cells) -> Iterator[RecordedJudgement]:
             reason=f"{as_text(label)}: {as_text(text)}",
         )
     for column, about in (
-        ("generation_score_precision_verdicts", "claim of the answer, by the reference"),
-        ("generation_score_recall_verdicts", "claim of the reference, by the answer"),
+        ("generation_score_precision_verdicts", "answer claim, checked against the reference"),
+        ("generation_score_recall_verdicts", "reference claim, checked against the answer"),
     ):
         for number, row in enumerate(as_objects(run_cells[column]), 1):
             claim, verdict = as_text(row.get("claim")), as_text(row.get("verdict"))

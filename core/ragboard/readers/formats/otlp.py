@@ -1,7 +1,7 @@
-"""OpenTelemetry: traces in OTLP as JSON, JSON lines and protobuf, and the output of the console exporter.
+"""OpenTelemetry: traces in OTLP (JSON, JSON lines, protobuf) and the output of the console exporter.
 
-The attributes of a span follow a convention: OpenInference (Phoenix, Arize), GenAI (OpenTelemetry's own), or those of
-the SDKs of Langfuse and MLflow.
+The attributes of a span follow a convention: OpenInference (Phoenix, Arize), OpenTelemetry's GenAI, Langfuse's or
+MLflow's.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ MAX_CHECKED_ROWS = 20
 
 
 def openinference(raw: RawSpan) -> dict[str, Any]:
-    """Return the fields of a Span from the attributes of OpenInference."""
+    """Return the fields of a `Span` from the attributes of OpenInference."""
     attributes = raw.attributes
     kind = text_of(attributes.get("openinference.span.kind")).lower()
     input_value, output_value = (
@@ -72,7 +72,7 @@ def openinference(raw: RawSpan) -> dict[str, Any]:
 
 
 def _with_ids(documents: Sequence[Mapping[str, JsonValue]], output: JsonValue) -> list[JsonValue]:
-    """Return the documents; if none has an id, with those in the output, where LangChain's retrievers have them."""
+    """Return the documents. If none has an id, take the ids from the span's output, as LangChain's retrievers need."""
     written = as_objects(output.get("documents") if isinstance(output, Mapping) else output)
     if len(written) != len(documents) or any("document.id" in document for document in documents):
         return list(documents)
@@ -83,7 +83,7 @@ def _with_ids(documents: Sequence[Mapping[str, JsonValue]], output: JsonValue) -
 
 
 def _chat(attributes: Mapping[str, JsonValue], prefix: str) -> list[JsonValue]:
-    """Return the messages with text that OpenInference writes as flat keys. A message can have several parts."""
+    """Return the messages that have text. OpenInference writes them as flat keys, and a message may have parts."""
     messages: list[JsonValue] = []
     for message in objects_of_flat_keys(attributes, prefix):
         parts = [
@@ -96,12 +96,12 @@ def _chat(attributes: Mapping[str, JsonValue], prefix: str) -> list[JsonValue]:
 
 
 def _settings(parameters: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """Return the settings that are a number, a text, true or false, without tools and messages."""
+    """Return the parameters that are numbers, texts or booleans; tools and messages are not settings."""
     return {key: value for key, value in parameters.items() if isinstance(value, (int, float, str))}
 
 
 def _tokens(attributes: Mapping[str, JsonValue], *names: str) -> tuple[int, int]:
-    """Return the numbers of tokens; 0 if missing. In a CSV they are texts."""
+    """Return the numbers of prompt and completion tokens; 0 if missing. The values may be texts, as in a CSV."""
     prompt, completion = (read_score(attributes.get(name)) for name in names)
     return (
         int(prompt.value) if isinstance(prompt, Score) else 0,
@@ -116,9 +116,9 @@ def _cost(attributes: Mapping[str, JsonValue], *names: str) -> float:
 
 
 def genai(raw: RawSpan) -> dict[str, Any]:
-    """Return the fields of a Span from the attributes of OpenTelemetry's GenAI convention."""
+    """Return the fields of a `Span` from the attributes of OpenTelemetry's GenAI convention."""
     attributes_by_name = dict(raw.attributes)
-    for name, attributes in raw.events:  # before version 1.37, texts were events; they may still be
+    for name, attributes in raw.events:  # versions before 1.37 had texts in events; later versions may
         if name.startswith("gen_ai.content.") or name == OPERATION_DETAILS:
             attributes_by_name |= attributes
     for name, said in _event_messages(raw.events).items():
@@ -150,7 +150,7 @@ MESSAGE_EVENT = re.compile(r"gen_ai\.(?:(?P<role>system|user|assistant|tool)\.me
 
 
 def _event_messages(events: Sequence[tuple[str, Mapping[str, JsonValue]]]) -> dict[str, JsonValue]:
-    """Return the messages that versions 1.28 to 1.36 have as one event each, under today's names."""
+    """Return the messages in events (versions 1.28 to 1.36), under the attribute names of later versions."""
     messages: dict[str, list[JsonValue]] = {}
     for name, attributes in events:
         match = MESSAGE_EVENT.fullmatch(name)
@@ -189,7 +189,7 @@ CONVENTIONS: Mapping[str, tuple[str, Callable[[RawSpan], dict[str, Any]]]] = {
     "gen_ai.operation.name": ("OpenTelemetry", genai),
     "mlflow.spanType": ("MLflow", lambda raw: mlflow.attributes_of(raw.attributes)),
 }
-"""Conventions, by the attribute that all their spans have: the name, and the function that reads the attributes."""
+"""The name and the reader of each convention, by the attribute that all its spans have."""
 
 USES = {
     "openinference.span.kind": "",
@@ -206,7 +206,7 @@ USES = {
     "llm.token_count.prompt": "metadata",
     "llm.token_count.completion": "metadata",
     "llm.cost": "metadata",
-    "llm.input_messages": "left out: prompts, unless no other span has an input",
+    "llm.input_messages": "left out: prompts (read only if no other span has an input)",
     "llm.output_messages": "answer",
     "gen_ai.operation.name": "",
     "gen_ai.input.messages": "question",
@@ -230,21 +230,21 @@ USES = {
 
 
 READ_PROMPTS = "llm.input_messages"
-"""Attributes that are the question if no span around them has an input."""
+"""The attributes of a prompt, which are read if no other span has an input."""
 
 
 @lru_cache(maxsize=10_000)
 def is_read(name: str) -> bool:
-    """Return whether a sample is read from the attribute of this name."""
+    """Return whether the attribute of this name is read."""
     name = re.sub(r"\.\d+(?=\.|$)", ".N", name)
     key = max((key for key in USES if name == key or name.startswith(f"{key}.")), key=len, default="")
     return bool(key) and (key == READ_PROMPTS or not USES[key].startswith("left out"))
 
 
 def read_raw(file: ParsedFile, raw: Sequence[RawSpan], tool: str = "") -> ToolFile:
-    """Return the samples of spans that each follow one of the conventions.
+    """Return the samples of spans. Raises RunFileError if no span follows a convention.
 
-    Spans without a convention are kept as levels of the trace.
+    Spans without a convention only connect the other spans of their trace.
     """
     spans = [span_of(raw_span) for raw_span in raw]
     tools = [name for raw_span in raw if (name := _convention(raw_span)[0])]
@@ -264,7 +264,7 @@ def read_raw(file: ParsedFile, raw: Sequence[RawSpan], tool: str = "") -> ToolFi
 
 
 def span_of(raw: RawSpan) -> Span:
-    """Return a span as its convention describes it; without a convention, it only has its place in the trace."""
+    """Return a span, with the fields that its convention has. Without a convention, these fields are empty."""
     _, read = _convention(raw)
     return Span(
         trace=raw.trace,
@@ -282,7 +282,7 @@ def span_of(raw: RawSpan) -> Span:
 
 
 def _convention(raw: RawSpan) -> tuple[str, Callable[[RawSpan], dict[str, Any]]]:
-    """Return the name of a span's convention, and the function that reads it; an empty name if it follows none."""
+    """Return the name and the reader of a span's convention; an empty name if it has none."""
     key = next((key for key in CONVENTIONS if key in raw.attributes), None)
     return CONVENTIONS[key] if key else ("", lambda _: {})
 
@@ -299,7 +299,7 @@ def _get(value: Mapping[str, JsonValue], name: str) -> JsonValue:
 
 
 def json_spans(request: JsonValue, line: int, prefix: str = "") -> Iterator[RawSpan]:
-    """Yield the spans of an export request; an evaluation in a log record becomes a child of its span."""
+    """Yield the spans of an export request. An evaluation in a log record becomes a child span."""
     for resource_index, group in enumerate(as_objects(_get(as_object(request), "resourceSpans"))):
         resource = _attributes(as_object(group.get("resource")))
         for scope_index, scope_group in enumerate(as_objects(_get(group, "scopeSpans"))):
@@ -364,7 +364,7 @@ def _attributes(holder: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
 
 
 def _value(union: Mapping[str, JsonValue]) -> JsonValue:
-    """Return the value in OTLP's object, whose key is the type."""
+    """Return the value in an object such as `{"stringValue": "a"}`."""
     if (text := _get(union, "stringValue")) is not None:
         return text
     if (number := _get(union, "intValue")) is not None:
@@ -384,7 +384,7 @@ def _value(union: Mapping[str, JsonValue]) -> JsonValue:
 
 
 def _id(value: JsonValue) -> str:
-    """Return an id in hexadecimal; protobuf's own JSON has it in base64."""
+    """Return an id in hexadecimal. Some exporters write it in base64."""
     text = text_of(value).removeprefix("0x")
     if re.fullmatch(r"(?:[0-9a-fA-F]{16}){1,2}", text) or not text:
         return text.lower()

@@ -1,4 +1,4 @@
-"""Read OTLP `ExportTraceServiceRequest` messages of protobuf as spans."""
+"""Read the spans in OTLP protobuf messages (`ExportTraceServiceRequest`)."""
 
 from __future__ import annotations
 
@@ -19,20 +19,22 @@ __all__ = ["PARENT_IS_REMOTE", "parse_request", "read_requests", "spans_of_reque
 
 MAX_BYTES = 256 * 2**20
 MAX_LEVELS = 40
-"""Maximum depth of values in lists of values."""
+"""Maximum nesting of values."""
 FAILED = 2
-"""The code of a status that is an error."""
+"""The status code of a failed span."""
 PARENT_IS_REMOTE = 0x200
-"""The bit of a span's flags that says that its parent is in another process."""
+"""The flag of a span whose parent is in another process."""
 
 
 def read_requests(path: Path) -> Iterator[RawSpan]:
-    """Yield the spans of a file with requests; they can be length-prefixed, as the collector's file exporter has them.
+    """Yield the spans of a file with one request, or with requests that each follow their length.
 
-    Raises RunFileError for any other file.
+    The file exporter of the OpenTelemetry Collector writes lengths. Raises RunFileError for any other file.
     """
     if path.stat().st_size > MAX_BYTES:
-        raise RunFileError(path, f"is larger than {MAX_BYTES // 2**20} MiB; export the traces as OTLP JSON, or fewer")
+        raise RunFileError(
+            path, f"is larger than {MAX_BYTES // 2**20} MiB; export fewer traces, or export them as OTLP JSON"
+        )
     data = path.read_bytes()
     first = 0
     try:
@@ -57,7 +59,7 @@ def parse_request(data: bytes) -> ExportTraceServiceRequest:
 
 
 def spans_of_request(request: ExportTraceServiceRequest, *, first: int = 0) -> Iterator[RawSpan]:
-    """Yield the spans of a request; `first` is the number of its first resource, for the locations of spans.
+    """Yield the spans of a request. `first` is the index of its first resource in the locations of spans.
 
     Raises ValueError for values that are nested too deeply.
     """
@@ -85,12 +87,12 @@ def spans_of_request(request: ExportTraceServiceRequest, *, first: int = 0) -> I
 
 
 def _length_prefixed(data: bytes) -> Iterator[bytes]:
-    """Yield the messages. Four bytes with its length precede each message."""
+    """Yield the messages, which each follow their length in four bytes."""
     position = 0
     while position < len(data):
         (length,) = struct.unpack_from(">I", data, position)
         if position + 4 + length > len(data):
-            raise ValueError("cut short")
+            raise ValueError("truncated")
         yield data[position + 4 : position + 4 + length]
         position += 4 + length
 

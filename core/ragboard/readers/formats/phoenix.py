@@ -1,4 +1,4 @@
-"""Phoenix: spans, experiments and evaluations, and the tables of spans by its helper functions.
+"""Phoenix: spans, experiments, evaluations, and the tables of its helper functions.
 
 The dataframe of spans has a row for each span and a column for each attribute. REST responses have the spans under
 `data`. An experiment has a row for each answer, with its annotations.
@@ -59,7 +59,7 @@ FORMATS = (
     ),
 )
 
-JOINED = "passages are joined in this file: each sample has one passage with the text of all"
+JOINED = "the file has the passages of a sample as one text, which is read as one passage"
 
 
 def _is_dataframe(file: ParsedFile) -> bool:
@@ -90,7 +90,7 @@ def _read_dataframe(file: ParsedFile) -> ToolFile:
 
 
 def _flat(name: str, value: JsonValue) -> dict[str, JsonValue]:
-    """Return a list of objects as flat keys, as in OpenTelemetry spans; any other value under its name."""
+    """Return a list of objects as flat keys (`NAME.0.KEY`), as in OpenTelemetry spans; any other value under `name`."""
     if not isinstance(value, list) or not value or not all(isinstance(item, Mapping) for item in value):
         return {name: value}
     return {f"{name}.{index}.{key}": cell for index, item in enumerate(as_objects(value)) for key, cell in item.items()}
@@ -101,7 +101,7 @@ def _error(row: Mapping[str, JsonValue]) -> str:
 
 
 def _data(value: object) -> list[Mapping[str, JsonValue]]:
-    """Return the spans of an API response, or of a list as the client returns it."""
+    """Return the spans of an API response, or of the list that the client returns."""
     return as_objects(value.get("data") if isinstance(value, dict) else value)
 
 
@@ -173,7 +173,7 @@ def _is_experiment(file: ParsedFile) -> bool:
 
 
 def _read_experiment(file: ParsedFile) -> ToolFile:
-    """Read JSON, or a CSV with JSON objects in its cells and five columns for each annotation."""
+    """Read an experiment in JSON, or in CSV with JSON in its cells and several columns for each annotation."""
     samples: list[ToolSample] = []
     for index, row in enumerate(as_objects(clean_value(file))):
         annotations = as_objects(row.get("annotations")) or _annotations(row)
@@ -228,18 +228,18 @@ def _feedback(annotation: Mapping[str, JsonValue]) -> Feedback:
     )
 
 
-def _evaluated(columns: frozenset[str]) -> list[str]:
-    """Return the names of the evaluators whose scores are columns."""
+def _evaluators(columns: frozenset[str]) -> list[str]:
+    """Return the names of the evaluators that have a column of scores."""
     ends = [column.removesuffix("_execution_details") for column in columns if column.endswith("_execution_details")]
     return sorted(name for name in ends if f"{name}_score" in columns)
 
 
 def _is_evals(file: ParsedFile) -> bool:
-    return bool(_evaluated(file.columns))
+    return bool(_evaluators(file.columns))
 
 
 def _read_evals(file: ParsedFile) -> ToolFile:
-    names = _evaluated(file.columns)
+    names = _evaluators(file.columns)
     columns = list(dict.fromkeys(column for row in file.rows for column in row))
     field_of = {
         field: next((name for name in of if name in columns), "")
@@ -247,7 +247,7 @@ def _read_evals(file: ParsedFile) -> ToolFile:
     }
     if not field_of["question"]:
         raise RunFileError(
-            file.path, f"has evaluations of Phoenix without a question: no column is called {', '.join(QUESTIONS)}"
+            file.path, f"has evaluations of Phoenix without questions, expected a column {', '.join(QUESTIONS)}"
         )
     field_of["reference"] = next((name for name in ("reference", "expected", "ground_truth") if name in columns), "")
     fields = {column: field for field, column in field_of.items() if column}
@@ -322,7 +322,7 @@ def _is_joined(file: ParsedFile) -> bool:
 
 
 def _read_joined(file: ParsedFile) -> ToolFile:
-    """Read the table of `get_input_output_context`, or of `get_qa_with_reference`, with passages in `reference`."""
+    """Read a table of `get_input_output_context` or `get_qa_with_reference`, which calls the passages `reference`."""
     texts = "context" if "context" in file.columns else "reference"
     rest = sorted(file.columns - {*CONTEXT, texts})
     samples: list[ToolSample] = []
@@ -337,9 +337,9 @@ def _read_joined(file: ParsedFile) -> ToolFile:
             "metadata": drop_missing(metadata),
         }
         samples.append(ToolSample(cells=drop_missing(cells), line=file.line(index)))
-    notes = [JOINED, "the file has no traces without retrieval; export the spans to include them (get_spans_dataframe)"]
+    notes = [JOINED, "the file lacks traces without retrieval; to include them, export the spans (get_spans_dataframe)"]
     if texts == "reference":
-        notes.append("Phoenix calls the passages `reference`; to read it as the reference, --map reference=reference")
+        notes.append("`reference` is read as the passages; to read it as the reference, use --map reference=reference")
     return ToolFile(
         tool="Phoenix",
         samples=samples,

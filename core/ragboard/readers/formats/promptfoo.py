@@ -1,6 +1,6 @@
 """promptfoo: results as JSON, JSONL and CSV. Each pair of provider and prompt is a run.
 
-Question, passages and reference are variables of the test, with names that the user chose. Passages may also be in the
+Question, passages and reference are variables of a test, and users choose their names. Passages may also be in the
 response of the provider.
 """
 
@@ -22,9 +22,9 @@ from ragboard.records import JsonValue, Outcome, RecordedJudgement, RecordedSamp
 __all__ = ["FILE_FORMATS", "OUTPUT_COLUMNS"]
 
 OUTPUT_COLUMNS = frozenset({"Status", "Score", "Named Scores", "Grader Reason"})
-"""Columns of a CSV that are repeated for each output."""
+"""Columns that a CSV repeats for each output."""
 HEADING = re.compile(r"\[(?P<provider>[^\]]+)\] (?P<prompt>.*)", re.DOTALL)
-"""The name of the column that holds an output."""
+"""Matches the name of a column with outputs."""
 NAMES = {
     field: tuple(names.split())
     for field, names in {
@@ -38,26 +38,27 @@ NAMES = {
 }
 """Names of variables that are read as each field, most likely first."""
 ANSWERS = ("answer", "output", "text", "response", "result", "content")
-"""Keys of the text in an output that is an object."""
-LONGEST_LABEL = 40
-ONE_TEXT = "contexts: one text kept as one passage"
-"""The note on a variable whose text may be several passages."""
+"""Keys of the answer in an output that is an object."""
+MAX_LABEL = 40
+"""Maximum characters of a prompt that is used in the name of a run."""
+ONE_TEXT = "contexts: single text read as one passage"
+"""The conversion reported for a text that may be several passages."""
 ERROR = 2
-"""The `failureReason` of a result without an answer (1 is a failed assertion)."""
+"""The `failureReason` of a result without an answer. (1 is a failed assertion.)"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Output:
-    """The output of a provider for a prompt and the variables of one test."""
+    """The output of a provider for one prompt and one test."""
 
     index: int
-    """The index of its pair of provider and prompt."""
+    """The index of the pair of provider and prompt."""
     provider: str
     prompt: str
-    """The prompt template, or its name."""
+    """The prompt template, or the label of the prompt."""
     sample: ToolSample
     error: str = ""
-    """The reason why there is no answer; empty if there is one."""
+    """Why there is no answer; empty if there is one."""
 
 
 def _is_results(file: ParsedFile) -> bool:
@@ -140,7 +141,10 @@ def _output(result: Mapping[str, Any], template: ToolSample, templates: Sequence
 
 
 def _cells(variables: Mapping[str, Any], metadata: Mapping[str, Any], prompt: str) -> dict[str, JsonValue]:
-    """Return the fields from variables. If no variable is the question, the whole prompt is."""
+    """Return the fields of a sample in the variables of a test.
+
+    If no variable has a name of the question, the question is the only variable, else the whole prompt.
+    """
     by_field = {field: _first_named(variables, field) for field in NAMES}
     if not by_field["question"][0]:
         by_field["question"] = next(iter(variables.items())) if len(variables) == 1 else ("", prompt or None)
@@ -152,12 +156,12 @@ def _cells(variables: Mapping[str, Any], metadata: Mapping[str, Any], prompt: st
 
 
 def _first_named(values: Mapping[str, Any], field: str) -> tuple[str, Any]:
-    """Return (name, value) of the first usual name of the field in the values; ("", None) if there is none."""
+    """Return the first usual name of a field in the values, and its value; ("", None) if there is none."""
     return next(((name, values[name]) for name in NAMES[field] if values.get(name) is not None), ("", None))
 
 
 def _answer(output: object) -> tuple[JsonValue, Mapping[str, Any]]:
-    """Return the answer and, if the output is an object, that object."""
+    """Return the answer in an output, and the output if it is an object (else an empty one)."""
     if not isinstance(output, Mapping):
         return (output if output is None or isinstance(output, (str, list)) else json.dumps(output)), {}
     text = next((output[name] for name in ANSWERS if isinstance(output.get(name), str)), None)
@@ -165,7 +169,7 @@ def _answer(output: object) -> tuple[JsonValue, Mapping[str, Any]]:
 
 
 def _scores(result: Mapping[str, Any], graded: Sequence[Mapping[str, Any]]) -> dict[str, Outcome]:
-    """Return the scores of the test, of named metrics, and of unnamed assertions by their type."""
+    """Return the scores of the test, of its named metrics, and of its other assertions by type."""
     numbers = {"score": as_number(result.get("score"))}
     numbers |= {name: as_number(value) for name, value in as_object(result.get("namedScores")).items()}
     for part in graded:
@@ -194,7 +198,7 @@ def _is_table(file: ParsedFile) -> bool:
 
 
 def _read_table(file: ParsedFile) -> ToolFile:
-    """Read a CSV. Columns of variables come first, then for each output columns of text, status, scores and reason."""
+    """Read a CSV, which has columns of variables, then several columns for each output."""
     columns = list(dict.fromkeys(name for row in file.rows for name in row))
     starts = [index for index, name in enumerate(columns) if HEADING.fullmatch(name)]
     outputs: list[_Output] = []
@@ -228,7 +232,7 @@ def _read_table(file: ParsedFile) -> ToolFile:
             error = (reason or answer or "no answer") if failed else ""
             prompt = prompt.partition("#")[0] if index else prompt
             outputs.append(_Output(index=index, provider=provider, prompt=prompt, sample=sample, error=error))
-    return _tool_file(outputs, set(), notes=["a CSV has scores with two decimals; import JSON for exact scores"])
+    return _tool_file(outputs, set(), notes=["scores in a CSV have two decimals; import the JSON for exact scores"])
 
 
 def _tool_file(
@@ -238,7 +242,7 @@ def _tool_file(
     prompts_per_provider = Counter(output.provider for output in prompts.values())
     runs: dict[int, str] = {}
     for index, output in prompts.items():
-        short = len(output.prompt) <= LONGEST_LABEL and "\n" not in output.prompt
+        short = len(output.prompt) <= MAX_LABEL and "\n" not in output.prompt
         prompt_label = output.prompt if short and output.prompt else f"prompt {index + 1}"
         runs[index] = (
             f"{output.provider} {prompt_label}" if prompts_per_provider[output.provider] > 1 else output.provider
@@ -267,7 +271,7 @@ def _tool_file(
             "score, namedScores": "score",
             "gradingResult.componentResults": "judgement",
             "provider, prompt": "run",
-            "config": "left out: may name servers and keys",
+            "config": "left out: may contain servers and keys",
             "latencyMs, cost, tokenUsage": "left out: about the calls",
         },
         notes=notes,

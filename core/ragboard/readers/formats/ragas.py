@@ -1,8 +1,7 @@
 """ragas, all versions: datasets, results and traces.
 
-A table has a column for each metric, with settings in brackets. Traces are the calls of its judge:
-`result.ragas_traces`, a flat list that links evaluation, rows, metrics and prompts, or `result.traces` with each
-sample.
+A table has a column for each metric, with its settings in brackets. Traces have the calls of the judge. They are
+`result.ragas_traces`, a flat list of an evaluation, its rows, metrics and prompts, or samples with `result.traces`.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ _DIRECTIONS: dict[str, Direction] = {
 NAMED = re.compile(r"(?P<name>[\w\s-]+)(?P<settings>\([\w\s=.,-]*\))?")
 
 MISSPELT = {"context_relavency": "context_relevancy"}
-"""Names that are misspelt in the first version of ragas."""
+"""Misspelt names in the first version of ragas, with the correct names."""
 
 
 def _scores(columns: Sequence[str], rows: Sequence[FileRow]) -> ScoreColumns | None:
@@ -55,12 +54,12 @@ def _scores(columns: Sequence[str], rows: Sequence[FileRow]) -> ScoreColumns | N
     if not score_columns:
         return None
     return ScoreColumns(
-        tool="ragas", columns=score_columns, taken=frozenset(score_columns.values()), directions=_DIRECTIONS
+        tool="ragas", columns=score_columns, file_columns=frozenset(score_columns.values()), directions=_DIRECTIONS
     )
 
 
 def _metric_name(column: str) -> str:
-    """Return the normalized name of a column's metric, with its settings; empty if ragas has no such metric."""
+    """Return the metric of a column as `name(settings)`; empty if ragas has no such metric."""
     match = NAMED.fullmatch(column.strip())
     if match is None:
         return ""
@@ -91,7 +90,7 @@ SAVE_TRACES = (
     "json.dump([run.model_dump() for run in result.ragas_traces.values()], file, cls=ChainRunEncoder)"
     " with ragas.callbacks.ChainRunEncoder"
 )
-"""How to save the complete traces of an evaluation."""
+"""Code that saves the complete traces of an evaluation."""
 
 FIELDS = {
     "user_input": "question",
@@ -106,14 +105,14 @@ RUN_TYPES = {"evaluation", "row", "metric", "ragas_prompt"}
 
 @dataclass
 class _Calls:
-    """The calls of one metric about one sample, by the name of the prompt: inputs and outputs."""
+    """The judge's calls for one metric and sample: (input, output) by the name of the prompt."""
 
     by_prompt: dict[str, list[tuple[Mapping[str, Any], Mapping[str, Any]]]] = field(
         default_factory=dict[str, list[tuple[Mapping[str, Any], Mapping[str, Any]]]]
     )
 
     def add(self, prompt: str, inputs: object, outputs: object) -> None:
-        """Add a call, with the prompt's name in newer versions of ragas."""
+        """Add the outputs of a call. The prompt gets the name of the newest version of ragas."""
         unnumbered = re.sub(r"^\d+_", "", prompt)
         name = RENAMED.get(unnumbered, unnumbered)
         for output in outputs if isinstance(outputs, list) else [outputs]:
@@ -124,7 +123,7 @@ RENAMED = {"long_form_answer_prompt": "statement_generator_prompt"}
 
 
 def _recorded(cells: Mapping[str, JsonValue], calls: Mapping[str, _Calls]) -> RecordedSample:
-    """Return the statements and judgements of ragas' judge for a sample, from its calls by metric."""
+    """Return the statements and judgements in the calls of ragas' judge, by metric, for one sample."""
     answer = [
         (row["statement"], _verdict(row, "verdict"))
         for _, output in _prompts(calls, "faithfulness", "n_l_i_statement_prompt")
@@ -156,10 +155,10 @@ def _judgements(cells: Mapping[str, JsonValue], calls: Mapping[str, _Calls]) -> 
     passages = cells.get("contexts")
     ranks = {as_text(text): rank for rank, text in enumerate(as_list(passages), 1)}
     for metric, about in (
-        ("context_precision", "useful toward reference"),
-        ("llm_context_precision_with_reference", "useful toward reference"),
-        ("context_utilization", "useful toward response"),
-        ("llm_context_precision_without_reference", "useful toward response"),
+        ("context_precision", "passage is useful for the reference"),
+        ("llm_context_precision_with_reference", "passage is useful for the reference"),
+        ("context_utilization", "passage is useful for the answer"),
+        ("llm_context_precision_without_reference", "passage is useful for the answer"),
     ):
         for inputs, output in _prompts(calls, metric, "context_precision_prompt"):
             rank = ranks.get(as_text(inputs.get("context")))
@@ -188,7 +187,7 @@ def _judgements(cells: Mapping[str, JsonValue], calls: Mapping[str, _Calls]) -> 
 
 
 def _verdict(row: Mapping[str, Any], key: str) -> Verdict | None:
-    """Return the verdict for ragas' 1 or 0. ragas has no verdict for contradicted statements."""
+    """Return the verdict for ragas' 1 (supported) or 0 (unsupported); None for anything else."""
     if row.get(key) not in (0, 1):
         return None
     return Verdict(label="supported" if row[key] else "unsupported", reason=as_text(row.get("reason")))
@@ -302,7 +301,7 @@ def _tool_file(samples: Sequence[ToolSample], fields: Mapping[str, str]) -> Tool
         fields=fields,
         directions=_DIRECTIONS,
         same_as=SAME_AS,
-        notes=("the file does not name the model that judged",),
+        notes=("the file does not name the judge model",),
     )
 
 
@@ -311,7 +310,7 @@ def _is_experiment(file: ParsedFile) -> bool:
 
 
 def _holds_calls(rows: Sequence[Mapping[str, Any]], column: str) -> bool:
-    """Return whether a column has the calls that an experiment with a recorder of replies stores."""
+    """Return whether a column has recorded calls of the judge."""
     calls = [call for row in rows for call in as_objects(row.get(column))]
     return bool(calls) and all({"output_model", "output"} <= call.keys() for call in calls)
 
@@ -322,14 +321,14 @@ PROMPT_OF_MODEL = {
     "ContextRecallOutput": "context_recall_classification_prompt",
     "AnswerRelevanceOutput": "response_relevance_prompt",
 }
-"""The prompt of each class of replies in ragas' collections."""
+"""The prompt of each reply class in `ragas.metrics.collections`."""
 
 
 def _read_experiment(file: ParsedFile) -> ToolFile:
     call_columns = sorted(column for column in file.columns if _holds_calls(file.rows, column))
-    taken = {*FIELDS, *call_columns}
+    other = {*FIELDS, *call_columns}
     columns = list(dict.fromkeys(name for row in file.rows for name in row))
-    scores = _scores([name for name in columns if name not in taken], file.rows)
+    scores = _scores([name for name in columns if name not in other], file.rows)
     score_names = {column: spec.partition(".")[2] for spec, column in scores.columns.items()} if scores else {}
     samples: list[ToolSample] = []
     for index, row in enumerate(file.rows):
@@ -381,8 +380,8 @@ def _is_bare_traces(file: ParsedFile) -> bool:
 
 def _refuse_bare_traces(file: ParsedFile) -> ToolFile:
     printed = any(isinstance(call.get("output"), str) for prompts in file.rows[0].values() for call in prompts.values())
-    what = "traces printed by Python" if printed else "traces without their samples"
-    raise RunFileError(file.path, f"has {what} (`result.traces`), not questions and passages; save {SAVE_TRACES}")
+    what = "the repr() of traces" if printed else "traces without samples"
+    raise RunFileError(file.path, f"has {what} (`result.traces`); to save both, use {SAVE_TRACES}")
 
 
 FILE_FORMATS = (

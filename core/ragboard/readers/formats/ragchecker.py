@@ -1,8 +1,8 @@
-"""RAGChecker: input and output files, with items under `results` that have scores, claims and verdicts.
+"""RAGChecker: input and output files, with samples under `results` that may have scores, claims and verdicts.
 
-All of these are optional: `response_claims` and `gt_answer_claims` (lists of texts, or of triplets, which are joined by
-spaces); `answer2response` and `response2answer` (a label for each claim); `retrieved2response` and `retrieved2answer`
-(for each claim, a label for each passage).
+- `response_claims`, `gt_answer_claims`: texts, or triplets, which are joined by spaces.
+- `answer2response`, `response2answer`: a label for each claim.
+- `retrieved2response`, `retrieved2answer`: for each claim, a label for each passage.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ METRICS = (
 """The eleven metrics, in RAGChecker's order."""
 
 SCORES_KEY = "metrics"
-"""The key of the scores in an item of an output file."""
+"""The key of the scores in a sample of an output file."""
 
 _DIRECTIONS: dict[str, Direction] = {
     "hallucination": "lower",
@@ -57,14 +57,16 @@ def _scores(_columns: Sequence[str], rows: Sequence[FileRow]) -> ScoreColumns | 
     present = {key for row in rows for key in object_at(row, SCORES_KEY)}
     invalid = {key for row in rows for key, value in object_at(row, SCORES_KEY).items() if not is_score(value)}
     columns = {f"ragchecker-file.{name}": name for name in METRICS if name in present - invalid}
-    taken_columns = frozenset() if present - set(columns.values()) else frozenset({SCORES_KEY})
+    file_columns = frozenset() if present - set(columns.values()) else frozenset({SCORES_KEY})
     if not columns:
         return None
-    return ScoreColumns(tool="RAGChecker", columns=columns, taken=taken_columns, key=SCORES_KEY, directions=_DIRECTIONS)
+    return ScoreColumns(
+        tool="RAGChecker", columns=columns, file_columns=file_columns, key=SCORES_KEY, directions=_DIRECTIONS
+    )
 
 
 def _totals(rest: Mapping[str, Any]) -> dict[str, float]:
-    """Return the numbers in the table of means, whose groups have different names in RAGChecker's versions."""
+    """Return the means in the groups of `metrics`. The names of the groups differ between versions."""
     groups = rest.get("metrics")
     tables = [table for table in groups.values() if isinstance(table, dict)] if isinstance(groups, dict) else []
     return {name: float(value) for table in tables for name, value in table.items() if isinstance(value, float)}
@@ -92,11 +94,11 @@ CELLS: dict[tuple[Side, VerdictTarget], str] = {
     ("response", "passages"): "retrieved2response",
     ("reference", "passages"): "retrieved2answer",
 }
-"""The columns of the tables of verdicts."""
+"""The columns of the verdicts, by the side of the claims and what they are checked against."""
 
 
 class UnusableError(ValueError):
-    """A column of claims or verdicts cannot be used. `column` is its name."""
+    """A column of claims or verdicts with values that cannot be used."""
 
     def __init__(self, column: str, message: str) -> None:
         self.column = column
@@ -105,17 +107,15 @@ class UnusableError(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class FileVerdicts:
-    """The claims and verdicts in the run file: claims by side, verdicts by side and target.
-
-    A table of verdicts has a row for each claim: one verdict, or one for each passage.
-    """
+    """The claims and verdicts that the run file has for one sample."""
 
     claims: Mapping[Side, tuple[str, ...]] = field(default_factory=dict[Side, tuple[str, ...]])
     cells: Mapping[tuple[Side, VerdictTarget], Rows] = field(default_factory=dict[tuple[Side, VerdictTarget], Rows])
+    """By side of the claims and target: for each claim, one verdict or, against passages, one for each passage."""
 
 
 def read_file_verdicts(sample: Sample) -> FileVerdicts:
-    """Return the claims and verdicts in a sample's metadata. Raises UnusableError if they do not fit together."""
+    """Return the claims and verdicts in a sample's metadata. Raises UnusableError if one is missing or malformed."""
     metadata = sample.metadata
     claims: dict[Side, tuple[str, ...]] = {
         side: _claims(column, metadata[column]) for side, column in CLAIMS.items() if metadata.get(column) is not None
@@ -137,7 +137,7 @@ def _claims(column: str, value: object) -> tuple[str, ...]:
 def _claim(column: str, number: int, value: object) -> str:
     parts = [value] if isinstance(value, str) else value
     if not isinstance(parts, (list, tuple)) or not all(isinstance(part, str) for part in cast("list[Any]", parts)):
-        raise UnusableError(column, f"claim {number} is neither a text nor a list of texts")
+        raise UnusableError(column, f"claim {number} is not a text or a list of texts")
     text = " ".join(part.strip() for part in cast("list[str]", parts)).strip()
     if not text:
         raise UnusableError(column, f"claim {number} is empty")

@@ -18,16 +18,17 @@ class RawSpan:
     id: str
     parent: str
     start: int
-    """In nanoseconds since 1970; 0 if unknown; likewise `end`."""
+    """Nanoseconds since 1970; 0 if unknown."""
     end: int
+    """Nanoseconds since 1970; 0 if unknown."""
     error: str
     attributes: Mapping[str, JsonValue]
     events: Sequence[tuple[str, Mapping[str, JsonValue]]] = ()
-    """Names and attributes."""
+    """(name, attributes) of each event."""
     resource: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     scope: str = ""
     version: str = ""
     remote_parent: bool = False
-    """Whether the span says that its parent is in another process."""
+    """Whether the parent is in another process, according to the flags of the span."""
     line: int = 1
     location: str = ""

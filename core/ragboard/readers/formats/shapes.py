@@ -1,4 +1,4 @@
-"""Read values of a tool's file with the expected type; a value of another type counts as empty."""
+"""Read values of a tool's file with the expected type. A value of another type counts as empty."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def as_text(value: object) -> str:
 
 
 def as_number(value: object) -> float | None:
-    """Return the finite number, with 1 and 0 for true and false; None for anything else."""
+    """Return a finite number of at most 2**53, or 1 or 0 for a boolean, as a float; None for anything else."""
     if not isinstance(value, (int, float)) or abs(value) > 2**53 or not math.isfinite(value):
         return None
     return float(value)
@@ -44,14 +44,14 @@ def drop_missing(cells: Mapping[str, Any], *names: str) -> dict[str, Any]:
 
 
 def as_texts(value: object) -> list[str]:
-    """Return the texts in a list; for a text, a list of it; empty for anything else."""
+    """Return the texts in a list, or a list with the only text; empty for anything else."""
     if isinstance(value, list):
         return [item for item in value if isinstance(item, str)]
     return [value] if value and isinstance(value, str) else []
 
 
 def decode_json(value: object) -> Any:
-    """Return the value of a JSON text; a text that is not JSON, and any other value, is returned unchanged."""
+    """Return the parsed value of a text with JSON; any other value unchanged."""
     try:
         return parse(value) if isinstance(value, str) else value
     except (ValueError, RecursionError):

@@ -1,7 +1,7 @@
 """Turn the spans of traces into samples, for all tools that record traces.
 
-Each trace is one sample. The input of the root span is the question, its output the answer. The passages are those of
-the last retriever or reranker. Traces of a session are turns of one conversation.
+Each trace becomes a sample. The question is the input of the root span, the answer its output, and the passages are
+those of the last retriever or reranker. The traces of a session are turns of one conversation.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ __all__ = [
     "Conversations",
     "Span",
     "Trace",
-    "asks",
     "clean_value",
     "decode_value",
     "earlier_turns",
     "field_uses",
+    "has_question",
     "nanoseconds",
     "objects_of_flat_keys",
     "passages_of",
@@ -58,7 +58,7 @@ IDS = ("id", "document.id", "document_id", "doc_id", "chunk_id", "node_id")
 SCORES = ("score", "document.score", "relevance_score", "similarity")
 
 STEPS = frozenset({"llm", "retriever", "reranker", "embedding", "tool", "guardrail", "evaluator", "prompt", "parser"})
-"""Kinds of spans that are only a step towards an answer."""
+"""Kinds of spans that are a step towards an answer. Their inputs are not the question."""
 KINDS = {
     "generation": "llm",
     "chat": "llm",
@@ -70,14 +70,14 @@ KINDS = {
     "execute_tool": "tool",
     "evaluation": "evaluator",
 }
-"""Names that tools use for these kinds."""
+"""Other names of these kinds in the files of tools."""
 MAX_EARLIER_QUESTIONS = 10
-"""Maximum number of earlier questions of a session that become the history of a sample, with their answers."""
+"""Maximum number of earlier questions and answers of a session that become the history of a sample."""
 UNITS = ((10**11, 10**9), (10**14, 10**6), (10**17, 10**3))
-"""The unit of a time, by its size: (limit, nanoseconds per unit) for seconds, milliseconds and microseconds. Larger
-numbers are in nanoseconds."""
+"""Units of times, recognised by their size: (upper limit, nanoseconds per unit) for s, ms and us. Larger numbers are
+in ns."""
 MAX_NAMED_PARTS = 12
-"""Maximum number of parts of a file in one note."""
+"""Maximum number of names that one note lists."""
 MAX_DEPTH = 5
 """Maximum depth of nested objects that are searched for a question or an answer."""
 
@@ -94,11 +94,12 @@ class Span:
     input: JsonValue = None
     output: JsonValue = None
     documents: Sequence[JsonValue] | None = None
-    """The passages that a retriever or reranker returned; None if they are not in the span."""
+    """The passages that a retriever or reranker returned; None if the span has none."""
     reference: JsonValue = None
     start: int = 0
-    """In nanoseconds; 0 if unknown."""
+    """Nanoseconds since 1970; 0 if unknown."""
     end: int = 0
+    """Nanoseconds since 1970; 0 if unknown."""
     run: str = ""
     """Name of the project or service."""
     session: str = ""
@@ -108,7 +109,7 @@ class Span:
     tokens: tuple[int, int] = (0, 0)
     """Tokens of the prompt and of the completion."""
     cost: float = 0.0
-    """In US dollars; 0 if the span does not say."""
+    """US dollars; 0 if unknown."""
     error: str = ""
     feedback: Sequence[Feedback] = ()
     metadata: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
@@ -117,7 +118,7 @@ class Span:
 
     @property
     def step(self) -> str:
-        """The kind of step, with the same name for all tools."""
+        """The kind of step, by the same name for all tools."""
         kind = self.kind.lower()
         return KINDS.get(kind, kind)
 
@@ -133,7 +134,7 @@ def trace_file(
     if not read:
         raise RunFileError(
             file.path,
-            f"contains {len(traces)} traces of {tool} without a question: no span, except of evaluators, has an input",
+            f"has {len(traces)} traces of {tool}, but none has a question (a span with an input)",
         )
     read.sort(key=lambda trace: trace.start)
     notes = Counter(note for trace in read for note in trace.notes)
@@ -163,7 +164,7 @@ def trace_file(
         else {},
         fields=fields,
         notes=(
-            *([f"{left_out} traces without a question left out"] if left_out else []),
+            *([f"{left_out} traces without a question dropped"] if left_out else []),
             *(f"{note} ({times} of {len(read)} traces)" for note, times in notes.items()),
         ),
     )
@@ -175,7 +176,7 @@ class Trace:
 
     cells: Mapping[str, JsonValue]
     start: int
-    """In nanoseconds since 1970; 0 if unknown."""
+    """Nanoseconds since 1970; 0 if unknown."""
     run: str
     session: str
     feedback: Sequence[Feedback]
@@ -186,13 +187,13 @@ class Trace:
     location: str
 
 
-def asks(spans: Iterable[Span]) -> bool:
-    """Return whether one of the spans has a question and is no mere step on the way to an answer."""
+def has_question(spans: Iterable[Span]) -> bool:
+    """Return whether one of the spans has an input and is not a kind in `STEPS`."""
     return any(span.step not in STEPS and _is_given(span.input) for span in spans)
 
 
 def read_trace(trace: Sequence[Span]) -> Trace | None:
-    """Return the sample of a trace; None if it has no question, or if it is the trace of an evaluator."""
+    """Return the sample of a trace; None for a trace without a question, or of an evaluator."""
     spans = list(_top_down(trace))
     if spans[0].step == "evaluator":
         return None
@@ -211,13 +212,13 @@ def read_trace(trace: Sequence[Span]) -> Trace | None:
     question = _without_system(pick(top.input, QUESTIONS))
     if question is None:
         return None
-    outer_spans = [span for span in (top, spans[0]) if span.step not in STEPS]
+    outer_spans = [span for span in (top, spans[0]) if span.step not in STEPS]  # their outputs are the best answers
     answers = [span for span in (*outer_spans, *reversed(models)) if _is_given(span.output)]
     searches = _outermost_searches(spans)
     last_search = max(searches, key=lambda span: (span.start, span.step == "reranker"), default=None)
     passages = passages_of(last_search.documents) if last_search else None
     if last_search and last_search.documents and len(passages or ()) < len(last_search.documents):
-        notes.append("the texts of passages are not in the file")
+        notes.append("the file lacks the texts of passages")
         passages = passages or None
     if sum(span.step == "retriever" for span in searches) > 1:
         notes.append("several retrievals; the passages are those of the last one")
@@ -241,7 +242,7 @@ def read_trace(trace: Sequence[Span]) -> Trace | None:
         "id": first.trace or first.id,
         "question": question,
         "history": earlier_turns(top.input),
-        "answer": _readable(pick(span.output, ANSWERS) for span in answers),
+        "answer": _first_text(pick(span.output, ANSWERS) for span in answers),
         "contexts": passages,
         "reference": pick(reference, ANSWERS),
         "metadata": {key: value for key, value in metadata.items() if value not in (None, "")},
@@ -260,8 +261,8 @@ def read_trace(trace: Sequence[Span]) -> Trace | None:
     )
 
 
-def _readable(values: Iterable[JsonValue]) -> JsonValue:
-    """Return the first value that is no object; if all are, the first, which is refused later; None without any."""
+def _first_text(values: Iterable[JsonValue]) -> JsonValue:
+    """Return the first text or message; else the first value, which is an error later; None if there is no value."""
     given = list(values)
     return next(
         (value for value in given if not isinstance(value, Mapping) or "role" in value or "parts" in value),
@@ -270,7 +271,10 @@ def _readable(values: Iterable[JsonValue]) -> JsonValue:
 
 
 def _outermost_searches(spans: Sequence[Span]) -> list[Span]:
-    """Return the retrievers and rerankers that found something and are not a step of another one; `spans` top down."""
+    """Return the retrievers and rerankers that have documents and are not inside another one.
+
+    `spans` are ordered like those of `_top_down`.
+    """
     searches: list[Span] = []
     inside: set[str] = set()
     for span in spans:
@@ -283,10 +287,9 @@ def _outermost_searches(spans: Sequence[Span]) -> list[Span]:
 
 
 def _top_down(trace: Sequence[Span]) -> Iterator[Span]:
-    """Yield the spans level by level, ordered by time. Spans without a known parent are the first level.
+    """Yield the spans level by level, ordered by time. The first level are the spans without a known parent.
 
-    A span that was exported twice is yielded once. Spans inside an evaluator are skipped, because they are not part of
-    the answer.
+    Duplicates are skipped, and so are spans inside an evaluator, which are not part of the answer.
     """
     unique: dict[str, Span] = {}
     for index, span in enumerate(trace):
@@ -306,14 +309,15 @@ def _top_down(trace: Sequence[Span]) -> Iterator[Span]:
 
 
 class Conversations:
-    """The turns of sessions so far. With a `limit`, of only so many sessions: the last that had a turn."""
+    """The last turns of each session."""
 
     def __init__(self, limit: int | None = None) -> None:
+        """Keep at most `limit` sessions, those with the latest turns; all if None."""
         self._limit = limit
         self._turns: dict[tuple[str, str], list[JsonValue]] = {}
 
     def with_history(self, trace: Trace) -> Mapping[str, JsonValue]:
-        """Return the cells of the next trace, with the earlier turns of its session unless it has its own history."""
+        """Return the cells of the next trace. Without a history, it gets the earlier turns of its session."""
         question, answer = trace.cells["question"], trace.cells.get("answer")
         earlier_turns = self.turns(trace.run, trace.session)
         has_history = "history" in trace.cells or (isinstance(question, list) and len(question) > 1)
@@ -329,7 +333,7 @@ class Conversations:
         return list(self._turns.get((run, session), ()))
 
     def add(self, run: str, session: str, question: str, answer: str) -> None:
-        """Add a question with its answer, which may be empty."""
+        """Add a question and its answer, which may be empty, to a session. Does nothing if `session` is empty."""
         if not session:
             return
         turns = self._turns.pop((run, session), [])
@@ -342,11 +346,11 @@ class Conversations:
 
 
 def _ignore(_: str) -> None:
-    """Ignore a note: it is added when the sample is read."""
+    """Discard a conversion: it is reported when the sample is read."""
 
 
 def _config(traces: Sequence[Trace]) -> dict[str, JsonValue]:
-    """Return the names of the models, and each setting that has the same value in all calls that have it."""
+    """Return the names of the models, and the settings that have the same value in all calls."""
     models = sorted({model for trace in traces for model in trace.models})
     settings = [setting for trace in traces for setting in trace.settings]
     merged = {key: value for setting in settings for key, value in setting.items() if key != "model"}
@@ -361,7 +365,7 @@ def _is_given(value: JsonValue) -> bool:
 
 
 def _without_system(value: JsonValue) -> JsonValue:
-    """Return a conversation without the instructions of the system; anything else unchanged."""
+    """Return a list of messages without system messages; anything else unchanged."""
     if not isinstance(value, list):
         return value
     other_messages = [
@@ -373,10 +377,10 @@ def _without_system(value: JsonValue) -> JsonValue:
 
 
 def pick(value: JsonValue, names: Sequence[str]) -> JsonValue:
-    """Return the text or messages in an object: the value of the first of these names, else its only text.
+    """Return the text or messages in a value, such as the answer in an output; any other value unchanged.
 
-    Else that of its only part, or the text on which its parts agree. If nothing is there, the object itself is
-    returned, and its row is refused later.
+    In an object, that is the value of the first of these names, else its only text, else the text of its only part, or
+    the text that all its parts share. An object without such a text is an error when the row is read.
     """
     for _ in range(MAX_DEPTH):
         if not isinstance(value, Mapping) or "role" in value or "parts" in value:
@@ -402,7 +406,7 @@ def pick(value: JsonValue, names: Sequence[str]) -> JsonValue:
 
 
 def _in_parts(value: Mapping[str, JsonValue], names: Sequence[str]) -> JsonValue:
-    """Return the only part of an object, or the text on which all its parts agree, as Haystack's inputs do."""
+    """Return the only part of an object, or the text that all its parts share, as in inputs of Haystack; else None."""
     parts = [part for part in value.values() if isinstance(part, Mapping)]
     if len(parts) == len(value) == 1:
         return parts[0]
@@ -411,7 +415,10 @@ def _in_parts(value: Mapping[str, JsonValue], names: Sequence[str]) -> JsonValue
 
 
 def passages_of(value: JsonValue) -> list[JsonValue] | None:
-    """Return the passages that have text, as objects with text, id and score; None if the value has no list."""
+    """Return the passages with a text in a value, as texts or as objects with text, id and score.
+
+    None if the value has no list of passages.
+    """
     for _ in range(MAX_DEPTH):
         if not isinstance(value, Mapping):
             break
@@ -436,7 +443,7 @@ def passages_of(value: JsonValue) -> list[JsonValue] | None:
 
 
 def earlier_turns(value: JsonValue) -> JsonValue:
-    """Return the messages before the question in an input; None if there are none."""
+    """Return the history in an input; None if there is none."""
     inputs = as_object(value)
     return next((inputs[name] for name in HISTORIES if name in inputs and messages_in(name, inputs[name])), None)
 
@@ -447,7 +454,7 @@ def text_of(value: JsonValue) -> str:
 
 
 def decode_value(value: JsonValue, *, python: bool = False) -> JsonValue:
-    """Return the value of a JSON text or, with `python`, of a printed Python object; any other value unchanged."""
+    """Return the value of a text with JSON or, with `python`, of the repr() of an object; any other value unchanged."""
     if value == "null":
         return None
     if not isinstance(value, str) or not value.lstrip().startswith(("{", "[", '"')):
@@ -462,10 +469,7 @@ def decode_value(value: JsonValue, *, python: bool = False) -> JsonValue:
 
 
 def clean_value(file: ParsedFile) -> JsonValue:
-    """Return the value of a JSON file, or its rows, cleaned so that it can be stored.
-
-    Raises RunFileError if it is nested too deeply.
-    """
+    """Return `file.value` after `cells.clean`. Raises RunFileError if it is nested too deeply."""
     try:
         return clean(file.value, _ignore, depth=-1)
     except (BadCellError, RecursionError) as error:
@@ -473,7 +477,7 @@ def clean_value(file: ParsedFile) -> JsonValue:
 
 
 def nanoseconds(value: JsonValue) -> int:
-    """Return a time in nanoseconds, from a number in s, ms, us or ns or from an ISO text; 0 for anything else."""
+    """Return a time (a number in s, ms, us or ns, or an ISO text) in nanoseconds since 1970; 0 for anything else."""
     with suppress(ValueError, OverflowError):
         if isinstance(value, str) and not re.fullmatch(r"\d{1,25}", value):
             return int(datetime.fromisoformat(value).timestamp() * 1e6) * 1000
@@ -484,7 +488,7 @@ def nanoseconds(value: JsonValue) -> int:
 
 
 def objects_of_flat_keys(attributes: Mapping[str, JsonValue], prefix: str) -> list[dict[str, JsonValue]]:
-    """Return the objects of a list that is stored as flat keys, `PREFIX.0.KEY`, in the order of their numbers."""
+    """Return the objects of a list that is stored as flat keys (`PREFIX.0.KEY`), in order."""
     by_number: dict[int, dict[str, JsonValue]] = {}
     for name, value in attributes.items():
         number, _, key = name.removeprefix(f"{prefix}.").partition(".")
@@ -494,9 +498,10 @@ def objects_of_flat_keys(attributes: Mapping[str, JsonValue], prefix: str) -> li
 
 
 def field_uses(names: Iterable[str], uses: Mapping[str, str]) -> dict[str, str]:
-    """Return how each part of a file is used: the value of the longest key of `uses` with which its name begins.
+    """Return how each part of a file is used, for `ToolFile.fields`.
 
-    Numbers in a name become `N`. Parts that are left out for the same reason are listed together.
+    The use of a part is the value of the longest key of `uses` that its name begins with. Numbers in names become `N`.
+    Parts that are left out for the same reason are listed together.
     """
     result: dict[str, str] = {}
     left_out: dict[str, dict[str, None]] = {}

@@ -17,9 +17,9 @@ __all__ = ["open_database", "table_columns"]
 
 @contextmanager
 def open_database(path: Path) -> Generator[sqlite3.Connection]:
-    """Yield a connection to the database or, if it has a write-ahead log, to a copy with that log.
+    """Yield a read-only connection to the database. Raises RunFileError if it cannot be read.
 
-    Raises RunFileError if it cannot be read.
+    If the database has a write-ahead log, the connection is to a copy of both.
     """
     log = path.with_name(f"{path.name}-wal")
     try:

@@ -1,7 +1,7 @@
 """TruLens: the database of a session (OpenTelemetry spans), and its table of records and feedback.
 
-Groundedness gives each statement a number from 0 to 1, without a threshold. Statements therefore have no verdict, and
-the numbers are stored as judgements.
+Groundedness gives each statement a number from 0 to 1. TruLens has no threshold for a verdict, so these numbers are
+stored as judgements and the statements have no verdicts.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ __all__ = ["FILE_FORMATS"]
 PREFIX, ARGUMENT = "ai.observability.", "call.kwargs."
 SUPPORT = "TruLens support of statement"
 REFERENCES = ("ground_truth", "ground_truth_response", "expected_response", "expected_output", "reference")
-"""Arguments of a feedback function that have the reference answer."""
+"""Arguments of feedback functions that may have the reference."""
 NOT_SCORED = -1.0
-"""The score of a metric that TruLens did not compute, because an input was missing."""
-SAVE = "json.dump or to_json(orient='records') of session.get_records_and_feedback()[0]"
+"""The score that TruLens writes for a metric if an input is missing."""
+SAVE = "session.get_records_and_feedback()[0] with to_json(orient='records')"
 
 
 @dataclass
@@ -127,7 +127,7 @@ def _read_database(file: ParsedFile) -> ToolFile:
             "eval_root.score": "score",
             "eval.score, eval.explanation": "judgement",
             "eval.metadata.reasons": "statements",
-            "trulens_apps.app_json, resource_attributes": "left out: of the machine and the code of the app",
+            "trulens_apps.app_json, resource_attributes": "left out: about the machine and the code of the app",
         },
     )
 
@@ -137,7 +137,7 @@ def _add_metrics(
     roots: Sequence[tuple[str, Mapping[str, Any]]],
     evals: Sequence[tuple[str, Mapping[str, Any]]],
 ) -> dict[str, Direction]:
-    """Add the latest result of each metric to its record. Returns the metrics for which lower is better."""
+    """Add the latest result of each metric to its record. Returns `lower` for metrics where lower is better."""
     directions: dict[str, Direction] = {}
     metrics: dict[str, _Metric] = {}
     for span, attributes in roots:
@@ -188,7 +188,7 @@ def _is_table(file: ParsedFile) -> bool:
 
 
 def _read_table(file: ParsedFile) -> ToolFile:
-    """Read a row for each record. Its passages are the source of groundedness, or the passages that were judged."""
+    """Read a table with one row for each record. The passages are those that metrics judged."""
     records: list[tuple[int, _Record]] = []
     texts = {name: _decoded_texts([row.get(name) for row in file.rows]) for name in ("input", "output")}
     metrics = list(dict.fromkeys(name.removesuffix("_calls") for name in chain(*file.rows) if name.endswith("_calls")))
@@ -231,22 +231,22 @@ def _read_table(file: ParsedFile) -> ToolFile:
             **dict.fromkeys(metrics, "score"),
             "*_calls[].ret, .meta.explanation": "judgement",
             "*_calls[].meta.metadata.reasons": "statements",
-            "app_json, record_json, cost_json, perf_json": "left out: of the machine and the code of the app",
+            "app_json, record_json, cost_json, perf_json": "left out: about the machine and the code of the app",
         },
-        notes=[f"passages, statements and reasons were left out: they are Python text in this file; save {SAVE}"]
+        notes=[f"passages, statements and reasons dropped: this file has them as Python text; instead, save {SAVE}"]
         if calls_are_text
-        else ["the table has no passages of a retriever; the judged passages are used"],
+        else ["passages are those that metrics judged: the table does not have the retriever's"],
     )
 
 
 def _decoded_texts(cells: Sequence[object]) -> Sequence[Any]:
-    """Return inputs or outputs. The first versions of TruLens wrote them as JSON."""
+    """Return the texts of inputs or outputs. Old versions of TruLens wrote them as JSON."""
     quoted = all(isinstance(cell, str) and cell.startswith('"') and decode_json(cell) != cell for cell in cells if cell)
     return list(map(decode_json, cells)) if quoted else cells
 
 
 def _reasons(meta: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the reason of groundedness for each statement: JSON text, or a list in the first versions."""
+    """Return the reasons of groundedness for each statement. Newer versions write them as a text with JSON."""
     inner = as_object(meta.get("metadata")) or meta
     return as_objects(decode_json(inner.get("reasons")))
 
@@ -289,7 +289,7 @@ def _tool_file(
 
 
 def _judged_passages(calls: Iterable[_Call]) -> dict[str, JsonValue]:
-    """Return the passages of a record without a recorded retriever, from the arguments of the judging calls."""
+    """Return the passages that the metrics of a record judged, from the arguments of their calls."""
     sources = [call.arguments["source"] for call in calls if "source" in call.arguments]
     if sources:
         source = sources[0]

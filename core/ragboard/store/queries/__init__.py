@@ -1,1 +1,1 @@
-"""Every question to the database, a module a subject: functions take a connection and give rows."""
+"""All database queries, one module for each subject. Functions take a connection and return rows."""

@@ -1,4 +1,4 @@
-"""Agreements in the store: annotators' ratings of items, and the scores of metrics, judges and baselines."""
+"""Agreements in the store: human labels of items, and the scores of metrics, judges and baselines for these items."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal, TypeAlias, get_args
 
-from ragboard.readers.labels import Form, HumanRating, Item
+from ragboard.readers.labels import Form, HumanLabel, LabelledItem
 from ragboard.records import Outcome, Passage, Sample, Score, Turn, Unscored
 from ragboard.store.queries.query import Connection
 from ragboard.store.rows import append_rows, as_json, score_row
@@ -34,19 +34,19 @@ __all__ = [
 
 
 ScorerKind: TypeAlias = Literal["metric", "baseline", "trivial", "published"]
-"""metric: computed by ragboard; baseline: a model is asked for the label directly; trivial: a baseline without a
-model; published: scores in the file."""
+"""metric: computed by ragboard. baseline: a model is asked for the label directly. trivial: word overlap, length or
+coin. published: scores in the label file."""
 
-Ratings: TypeAlias = dict[str, tuple[HumanRating, ...]]
-"""The rating of each annotator, by dimension."""
+ItemLabels: TypeAlias = dict[str, tuple[HumanLabel, ...]]
+"""{dimension: the label of each annotator}."""
 Outcomes: TypeAlias = Mapping[tuple[str, str], Mapping[int, tuple[Outcome, ...]]]
-"""{(dimension, scorer): {position of the item: its outcomes, one for each side}}."""
+"""{(dimension, scorer): {position of the item: one outcome, or two for a pair}}."""
 
 
 SOURCES = {"ragas": "RAGAS", "ares": "ARES", "ragchecker": "RAGChecker"}
-"""How pages write the sources of metrics."""
+"""Names of the sources of metrics on pages."""
 _METRIC_NAME = re.compile(r"^\w+\.|\W.*$")
-"""Matches the source and the settings in a metric's full name."""
+"""Matches the source and the settings around a metric's name: `ragas.` and `(mode=direct)`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,12 +56,12 @@ class Scorer:
     name: str
     kind: ScorerKind
     metrics: Mapping[str, str] = field(default_factory=dict[str, str])
-    """The metric that it computes, by dimension; empty if the scorer is not a metric."""
+    """The metric that the scorer computes, by dimension; empty if the scorer is not a metric."""
     lower: bool = False
     """Whether a lower score is better."""
 
     def title(self, dimension: str = "") -> str:
-        """Return the name on pages: `RAGAS faithfulness` in one dimension, `RAGAS metrics` for all dimensions."""
+        """Return the name on pages: `RAGAS faithfulness` for one dimension, `RAGAS metrics` for all."""
         if self.name not in SOURCES:
             return self.name.replace(", its verdict", " verdict (marks ✓ ? ✕)").replace(", its ", " ")
         specs = [self.metrics[dimension]] if dimension in self.metrics else list(self.metrics.values())
@@ -70,19 +70,20 @@ class Scorer:
 
 
 def kind_order(scorer: Scorer) -> int:
-    """Sort key: metrics, then baselines, then scores in the file."""
+    """Return a sort key that puts metrics first, then baselines, then scores in the file."""
     return get_args(ScorerKind).index(scorer.kind)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ScorerResult:
-    """The outcomes of a scorer on one item in one dimension: one for each side."""
+    """The outcomes of a scorer for one item in one dimension."""
 
     position: int
     """Position of the item, from 0."""
     dimension: str
     scorer: str
     outcomes: tuple[Outcome, ...]
+    """One outcome, or two for a pair."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -96,7 +97,7 @@ class Agreement:
     judge: str
     heuristic: bool
     seed: int
-    """Seed of the baseline that scores at random (the coin)."""
+    """Seed of the coin, the baseline that scores at random."""
     scorers: tuple[Scorer, ...]
     notes: tuple[str, ...] = ()
 
@@ -108,7 +109,7 @@ class Agreement:
 
 @dataclass(frozen=True, kw_only=True)
 class StoredAgreement:
-    """An agreement in a list, with the size of its data."""
+    """An agreement with the size of its data."""
 
     agreement: Agreement
     dimensions: tuple[str, ...]
@@ -119,7 +120,7 @@ class StoredAgreement:
 
 
 def keep_agreement(
-    connection: Connection, agreement: Agreement, items: Sequence[Item], results: Iterable[ScorerResult]
+    connection: Connection, agreement: Agreement, items: Sequence[LabelledItem], results: Iterable[ScorerResult]
 ) -> None:
     """Insert an agreement with its items and results."""
     connection.execute(
@@ -138,8 +139,8 @@ def keep_agreement(
     )
     rows: list[tuple[Any, ...]] = []
     for position, item in enumerate(items):
-        sides = as_json([asdict(replace(side, time=None)) for side in item.sides])
-        rows.append((agreement.id, position, item.id, item.cluster, json.dumps(item.human_ratings), sides))
+        samples = as_json([asdict(replace(sample, time=None)) for sample in item.samples])
+        rows.append((agreement.id, position, item.id, item.cluster, json.dumps(item.human_labels), samples))
     append_rows(connection, "agreement_items", rows)
     scores: list[tuple[Any, ...]] = []
     for result in results:
@@ -161,48 +162,48 @@ def stored_agreements(connection: Connection, name: str | None = None) -> tuple[
     return tuple(map(_stored_agreement, rows))
 
 
-def agreement_items(connection: Connection, agreement_id: str) -> list[tuple[str, str, Ratings]]:
-    """Return id, cluster and ratings of each item, in order."""
+def agreement_items(connection: Connection, agreement_id: str) -> list[tuple[str, str, ItemLabels]]:
+    """Return id, cluster and labels of each item, in order."""
     rows = connection.execute(
         "SELECT item_id, cluster, said FROM agreement_items WHERE agreement_id = ? ORDER BY position", [agreement_id]
     ).fetchall()
-    return [(item, cluster, _ratings(said)) for item, cluster, said in rows]
+    return [(item, cluster, _item_labels(labels)) for item, cluster, labels in rows]
 
 
 def agreement_item(
     connection: Connection, agreement_id: str, item_id: str
-) -> tuple[int, str, Ratings, tuple[Sample, ...]] | None:
-    """Return position, cluster, ratings and sides of an item; None if the agreement has no such item."""
+) -> tuple[int, str, ItemLabels, tuple[Sample, ...]] | None:
+    """Return position, cluster, labels and samples of an item; None if the agreement has no such item."""
     row = connection.execute(
         "SELECT position, cluster, said, sides FROM agreement_items WHERE agreement_id = ? AND item_id = ?",
         [agreement_id, item_id],
     ).fetchone()
     if row is None:
         return None
-    position, cluster, said, sides = row
-    return position, cluster, _ratings(said), tuple(map(_sample, json.loads(sides)))
+    position, cluster, labels, samples = row
+    return position, cluster, _item_labels(labels), tuple(map(_sample, json.loads(samples)))
 
 
 def agreement_outcomes(connection: Connection, agreement_id: str, position: int | None = None) -> Outcomes:
-    """Return the scorers' outcomes for all items, or for the item at `position`."""
+    """Return the outcomes of all scorers for all items, or for the item at `position`."""
     rows = connection.execute(
         "SELECT dimension, contender, position, value, counted, reason, detail FROM agreement_scores"
         " WHERE agreement_id = $1 AND ($2 IS NULL OR position = $2) ORDER BY dimension, contender, position, side",
         [agreement_id, position],
     ).fetchall()
     found: dict[tuple[str, str], dict[int, tuple[Outcome, ...]]] = {}
-    for dimension, scorer, place, value, counted, reason, detail in rows:
+    for dimension, scorer, item, value, counted, reason, detail in rows:
         outcome = Unscored(reason=reason, detail=detail) if value is None else Score(value=value, counted=counted)
-        of_scorer = found.setdefault((dimension, scorer), {})
-        of_scorer[place] = (*of_scorer.get(place, ()), outcome)
+        by_item = found.setdefault((dimension, scorer), {})
+        by_item[item] = (*by_item.get(item, ()), outcome)
     return found
 
 
 def items_per_run(connection: Connection) -> dict[tuple[str, str], int]:
-    """Count, for each agreement and run, the agreement's items that are about an answer of the run.
+    """Return {(agreement, run): number of items about an answer of the run}, without zeros.
 
-    They are if the run has the item's question with the item's answer; for an item that is a statement, with an answer
-    that contains it. Pairs without such items are left out.
+    An item is about an answer of the run if both have the same question and answer. For an item that is a statement,
+    the answer must contain the statement.
     """
     rows = connection.execute(
         "WITH sides AS (SELECT agreement_id, position, unnest(from_json(sides, '[\"JSON\"]')) AS side"
@@ -216,7 +217,7 @@ def items_per_run(connection: Connection) -> dict[tuple[str, str], int]:
 
 
 def side_texts(connection: Connection, agreement_id: str, positions: Sequence[int]) -> Mapping[int, tuple[str, str]]:
-    """Return the question and the first side's answer of items, by position."""
+    """Return (question, answer) of items, by position. For a pair, the answer is A's."""
     rows = connection.execute(
         "SELECT position, sides->0->>'question', coalesce(sides->0->>'answer', '') FROM agreement_items"
         " WHERE agreement_id = ? AND position IN (SELECT unnest(?))",
@@ -226,13 +227,13 @@ def side_texts(connection: Connection, agreement_id: str, positions: Sequence[in
 
 
 _COMMON = ("faithfulness", "answer_relevance", "context_relevance", "correctness", "completeness", "overall")
-"""Common dimensions, in the order in which they are shown; other dimensions follow by name."""
+"""Dimensions that pages show first, in this order. Others follow by name."""
 
 
 def evaluated_sample(connection: Connection, key: str, judge: str) -> tuple[str, str, str] | None:
-    """Return run, evaluation and sample of the newest evaluation of an answer by this judge, or None.
+    """Return (run, evaluation, sample) of the newest evaluation of an answer by this judge; None if there is none.
 
-    `key` is the answer's `samples.answer_key`. Evaluations that did not split the answer into statements do not count.
+    `key` is the `answer_key` in the table `samples`. Only evaluations that split the answer into statements count.
     """
     row: tuple[str, str, str] | None = connection.execute(
         "SELECT r.name, e.evaluation_id, s.sample_id FROM samples s JOIN runs r ON r.run_id = s.run_id"
@@ -257,8 +258,8 @@ def _stored_agreement(row: tuple[Any, ...]) -> StoredAgreement:
     return StoredAgreement(agreement=agreement, made=made, items=items, clusters=clusters, dimensions=tuple(ordered))
 
 
-def _ratings(text: str) -> Ratings:
-    return {dimension: tuple(ratings) for dimension, ratings in json.loads(text).items()}
+def _item_labels(text: str) -> ItemLabels:
+    return {dimension: tuple(labels) for dimension, labels in json.loads(text).items()}
 
 
 def _sample(stored: Mapping[str, Any]) -> Sample:

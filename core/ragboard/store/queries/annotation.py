@@ -1,4 +1,4 @@
-"""Which samples to label (random draws, disagreements), the progress, and which samples are completely labelled."""
+"""Annotation queues: random samples and disagreements to label, progress, and completely labelled samples."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from ragboard.records import Label
-from ragboard.store.nouns import RunRef
 from ragboard.store.queries.labels import LabelKind, LabelSource
 from ragboard.store.queries.query import Connection
 from ragboard.store.queries.scores import shown_scores
+from ragboard.store.run_refs import RunRef
 
 __all__ = [
-    "Draw",
     "LabelledStatement",
+    "SampleDraw",
     "VerdictsByStatement",
     "answers_of_run",
     "disagreements",
@@ -43,15 +43,15 @@ __all__ = [
 VerdictsByStatement: TypeAlias = dict[tuple[int, int], Label]
 """Verdicts by position of the sample and number of the statement, both from 0."""
 LabelledRows: TypeAlias = Sequence[tuple[int, str, float, list[str], list[str]]]
-"""Completely labelled samples: position, sample id, outcome from 0 to 1, annotators and designs (how each label's
-sample was chosen)."""
+"""(position, sample id, outcome from 0 to 1, annotators, designs) of completely labelled samples. A design is how the
+samples of an imported label file were chosen."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Draw:
-    """Samples of a run that were drawn at random, without replacement, to be labelled in this order.
+class SampleDraw:
+    """A random sequence of samples of a run, which annotators label in this order.
 
-    A larger draw with the same seed begins with the smaller draw, unless the run has grown in between.
+    A larger draw with the same seed begins with the smaller one, unless the run grew in between.
     """
 
     id: str
@@ -63,22 +63,22 @@ class Draw:
     """For preferences, the run that `run_id` is compared with; else empty."""
     seed: int
     population: int
-    """Number of samples to draw from: samples with a statement, with an answer, or with a counterpart."""
+    """Number of samples that could be drawn (`positions_to_label`)."""
     positions: tuple[int, ...]
-    """Positions in the run of the drawn samples, in the order of the draw."""
+    """Positions of the drawn samples in the run, in the order to label them."""
     drawn: datetime
     """UTC."""
 
 
 class LabelledStatement(NamedTuple):
-    """A statement with the judge's verdict, and labels of annotators who did not see the verdict."""
+    """A statement with the judge's verdict, and the labels of annotators who did not see that verdict."""
 
     position: int
     statement: int
     """Its number in the answer, from 0."""
     sample_id: str
     cluster: str
-    """The cluster of the sample; its position if the sample is independent."""
+    """The cluster of the sample; if the sample is independent, its position."""
     question: str
     text: str
     label: Label
@@ -93,8 +93,10 @@ class LabelledStatement(NamedTuple):
     """The passages of the sample, by rank."""
 
 
-def largest_draw(connection: Connection, run: RunRef, kind: LabelKind, against: RunRef | None = None) -> Draw | None:
-    """Return the largest stored draw of this kind; None if nothing was drawn yet."""
+def largest_draw(
+    connection: Connection, run: RunRef, kind: LabelKind, against: RunRef | None = None
+) -> SampleDraw | None:
+    """Return the largest stored draw of this kind; None if there is none."""
     drawn_from = _drawn_from(run, kind, against)
     row = connection.execute(
         "SELECT draw_id, seed, population, positions, drawn FROM draws WHERE kind = ? AND run_id = ?"
@@ -105,7 +107,7 @@ def largest_draw(connection: Connection, run: RunRef, kind: LabelKind, against: 
         return None
     run_id, evaluation_id, other_run_id = drawn_from
     draw_id, seed, population, positions, drawn = row
-    return Draw(
+    return SampleDraw(
         id=draw_id,
         kind=kind,
         run_id=run_id,
@@ -149,7 +151,7 @@ def positions_to_label(
 ) -> list[int]:
     """Return the positions of the samples that can be labelled.
 
-    verdict: samples with a statement; grade: with an answer; preference: with an answer here and in `against`.
+    For verdicts, samples with a statement; for grades, with an answer; for preferences, with an answer in both runs.
     """
     if kind == "preference" and against is not None:
         return list(partners(connection, run, against))
@@ -163,7 +165,7 @@ def positions_to_label(
 
 
 def partners(connection: Connection, run: RunRef, against: RunRef) -> dict[int, str]:
-    """Return the id of each sample's counterpart in `against`, by position; pairs with an empty answer are left out."""
+    """Return {position: id of the sample in `against` with the same question}, without pairs with an empty answer."""
     return dict(
         connection.execute(
             "SELECT p.a, t.sample_id FROM paired_questions($run, $against) p"
@@ -177,7 +179,7 @@ def partners(connection: Connection, run: RunRef, against: RunRef) -> dict[int, 
 
 
 def samples_with_verdicts(connection: Connection, run: RunRef, queue: str) -> LabelledRows:
-    """Return the samples whose statements are all labelled; the outcome is the share labelled supported."""
+    """Return the samples whose statements all have labels. The outcome is the share labelled as supported."""
     return connection.execute(
         "WITH said AS (SELECT position, statement, avg((label = 'supported')::INTEGER) AS share,"
         " list(annotator) AS annotators, list(design) AS designs FROM human_verdicts"
@@ -195,7 +197,7 @@ def samples_with_verdicts(connection: Connection, run: RunRef, queue: str) -> La
 def graded_samples(
     connection: Connection, run: RunRef, queue: str, dimension: str, *, low: int, high: int
 ) -> LabelledRows:
-    """Return the samples with a grade in a dimension; the outcome is the mean grade, from 0 (`low`) to 1 (`high`)."""
+    """Return the samples with a grade in a dimension. The outcome is the mean grade, scaled from 0 to 1."""
     return connection.execute(
         "SELECT s.position, s.sample_id, avg((l.value::DOUBLE - $low) / ($high - $low)),"
         " list_sort(list_distinct(list(l.annotator))), list_distinct(list(l.design)) FROM current_labels l"
@@ -206,8 +208,8 @@ def graded_samples(
 
 
 _BLIND = "queue IN ('random', 'imported')"
-"""SQL that selects labels from random draws and files: the annotators did not see the judge's verdicts, and the samples
-were not chosen for disagreement."""
+"""SQL condition for labels whose annotators did not see the judge's verdicts, on samples that were not chosen because
+judges disagreed on them."""
 
 
 def statements_with_labels(connection: Connection, run: RunRef) -> list[LabelledStatement]:
@@ -231,7 +233,7 @@ def statements_with_labels(connection: Connection, run: RunRef) -> list[Labelled
 
 
 def runs_with_labels(connection: Connection) -> list[str]:
-    """Return the runs whose shown evaluation has labels from a random draw or a file, latest label first."""
+    """Return the runs whose evaluation on pages has labels from a random draw or a file, latest label first."""
     rows = connection.execute(
         f"SELECT run FROM human_verdicts JOIN shown_evaluations USING (evaluation_id) WHERE {_BLIND}"
         " GROUP BY run ORDER BY max(said) DESC, run"
@@ -242,7 +244,7 @@ def runs_with_labels(connection: Connection) -> list[str]:
 def label_times(
     connection: Connection, run: RunRef, queue: LabelSource, annotator: str, kind: LabelKind
 ) -> list[datetime]:
-    """Return the times of an annotator's current labels of this kind in a queue of a run, ascending; UTC."""
+    """Return the times (UTC, ascending) of an annotator's current labels of this kind in a queue of a run."""
     rows = connection.execute(
         "SELECT said FROM current_labels WHERE run_id = ? AND queue = ? AND annotator = ? AND kind = ? ORDER BY said",
         [run.run_id, queue, annotator, kind],
@@ -251,7 +253,7 @@ def label_times(
 
 
 def labelled_verdicts(connection: Connection, run: RunRef, queue: str) -> dict[str, VerdictsByStatement]:
-    """Return the human verdicts given in a queue, by annotator."""
+    """Return the human verdicts in a queue, by annotator."""
     rows = connection.execute(
         "SELECT annotator, position, statement, label FROM human_verdicts WHERE evaluation_id = ? AND queue = ?"
         " ORDER BY number",
@@ -295,7 +297,10 @@ def queue_progress(
     against: RunRef | None,
     others: Mapping[int, str],
 ) -> list[tuple[int, str, int, int]]:
-    """Return position, sample id, number of labels needed and number of labels given, for each sample."""
+    """Return (position, sample id, number of labels to give, number of labels given) for each sample.
+
+    `others` are the ids of the samples in `against`, by position.
+    """
     given = {"run": run.run_id, "positions": list(positions), "queue": queue, "annotator": annotator}
     if kind == "verdict":
         return connection.execute(
@@ -324,9 +329,10 @@ def queue_progress(
 
 
 def disagreements(connection: Connection, run: RunRef, *, apart: float, limit: int) -> dict[int, str]:
-    """Return, by position, who disagrees: a person and the judge, two judges, or metrics of the same name.
+    """Return {position: who disagrees}, largest disagreement first.
 
-    Sorted by size of the disagreement, largest first. `apart`: the least difference of metrics that counts.
+    Disagreements are between a person and the judge, two judges, or metrics of the same name whose scores differ by at
+    least `apart`.
     """
     shown = shown_scores(run)
     rows = connection.execute(
@@ -356,7 +362,7 @@ def disagreements(connection: Connection, run: RunRef, *, apart: float, limit: i
 
 
 def other_evaluations(connection: Connection, run: RunRef) -> list[tuple[str, str]]:
-    """Return judge and id of the run's evaluations other than the one that `run` refers to."""
+    """Return (judge, id) of each evaluation of the run except the one in `run`."""
     return connection.execute(
         "SELECT e.judge, e.evaluation_id FROM evaluations e WHERE e.run_id = ? AND e.evaluation_id <> ? ORDER BY 2",
         [run.run_id, run.evaluation_id],
@@ -364,9 +370,9 @@ def other_evaluations(connection: Connection, run: RunRef) -> list[tuple[str, st
 
 
 def judge_scores(connection: Connection, run: RunRef, metric: str) -> dict[int, tuple[str, float]]:
-    """Return a key and the judge's score, by position. Samples of two runs with the same question have the same key.
+    """Return {position: (key, score)}. The keys match samples of two runs with the same question.
 
-    If a run asks a question several times, each of these samples has a different key: its counterpart is ambiguous.
+    The key of a question that a run asks several times matches no sample of another run.
     """
     found = connection.execute(
         "WITH asked AS (SELECT position, md5(question || history::VARCHAR) AS question,"
@@ -383,7 +389,7 @@ def judge_scores(connection: Connection, run: RunRef, metric: str) -> dict[int, 
 
 
 def answers_of_run(connection: Connection, run: RunRef) -> list[tuple[int, str, str, str, str]]:
-    """Return position, answer key, question, answer and passages (as one text) of each sample."""
+    """Return (position, answer key, question, answer, passages as one text) of each sample."""
     return connection.execute(
         "SELECT s.position, s.answer_key, s.question, coalesce(s.answer, ''), coalesce(p.texts, '') FROM samples s"
         " LEFT JOIN (SELECT position, string_agg(text, ' ' ORDER BY rank) AS texts FROM passages"
@@ -393,6 +399,6 @@ def answers_of_run(connection: Connection, run: RunRef) -> list[tuple[int, str, 
 
 
 def _drawn_from(run: RunRef, kind: LabelKind, against: RunRef | None) -> tuple[str, str, str]:
-    """Return the run, evaluation and other run of a draw of this kind."""
+    """Return the ids of the run, evaluation and other run that identify a draw; empty if they do not apply."""
     evaluation = (run.evaluation_id or "") if kind == "verdict" else ""
     return run.run_id, evaluation, against.run_id if against else ""

@@ -1,46 +1,43 @@
-"""Judgements that a judge gave twice: together with others in one call, and alone, as a metric's source asks."""
+"""Judgements that a judge gave twice: in a call with others, and in a call like that of the metric's original tool."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ragboard.metrics.citations import ASKED_ALONE
+from ragboard.metrics.citations import GRADED_CITATION
 from ragboard.metrics.nuggets import NUGGETS_PER_CALL
-from ragboard.metrics.umbrela import GRADED_ALONE
+from ragboard.metrics.umbrela import SEPARATE_PASSAGE_GRADE
 from ragboard.records import PASSAGE_GRADE
-from ragboard.store.nouns import RunRef
 from ragboard.store.queries.query import Connection
+from ragboard.store.run_refs import RunRef
 
 __all__ = ["JudgedBothWays", "judged_both_ways"]
 
 
 class JudgedBothWays(NamedTuple):
-    """A nugget, passage or citation that one evaluation judged both ways."""
+    """A nugget, passage or citation that one evaluation judged in a call with others and in a separate call."""
 
     kind: str
-    """nuggets, grades (of passages) or support (of sentences by cited passages)."""
+    """`nuggets`, `grades` (of passages) or `support` (of sentences by cited passages)."""
     position: int
     together: str
-    """The reply when it was judged together with others."""
+    """The reply in the call with others."""
     alone: str
-    """The reply when it was judged as the metric's source does (`compat`)."""
+    """The reply in the call like that of the metric's original tool (`compat`)."""
     call: str
-    """Identifies the call that gave `alone`; judgements from one call have the same value."""
+    """An id of the call that gave `alone`."""
 
 
 def judged_both_ways(connection: Connection, run: RunRef) -> Sequence[JudgedBothWays]:
-    """Return what the evaluations of a run judged both ways, ordered by kind and position.
-
-    `together` and `alone` are from one evaluation, and therefore from one judge.
-    """
+    """Return what the evaluations of a run judged both ways, ordered by kind and position."""
     given = {
         "evaluations": list(run.evaluations),
         "at_once": NUGGETS_PER_CALL,
         "grade": PASSAGE_GRADE,
-        "graded_alone": GRADED_ALONE,
-        "start": ASKED_ALONE.partition("{")[0] + "[",
-        "end": "]" + ASKED_ALONE.partition("}")[2],
+        "graded_alone": SEPARATE_PASSAGE_GRADE,
+        "start": GRADED_CITATION.partition("{")[0] + "[",
+        "end": "]" + GRADED_CITATION.partition("}")[2],
     }
     rows = connection.execute(
         """\

@@ -1,4 +1,4 @@
-"""Citations of an answer, and how far the cited passages support its sentences."""
+"""Citations in answers, and whether the cited passages support the sentences."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ __all__ = ["SampleCitation", "cited_names", "sample_citations"]
 
 
 class SampleCitation(NamedTuple):
-    """A citation of an answer, with the statements of its sentence."""
+    """A citation in an answer, with the statements of its sentence."""
 
     start: int | None
-    """Where the citation mark begins in the answer; None if the citation is from a column of the file."""
+    """Position of the citation mark in the answer; None if the citation is from a column of the file."""
     end: int | None
-    """Where the citation mark ends; None like `start`."""
+    """Position after the citation mark; None if `start` is None."""
     name: str
-    """The number or id as the answer writes it."""
+    """The cited number or id, as in the answer."""
     rank: int | None
-    """The rank of the cited passage; None: no retrieved passage has this number or id."""
+    """The rank of the cited passage; None if no retrieved passage has this number or id."""
     support: Support | None
-    """How far the passage supports the sentence; None: the sentence has no statement."""
+    """Whether the passage supports the sentence; None if the sentence has no statement."""
     statements: tuple[int, ...]
-    """The numbers of the statements of its sentence, from 0."""
+    """The numbers, from 0, of the statements in the sentence."""
 
 
 def sample_citations(connection: Connection, evaluation_id: str | None, position: int) -> tuple[SampleCitation, ...]:
@@ -45,10 +45,7 @@ def sample_citations(connection: Connection, evaluation_id: str | None, position
 
 
 def cited_names(connection: Connection, statements: Sequence[StatementKey]) -> dict[StatementKey, tuple[str, ...]]:
-    """Return, for each statement, the numbers or ids that its sentence cites, as the answer writes them and in order.
-
-    Statements whose sentence cites nothing are left out.
-    """
+    """Return {statement: the numbers or ids that its sentence cites}, without statements that have no citation."""
     if not statements:
         return {}
     rows = connection.execute(

@@ -1,4 +1,4 @@
-"""Clusters: samples of a run that depend on each other, because they share a conversation or a question."""
+"""Clusters: samples of a run that are not independent, because they share a conversation or a question."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ class Clusters(NamedTuple):
 
     number: int
     conversations: bool
+    """True for conversations, False for repeated questions."""
 
     def __str__(self) -> str:
         """Return number and kind: `12 conversations`."""
@@ -29,23 +30,23 @@ class Clusters(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SampleClusters:
-    """The cluster of each sample or pair of samples."""
+    """The cluster of each sample of a run, or of each pair of samples."""
 
-    of: Positions
-    """For each sample, the number of its cluster."""
+    ids: Positions
+    """The id of each sample's cluster."""
     conversations: bool
-    """Whether clusters are conversations (True) or the answers to one question (False)."""
+    """True for conversations, False for repeated questions."""
 
     def __str__(self) -> str:
         """Return number and kind: `12 conversations`."""
-        return str(Clusters(np.unique(self.of).size, self.conversations))
+        return str(Clusters(np.unique(self.ids).size, self.conversations))
 
 
 def run_clusters(connection: Connection, whole: Sequence[str], parts: Sequence[tuple[str, str]]) -> dict[str, Clusters]:
-    """Return the clusters of runs, by run; runs whose samples are all independent are left out.
+    """Return the clusters of runs, by run, without runs whose samples are all independent.
 
-    `whole`: runs whose samples all count. `parts`: (run, evaluation) pairs; of these runs, only the samples that the
-    evaluation covers count.
+    - `whole`: runs of which all samples count.
+    - `parts`: (run, evaluation) for runs of which only the evaluated samples count.
     """
     rows = connection.execute(
         "WITH part AS (SELECT unnest($runs) AS run_id, unnest($evaluations) AS evaluation_id),"
@@ -63,9 +64,9 @@ def run_clusters(connection: Connection, whole: Sequence[str], parts: Sequence[t
 
 
 def sample_clusters(connection: Connection, run_id: str) -> SampleClusters | None:
-    """Return the clusters of the samples of a run, by position; None if all are independent.
+    """Return the clusters of a run's samples; None if all are independent.
 
-    A position without a sample has the number of another sample's cluster.
+    Positions without a sample (after pruning) have an arbitrary cluster.
     """
     if not connection.execute(
         "SELECT 1 FROM samples WHERE run_id = ? AND cluster IS NOT NULL LIMIT 1", [run_id]
@@ -80,4 +81,4 @@ def sample_clusters(connection: Connection, run_id: str) -> SampleClusters | Non
     positions, clusters = (np.asarray(found[name], dtype=np.int64) for name in ("position", "first"))
     of = np.full(positions[-1] + 1, clusters[0])
     of[positions] = clusters
-    return SampleClusters(of=of, conversations=bool(np.any(found["turn"])))
+    return SampleClusters(ids=of, conversations=bool(np.any(found["turn"])))

@@ -1,4 +1,4 @@
-"""What a collector of traces must know of the samples in the store."""
+"""Queries of the trace collector: ids and conversations of samples that are stored already."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from ragboard.store.queries.query import Connection
 __all__ = ["recent_turns", "stored_ids"]
 
 MAX_TURNS = 20_000
-"""Number of turns of sessions to read at most."""
+"""Maximum number of turns that `recent_turns` yields."""
 
 
 def stored_ids(connection: Connection, sample_ids: Sequence[str], first: datetime, last: datetime) -> frozenset[str]:
-    """Return which of these ids samples of any run have that were asked from `first` to `last`."""
+    """Return those of these ids that the store already has, among samples from `first` to `last`."""
     rows = connection.execute(
         "SELECT sample_id FROM samples WHERE time BETWEEN ? AND ? AND sample_id IN (SELECT unnest(?))",
         [first, last, list(sample_ids)],
@@ -23,9 +23,9 @@ def stored_ids(connection: Connection, sample_ids: Sequence[str], first: datetim
 
 
 def recent_turns(connection: Connection, source: str, since: datetime) -> Iterator[tuple[str, str, str, str]]:
-    """Yield dataset, session, question and answer of samples of sessions since a time, oldest first.
+    """Yield (dataset, session, question, answer) of the last turns of sessions since a time, oldest first.
 
-    Only of runs with this source, and only the last ones. A missing answer is empty.
+    Only runs with this source count. A missing answer is empty.
     """
     rows = connection.execute(
         "SELECT dataset, metadata ->> 'session_id', question, coalesce(answer, '') FROM samples JOIN runs"

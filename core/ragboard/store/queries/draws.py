@@ -1,4 +1,4 @@
-"""Independent draws of a judge's replies: scores and labels by draw, and how often they differ."""
+"""Repeated replies of a judge: an evaluation with several draws asks every task several times."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FLIPS = (
     "SELECT position, count(DISTINCT label) AS labels FROM verdict_draws WHERE evaluation_id = $evaluation"
     " GROUP BY position, kind, item HAVING count(*) > 1) GROUP BY position"
 )
-"""SQL that counts, for each sample, judgements with several draws (`replies`), and how many differ (`flips`)."""
+"""SQL that counts, for each sample, the judgements with several draws (`replies`) and those that differ (`flips`)."""
 
 
 class DrawnScores(NamedTuple):
@@ -28,27 +28,27 @@ class DrawnScores(NamedTuple):
 
     positions: Positions
     draws: NDArray[np.int64]
-    """From 0."""
+    """The number of the draw, from 0."""
     values: NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ComparedReplies:
-    """How often the draws of one judgement are equal; each array has one entry per sample."""
+    """How often the draws of a judgement are equal. Each array has one entry per sample."""
 
     kind: str
-    """verdicts, judgements, assignments or sentences."""
+    """`verdicts`, `judgements`, `assignments` or `sentences`."""
     positions: Positions
     items: NDArray[np.float64]
     """Number of judgements with several draws."""
     agreement: NDArray[np.float64]
-    """For each judgement, the share of pairs of draws with equal replies; summed over the sample's judgements."""
+    """Share of pairs of draws with equal replies, summed over the judgements of the sample."""
     flips: NDArray[np.float64]
     """Number of judgements whose draws differ."""
 
 
 def draw_counts(connection: Connection, evaluation_id: str) -> dict[str, int]:
-    """Return the number of draws, by metric, for metrics with several draws."""
+    """Return the number of draws by metric, without metrics that have a single draw."""
     return dict(
         connection.execute(
             "SELECT metric, max(draw) + 1 AS draws FROM score_draws WHERE evaluation_id = ?"
@@ -95,7 +95,7 @@ def compared_replies(connection: Connection, evaluation_id: str) -> list[Compare
 
 
 def flips(connection: Connection, evaluation_id: str | None, positions: list[int]) -> dict[int, tuple[int, int]]:
-    """Return, by position, the number of judgements whose draws differ, and the number with several draws."""
+    """Return {position: (number of judgements whose draws differ, number of judgements with several draws)}."""
     rows = connection.execute(
         f"SELECT position, flips, replies FROM ({FLIPS}) WHERE position IN (SELECT unnest($positions::INTEGER[]))",
         {"evaluation": evaluation_id, "positions": positions},
@@ -104,10 +104,7 @@ def flips(connection: Connection, evaluation_id: str | None, positions: list[int
 
 
 def label_draws(connection: Connection, statements: Sequence[StatementKey]) -> dict[StatementKey, dict[Label, int]]:
-    """Count the draws with each joint verdict for statements of answers, most frequent first.
-
-    Statements that were judged once are left out.
-    """
+    """Return {statement of an answer: {joint verdict: number of draws}}, without statements that were judged once."""
     if not statements:
         return {}
     rows = connection.execute(

@@ -1,4 +1,4 @@
-"""Evaluations: which ones pages show, and their judges, tasks and cost."""
+"""Evaluations: their judges, tasks and cost, and which of them pages show."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True)
 class JudgedBy:
-    """The evaluation that results come from: its judge and how many samples it covers."""
+    """The judge of an evaluation, and how many samples the evaluation covers."""
 
     evaluation_id: str
     judge: str
@@ -39,7 +39,7 @@ class JudgedBy:
     covered: int
     """Number of samples with results."""
     samples: int
-    """Number of samples of the run now, including samples logged after the evaluation."""
+    """Number of samples that the run has now, including samples logged after the evaluation."""
 
     @property
     def in_words(self) -> str:
@@ -55,7 +55,7 @@ class JudgedBy:
 
 
 class RankedEvaluation(NamedTuple):
-    """An evaluation and its rank among its run's evaluations, from 1; pages show the evaluation with rank 1."""
+    """An evaluation and its rank among the evaluations of its run. Pages show the evaluation with rank 1."""
 
     run_id: str
     run: str
@@ -70,23 +70,24 @@ class ScoredEvaluation:
     evaluation_id: str
     judge: str
     tasks: frozenset[str] | None
-    """The task types that the metric can ask. None (unknown) if an older version of ragboard computed the metric with
-    non-default settings."""
+    """The task types that the metric can ask; None (unknown) for some evaluations of older versions of ragboard."""
     identity: Mapping[str, JsonValue]
+    """The judge of each task type."""
     parameters: Mapping[str, JsonValue]
     """The parameters of its chat models, such as the temperature; empty if the judges were built in Python."""
     complete: bool
+    """Whether it covers all samples of the run."""
     finished: datetime
     has_statements: bool
     reads_history: bool
-    """False if models judged turns of a conversation without seeing the earlier turns, as in older versions."""
+    """Whether models saw the earlier turns of a conversation. False for evaluations of older versions of ragboard."""
 
 
 _JUDGED = ("evaluation_id", "judge", "heuristic", "finished", "covered", "samples")
 
 
 def judged_by(connection: Connection, evaluations: Sequence[str | None]) -> dict[str, JudgedBy]:
-    """Return the judge and coverage of these evaluations, by evaluation."""
+    """Return the judge and coverage of evaluations, by id."""
     rows = connection.execute(
         f"SELECT {', '.join(_JUDGED)} FROM evaluations JOIN runs USING (run_id)"
         " WHERE evaluation_id IN (SELECT unnest(?))",
@@ -96,7 +97,7 @@ def judged_by(connection: Connection, evaluations: Sequence[str | None]) -> dict
 
 
 def ranked_evaluations(connection: Connection) -> tuple[RankedEvaluation, ...]:
-    """Return all evaluations, newest run first and, within a run, by rank; without scores in run files."""
+    """Return all evaluations except scores in run files: newest run first and, within a run, by rank."""
     rows = connection.execute(
         "SELECT e.run_id, run, place, evaluation_id, judge, heuristic, finished, covered, e.samples"
         " FROM ranked_evaluations e JOIN runs USING (run_id) ORDER BY imported DESC, place"
@@ -108,7 +109,7 @@ def ranked_evaluations(connection: Connection) -> tuple[RankedEvaluation, ...]:
 
 
 def scored_evaluations(connection: Connection, run_id: str) -> dict[str, list[ScoredEvaluation]]:
-    """Return the evaluations of a run by metric, newest first, without the scores in its run file."""
+    """Return the evaluations of a run by metric, newest first, except the scores in its run file."""
     rows = connection.execute(
         "WITH scored AS (SELECT *, unnest(metrics) AS metric FROM evaluations WHERE run_id = $run AND NOT imported)"
         " SELECT s.metric, s.evaluation_id, s.judge, m.tasks, s.identity, s.judging, s.covered >= r.samples,"
@@ -135,7 +136,7 @@ def scored_evaluations(connection: Connection, run_id: str) -> dict[str, list[Sc
 
 
 def other_evaluations_by_run(connection: Connection) -> dict[str, dict[str, str]]:
-    """Return {run: {metric: evaluation}} for metrics whose shown scores are not from the evaluation with rank 1."""
+    """Return {run: {metric: evaluation}} for metrics whose scores on pages are not from the evaluation with rank 1."""
     rows = connection.execute(
         "SELECT run_id, metric, evaluation_id FROM shown_metrics"
         " WHERE evaluation_id NOT IN (SELECT evaluation_id FROM shown_evaluations)"
@@ -147,7 +148,7 @@ def other_evaluations_by_run(connection: Connection) -> dict[str, dict[str, str]
 
 
 def file_evaluations(connection: Connection, runs: Sequence[str]) -> dict[str, str]:
-    """Return the evaluation that holds the run file's scores, by run; without runs whose file has no scores."""
+    """Return {run: evaluation with the scores of its run file}, without runs whose file has no scores."""
     return dict(
         connection.execute(
             "SELECT run_id, evaluation_id FROM evaluations WHERE imported AND run_id IN (SELECT unnest(?))", [runs]
@@ -156,7 +157,7 @@ def file_evaluations(connection: Connection, runs: Sequence[str]) -> dict[str, s
 
 
 def evaluated_metrics(connection: Connection, evaluations: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Return the (evaluation, metric) pairs of these evaluations."""
+    """Return (evaluation, metric) for each metric of these evaluations."""
     return tuple(
         connection.execute(
             "SELECT evaluation_id, unnest(metrics) FROM evaluations WHERE list_contains(?, evaluation_id)",
@@ -166,13 +167,13 @@ def evaluated_metrics(connection: Connection, evaluations: Sequence[str]) -> tup
 
 
 def judge_names(connection: Connection) -> tuple[str, ...]:
-    """Return the names of the judges of all evaluations; scores in run files do not count."""
+    """Return the names of the judges of all evaluations, without the tools that wrote scores in run files."""
     rows = connection.execute("SELECT DISTINCT judge FROM evaluations WHERE NOT imported ORDER BY 1").fetchall()
     return tuple(row[0] for row in rows)
 
 
 def judges_of_task(connection: Connection, task: str, evaluations: Sequence[str | None]) -> tuple[str | None, ...]:
-    """Return, for each of these evaluations, the judge of this task type; None if the evaluation has no such task."""
+    """Return the judge of a task type in each of these evaluations; None if the evaluation has no such task."""
     rows = connection.execute(
         "SELECT json_extract_string(identity, $task) FROM evaluations WHERE evaluation_id IN (SELECT unnest($these))",
         {"task": f"$.{task}", "these": list(evaluations)},
@@ -181,7 +182,7 @@ def judges_of_task(connection: Connection, task: str, evaluations: Sequence[str 
 
 
 def usage_by_evaluation(connection: Connection, evaluations: Sequence[str]) -> dict[str, list[ModelUsage]]:
-    """Return calls, tokens and cost per model, by evaluation; without evaluations that called no model."""
+    """Return calls, tokens and cost per model, by evaluation, without evaluations that called no model."""
     cursor = connection.execute(
         "SELECT evaluation_id, model, embedding, calls, uncounted, prompt_tokens, cached_tokens, completion_tokens,"
         " cost, planned_calls, planned_tokens, prompt_price, cached_price, completion_price FROM spending"

@@ -1,4 +1,7 @@
-"""Human labels in the store: append-only rows that refer to an answer by its text, and which of them are current."""
+"""Human labels in the store. Rows are only appended; later rows replace or remove earlier ones.
+
+A label refers to an answer by a key of its text, so that it counts in every run with the same answer.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,8 @@ from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
 from ragboard.records import Label, Sample
-from ragboard.store.nouns import RunRef
 from ragboard.store.queries.query import Connection, StatementKey
+from ragboard.store.run_refs import RunRef
 
 __all__ = [
     "HumanVerdict",
@@ -34,8 +37,8 @@ LabelKind: TypeAlias = Literal["verdict", "grade", "preference"]
 """A verdict on a statement, a grade of an answer, or a preference between two answers."""
 
 LabelSource: TypeAlias = Literal["browsing", "random", "disagreement", "imported"]
-"""Where a label was given. browsing: on a page that shows the verdicts; random, disagreement: in that annotation queue,
-with hidden verdicts; imported: from a file."""
+"""Where a label was given. browsing: on a page that shows the judge's verdicts. random, disagreement: in that queue for
+annotation, which hides the verdicts. imported: in a file."""
 
 
 _DEFAULTS = {"other_key": "", "dimension": "", "statement": "", "note": "", "design": ""}
@@ -43,7 +46,7 @@ _DEFAULTS = {"other_key": "", "dimension": "", "statement": "", "note": "", "des
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HumanVerdict:
-    """An annotator's verdict on a statement, against all passages together."""
+    """An annotator's verdict on a statement, checked against all passages together."""
 
     label: Label
     annotator: str
@@ -54,14 +57,14 @@ class HumanVerdict:
 
 
 def append_label(connection: Connection, row: Mapping[str, Any]) -> None:
-    """Append a row to the table `labels`; missing columns are empty."""
+    """Append a row to the table `labels`. Columns that the row lacks are empty."""
     complete = _DEFAULTS | dict(row)
     columns, values = ", ".join(complete), ", ".join(f"${name}" for name in complete)
     connection.execute(f"INSERT INTO labels (said, {columns}) VALUES (now() AT TIME ZONE 'UTC', {values})", complete)
 
 
 def remove_labels(connection: Connection, numbers: Sequence[int]) -> None:
-    """Remove labels: append, for each, a row without a value."""
+    """Remove labels, by appending a row without a value for each."""
     connection.execute(
         "INSERT INTO labels BY NAME SELECT * REPLACE (nextval('label_numbers') AS number,"
         " now() AT TIME ZONE 'UTC' AS said, NULL AS value, '' AS note) FROM labels WHERE number IN (SELECT unnest(?))",
@@ -95,7 +98,7 @@ def keep_answer_of(connection: Connection, run: RunRef, sample_id: str) -> tuple
 
 
 def statement_columns(connection: Connection, run: RunRef, sample_id: str, number: int) -> dict[str, Any] | None:
-    """Return the columns of `labels` that identify the statement `number` (from 1) of an answer; None if missing."""
+    """Return the columns of `labels` that identify statement `number` (from 1) of an answer; None if it has none."""
     row = connection.execute(
         "SELECT s.answer_key, t.text, t.span_start, t.span_end, t.span_how FROM samples s JOIN statements t"
         " ON t.evaluation_id = $evaluation AND t.position = s.position AND t.side = 'response'"
@@ -122,7 +125,7 @@ def statement_labels(
 def last_label(
     connection: Connection, run: RunRef, *, annotator: str, queue: LabelSource, kind: LabelKind
 ) -> tuple[int, str, str, str] | None:
-    """Return number, sample, value and statement of an annotator's last label in a queue, or None."""
+    """Return (number, sample, value, statement) of an annotator's last label in a queue; None if there is none."""
     return connection.execute(
         "SELECT number, sample_id, value, statement FROM current_labels WHERE annotator = ? AND queue = ?"
         " AND kind = ? AND run_id = ? ORDER BY number DESC LIMIT 1",
@@ -133,7 +136,7 @@ def last_label(
 def human_verdicts(
     connection: Connection, keys: Iterable[StatementKey]
 ) -> Mapping[StatementKey, tuple[HumanVerdict, ...]]:
-    """Return the current human verdicts on statements, latest last; statements without one are left out."""
+    """Return the current human verdicts on statements, latest last, without statements that have none."""
     requested = set(keys)
     rows = connection.execute(
         "SELECT evaluation_id, position, statement, label, annotator, note, said, queue FROM human_verdicts"
@@ -151,7 +154,7 @@ def human_verdicts(
 
 
 def latest_verdicts(connection: Connection, evaluation_id: str) -> Mapping[tuple[int, int], Label]:
-    """Return the latest human verdict on each statement (the verdict that counts), by position and statement."""
+    """Return {(position, statement): the latest human verdict}, which is the one that counts."""
     rows = connection.execute(
         "SELECT position, statement, human FROM latest_human_verdicts WHERE evaluation_id = ?", [evaluation_id]
     ).fetchall()
@@ -159,12 +162,12 @@ def latest_verdicts(connection: Connection, evaluation_id: str) -> Mapping[tuple
 
 
 def labelled_answers(connection: Connection) -> list[tuple[str, str, str, str, list[str]]]:
-    """Return key, question, history (JSON), answer and passages of every answer with labels."""
+    """Return (key, question, history as JSON, answer, passages) of every answer with labels."""
     return connection.execute("SELECT answer_key, question, history, answer, contexts FROM labelled_answers").fetchall()
 
 
 def current_labels(connection: Connection, run: RunRef | None) -> list[tuple[Any, ...]]:
-    """Return the current labels of a run's answers (None: of all answers), sorted by answer, annotator and queue."""
+    """Return the current labels of the answers of a run, or of all answers, sorted by answer, annotator and queue."""
     return connection.execute(
         "SELECT l.kind, l.annotator, l.queue, l.answer_key, l.other_key, l.dimension, l.statement, l.span_start,"
         " l.span_end, l.value, l.note, l.design, l.said, r.name, l.sample_id FROM current_labels l"

@@ -12,7 +12,7 @@ __all__ = ["changed_descriptions", "metric_thresholds", "stored_descriptions"]
 
 
 def stored_descriptions(connection: Connection) -> dict[str, MetricDescription]:
-    """Return the latest description of each metric in the stored evaluations, by name."""
+    """Return the latest stored description of each metric, by name."""
     rows = connection.execute(
         "SELECT metric, arg_max(description, finished) FROM metrics JOIN evaluations USING (evaluation_id)"
         " GROUP BY metric ORDER BY metric"
@@ -26,15 +26,15 @@ def stored_descriptions(connection: Connection) -> dict[str, MetricDescription]:
 
 
 _DEFINITION = """json_merge_patch({}.description, '{{"more_passages": null}}')::VARCHAR"""
-"""SQL: the description without `more_passages`, which older versions did not store."""
+"""SQL for a description without `more_passages`, which older versions did not store."""
 
 
 def changed_descriptions(
     connection: Connection, a: Iterable[tuple[str, str]], b: Iterable[tuple[str, str]]
 ) -> tuple[str, ...]:
-    """Return the metrics whose descriptions differ between their evaluations in `a` and in `b`.
+    """Return the metrics that have another description in the evaluations of `a` than in those of `b`.
 
-    `a`, `b`: (metric, evaluation) pairs. Metrics of run files are left out: their descriptions come from the file.
+    `a` and `b` are (metric, evaluation) pairs. Metrics of run files are left out.
     """
     rows = connection.execute(
         "SELECT a.metric FROM metrics a JOIN metrics b USING (metric) WHERE list_contains($a, a.evaluation_id || ' ' ||"

@@ -1,4 +1,4 @@
-"""The questions of a dataset and their nuggets."""
+"""Datasets, their questions, and the nuggets of each question."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ __all__ = [
 
 
 ONE_METHOD = "QUALIFY a.compat = min(a.compat) OVER (PARTITION BY a.evaluation_id, a.position)"
-"""SQL filter: if an answer was judged both with all nuggets in one call and in batches of ten (`compat`), keep only the
-single-call results."""
+"""SQL filter for answers that were judged twice, with all nuggets in one call and in batches of ten (`compat`): keeps
+the results of the one call."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,11 +63,11 @@ class DatasetQuestion:
     reference: str | None
     """The reference of the newest run that has one."""
     different_references: bool
-    """Whether the runs have different references. If so, no reference is shared with runs that lack one."""
+    """Whether the runs have different references. If so, runs without a reference do not get one."""
     runs: int
-    """Number of runs of the dataset that ask it."""
+    """Number of runs of the dataset that have the question."""
     nuggets: NuggetList | None
-    """None if none were written."""
+    """None if nobody wrote nuggets."""
 
 
 class RunOfDataset(NamedTuple):
@@ -76,13 +76,13 @@ class RunOfDataset(NamedTuple):
     run_id: str
     name: str
     version: str
-    """The digest of its questions with their histories."""
+    """A digest of its questions with their histories."""
     imported: datetime
     evaluation_id: str | None
-    """None if its nuggets were not judged."""
+    """None if no evaluation assigned nuggets."""
     judge: str | None
     outdated: int
-    """Number of answers not yet judged against the question's current nuggets."""
+    """Number of answers that were not judged with the current nuggets of their question."""
 
 
 class DatasetRow(NamedTuple):
@@ -91,7 +91,7 @@ class DatasetRow(NamedTuple):
     name: str
     runs: int
     versions: int
-    """Number of different sets of questions among its runs."""
+    """Number of different question sets among its runs."""
     questions: int
     references: int
     """Number of questions with a reference."""
@@ -123,7 +123,7 @@ class SampleNugget(NamedTuple):
 
 
 def dataset_name(connection: Connection, name: str) -> str | None:
-    """Return the name of a dataset, given its name or the name of one of its runs; None if neither exists."""
+    """Return the name of the dataset with this name or with a run of this name; None if there is none."""
     row = connection.execute(
         "SELECT dataset FROM runs WHERE dataset = $name OR name = $name ORDER BY dataset = $name DESC LIMIT 1",
         {"name": name},
@@ -132,24 +132,24 @@ def dataset_name(connection: Connection, name: str) -> str | None:
 
 
 def asked_questions(connection: Connection) -> set[tuple[str, str]]:
-    """Return every question in the store with its history, as (question, `history_json`)."""
+    """Return (question, history as in `history_json`) of every question in the store."""
     return set(connection.execute("SELECT DISTINCT question, history::VARCHAR FROM samples").fetchall())
 
 
 def history_json(history: Iterable[Turn]) -> str:
-    """Return the earlier turns as the JSON text that the table `samples` stores; equal histories give equal texts."""
+    """Return the earlier turns as JSON, as in the table `samples`. Equal histories have equal texts."""
     return json.dumps([asdict(turn) for turn in history], ensure_ascii=False, sort_keys=True)
 
 
 def append_nuggets(
     connection: Connection, question: str, history: str, nuggets: Sequence[Nugget], *, author: str, approved: bool
 ) -> None:
-    """Append a version of a question's nuggets. `history`: earlier turns as `history_json` returns them."""
+    """Append a version of a question's nuggets. `history` is a text of `history_json`."""
     append_lists(connection, [(question, history, nuggets, author, approved)])
 
 
 def append_lists(connection: Connection, lists: Iterable[tuple[str, str, Sequence[Nugget], str, bool]]) -> None:
-    """Append several versions of nuggets, in order. A version is (question, history, nuggets, author, approved)."""
+    """Append versions of nuggets: (question, history, nuggets, author, approved)."""
     rows = [
         {
             "question": question,
@@ -236,7 +236,7 @@ WHERE r.dataset = $dataset ORDER BY r.imported DESC, r.name""",
 
 
 def dataset_questions(connection: Connection, dataset: str) -> list[DatasetQuestion]:
-    """Return the questions of a dataset: first those of the newest run in its order, then those of older runs."""
+    """Return the questions of a dataset: those of the newest run in its order, then those of older runs."""
     rows = connection.execute(
         """\
 WITH asked AS (
@@ -278,7 +278,7 @@ def _nugget_list(nuggets: str, author: str, approved: bool, written: datetime, v
 
 
 def pooled_passages(connection: Connection, dataset: str, question: str, history: str) -> tuple[str, ...]:
-    """Return the passages that the runs of a dataset retrieved for a question, without repetition, best ranks first."""
+    """Return the distinct passages that the runs of a dataset retrieved for a question, best ranks first."""
     rows = connection.execute(
         "SELECT p.text FROM passages p JOIN samples s ON s.run_id = p.run_id AND s.position = p.position"
         " JOIN runs r ON r.run_id = p.run_id"
@@ -290,7 +290,7 @@ def pooled_passages(connection: Connection, dataset: str, question: str, history
 
 
 def assigned_rows(connection: Connection, evaluations: Sequence[str], question: str, history: str) -> list[AssignedRow]:
-    """Return the nugget assignments of the answers to a question, by run, answer and nugget."""
+    """Return the nugget assignments of the answers to a question, ordered by run, answer and nugget."""
     rows = connection.execute(
         "SELECT e.run_id, s.sample_id, a.nugget, a.label, a.reason"
         " FROM assignments a JOIN evaluations e USING (evaluation_id)"
@@ -304,7 +304,7 @@ def assigned_rows(connection: Connection, evaluations: Sequence[str], question: 
 
 
 def sample_nuggets(connection: Connection, evaluations: Sequence[str], position: int) -> list[SampleNugget]:
-    """Return an answer's nugget assignments, in nugget order, from the first evaluation in the list that has any."""
+    """Return the nugget assignments of an answer, in order of the nuggets, from the first evaluation that has some."""
     for evaluation in evaluations:
         rows = connection.execute(
             "SELECT nugget, importance, label, reason FROM assignments a WHERE evaluation_id = ? AND position = ?"

@@ -1,4 +1,4 @@
-"""Pairs of samples of two runs, and their values of one metric."""
+"""Pairs of samples with the same question in two runs A and B, and their values of a metric."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ragboard.records import Direction
-from ragboard.store.nouns import RunRef
 from ragboard.store.queries.query import Connection, Query
 from ragboard.store.queries.scores import Positions
 from ragboard.store.queries.values import column_query
+from ragboard.store.run_refs import RunRef
 
 __all__ = [
     "ComparedPair",
@@ -40,25 +40,25 @@ TOLERANCE = 1e-9
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PairedRuns:
-    """Positions of the samples of two runs, paired or without a counterpart."""
+    """Positions of the paired and unpaired samples of two runs."""
 
     a: Positions
-    """Positions of the paired samples in the first run, ascending."""
+    """Positions of the paired samples in A, ascending."""
     b: Positions
-    """Positions of their counterparts in the second run, in the same order."""
+    """Positions of their counterparts in B, in the same order."""
     only_a: Positions
-    """Positions of the unpaired samples in the first run."""
+    """Positions of the samples of A without a counterpart."""
     only_b: Positions
     ambiguous_a: Positions
-    """Positions in the first run of samples whose counterpart is ambiguous, because their question is repeated."""
+    """Positions of the samples of A with several possible counterparts, because their question is repeated."""
     ambiguous_b: Positions
     by_question: int
-    """The number of pairs that were matched by question and history because their ids differ."""
+    """Number of pairs that have the same question and history, but different ids."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PairQuery:
-    """A query for a page of pairs: filter and order by the change of one metric."""
+    """A page of pairs, filtered and ordered by the difference of a metric."""
 
     metric: str
     which: Which = "all"
@@ -75,7 +75,7 @@ class ComparedPair(NamedTuple):
     value_a: float | None
     value_b: float | None
     difference: float | None
-    """Value in B minus value in A."""
+    """Value in B minus value in A; None if a value is missing."""
     a: int
     """Position in run A, from 0."""
     b: int
@@ -84,10 +84,16 @@ class ComparedPair(NamedTuple):
 Missing = Literal[
     "missing", "spelling", "id", "taken", "repeated", "history", "no history in other", "history only in other"
 ]
-"""Why a sample has no counterpart in the other run. missing: the other run does not have the question; spelling: it has
-the question with different case or white space; id: it has a different question with this id; taken: its sample with
-this question is paired with another sample; repeated: the question occurs several times; history: the histories differ;
-no history in other, history only in other: only one run has a history for this question."""
+"""Why a sample has no counterpart in the other run.
+
+- missing: the other run does not have the question.
+- spelling: it has the question with different case or white space.
+- id: it has a different question with this id.
+- taken: its sample with this question is paired with another sample.
+- repeated: the question occurs several times.
+- history: the histories differ.
+- no history in other, history only in other: only one run has a history for this question.
+"""
 
 
 class UnpairedRow(NamedTuple):
@@ -98,13 +104,13 @@ class UnpairedRow(NamedTuple):
     question: str
     why: Missing
     repeats: int
-    """For a repeated question, the number of unpaired samples of this run that ask it; else 1."""
+    """Number of unpaired samples of this run with the same question, if it is repeated; else 1."""
     other_repeats: int
-    """Like `repeats`, for the other run."""
+    """The same for the other run."""
 
 
 def paired_runs(connection: Connection, a: str, b: str) -> PairedRuns:
-    """Pair samples by id if they have the same question, else by question and history if each run has these once."""
+    """Pair samples with the same id and question, then samples whose question and history occur once in each run."""
     found = connection.execute(
         "SELECT coalesce(a, b) AS first, coalesce(b, a) AS second, a IS NOT NULL AS in_a,"
         " paired_by IN ('id', 'question') AS paired, paired_by = 'question' AS by_question,"
@@ -129,7 +135,7 @@ def _selected_positions(found: dict[str, Any], column: str, selected: NDArray[np
 
 
 def passage_keys(connection: Connection, run_id: str) -> dict[int, str]:
-    """Return a digest of each sample's passages, ignoring their order; samples without passages are left out."""
+    """Return a digest of the set of passages of each sample, by position, without samples that have no passages."""
     rows = connection.execute(
         "SELECT position, md5(string_agg(md5(text), '' ORDER BY md5(text))) FROM passages WHERE run_id = ? GROUP BY 1",
         [run_id],
@@ -138,7 +144,7 @@ def passage_keys(connection: Connection, run_id: str) -> dict[int, str]:
 
 
 def unpaired_rows(connection: Connection, a: str, b: str, paired: PairedRuns) -> list[UnpairedRow]:
-    """Return the samples without a counterpart and the reasons: first the samples of A, then those of B."""
+    """Return the samples without a counterpart, those of A first, with the reasons."""
     sides = [
         (side, position, ambiguous)
         for side, alone, unsure in (("A", paired.only_a, paired.ambiguous_a), ("B", paired.only_b, paired.ambiguous_b))
@@ -200,9 +206,9 @@ _WHICH: dict[Which, str] = {
 
 
 def _pairs(a: RunRef, b: RunRef, metric: str, direction: Direction) -> Query:
-    """Return the query for all pairs with both values and the gain: how much better B is.
+    """Return the query for all pairs, with both values and the gain (how much better B is).
 
-    For a neutral metric, the gain is minus the absolute difference.
+    A neutral metric has no better value: its gain is minus the absolute difference.
     """
     values_a, values_b = column_query(a, metric, "a"), column_query(b, metric, "b")
     return Query(
@@ -234,17 +240,14 @@ ORDER BY {order} NULLS LAST, p.a""",
 def create_pairs(
     connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns, metric: str, direction: Direction
 ) -> None:
-    """Create the temporary table `pairs`: every pair with its values.
-
-    `pair_counts`, `compared_pairs` and `pair_order` read it.
-    """
+    """Create the temporary table `pairs`, which `pair_counts`, `compared_pairs` and `pair_order` read."""
     connection.register("paired", pa.table({"a": paired.a, "b": paired.b}))
     pairs = _pairs(a, b, metric, direction)
     connection.execute(f"CREATE TEMP TABLE pairs AS {pairs.sql}", dict(pairs.given))
 
 
 def pair_counts(connection: Connection) -> dict[Which, int]:
-    """Count the pairs of each kind."""
+    """Return the number of pairs for each value of `Which`."""
     row = connection.execute(
         "SELECT count(*), count(*) FILTER (gain < -$same), count(*) FILTER (gain > $same),"
         " count(*) FILTER (abs(gain) <= $same), count(*) FILTER (gain IS NULL) FROM pairs",
@@ -254,19 +257,19 @@ def pair_counts(connection: Connection) -> dict[Which, int]:
 
 
 def compared_pairs(connection: Connection, a: RunRef, b: RunRef, query: PairQuery) -> list[ComparedPair]:
-    """Return a page of pairs by gain, largest loss first (with `which="better"`, largest gain first), unscored last."""
+    """Return a page of pairs, ordered by gain: largest loss first, or largest gain first if `which` is "better"."""
     return [ComparedPair(*row) for row in _page(a, b, query).on(connection).fetchall()]
 
 
 def pair_order(connection: Connection, query: PairQuery) -> list[int]:
-    """Return the positions in A of all pairs that match a query, in its order; `limit` and `offset` are ignored."""
+    """Return the positions in A of all pairs that match a query, in order. Ignores `limit` and `offset`."""
     order = "gain DESC" if query.which == "better" else "gain"
     rows = connection.execute(f"SELECT a FROM pairs{_WHICH[query.which]} ORDER BY {order} NULLS LAST, a").fetchall()
     return [row[0] for row in rows]
 
 
 def pairs_query(a: RunRef, b: RunRef, query: PairQuery, direction: Direction) -> Query:
-    """Return one complete query for a page of pairs; it needs no `create_pairs`."""
+    """Return a query for a page of pairs that runs without `create_pairs`, for users to copy."""
     paired = Query(
         sql="SELECT a, b FROM paired_questions($run_a, $run_b) WHERE paired_by IN ('id', 'question')",
         given={"run_a": a.run_id, "run_b": b.run_id},

@@ -1,13 +1,13 @@
-"""Numbers per sample that the diagnosis uses, computed in SQL."""
+"""Quantities of samples that the diagnosis compares, and example queries for users."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ragboard.store.nouns import RunRef
 from ragboard.store.queries.query import Connection
 from ragboard.store.queries.samples import position_end
+from ragboard.store.run_refs import RunRef
 
 __all__ = ["EXAMPLES", "sample_values"]
 
@@ -43,7 +43,7 @@ COUNTED = {
         " HAVING bool_or(early) AND NOT bool_and(early)"
     ),
 }
-"""SQL that returns (position, value), by the name of the quantity."""
+"""SQL with the columns position and value, by the name of the quantity."""
 
 _METRIC = (
     "SELECT position, value FROM scores WHERE evaluation_id = $evaluation AND metric = $metric AND value IS NOT NULL"
@@ -51,7 +51,7 @@ _METRIC = (
 
 
 def sample_values(connection: Connection, run: RunRef, evaluation_id: str | None, name: str) -> NDArray[np.float64]:
-    """Return one value per position of a run: a quantity of `COUNTED`, or a metric; NaN if there is none."""
+    """Return the values of a quantity in `COUNTED` or of a metric, by position; NaN for samples without a value."""
     sql = COUNTED.get(name, _METRIC)
     given = {"run": run.run_id, "evaluation": evaluation_id, "metric": name}
     got = connection.execute(sql, {key: value for key, value in given.items() if f"${key}" in sql}).fetchnumpy()

@@ -21,28 +21,30 @@ STATEMENT_KEYS = (
     "WITH keys AS (SELECT unnest($evaluations) AS evaluation_id, unnest($positions) AS position,"
     " unnest($numbers) AS statement)"
 )
-"""The start of a query: the table `keys`, one row per statement. Its parameters come from `key_values`."""
+"""The beginning of a query: a table `keys` with a row for each statement. `key_values` returns its parameters."""
 
 
 def key_values(keys: Iterable[StatementKey]) -> dict[str, Sequence[str | int]]:
-    """Return the parameters of `STATEMENT_KEYS`; there must be at least one key."""
+    """Return the parameters of `STATEMENT_KEYS` for at least one key."""
     evaluations, positions, numbers = zip(*keys, strict=True)
     return {"evaluations": evaluations, "positions": positions, "numbers": numbers}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Query:
-    """SQL with a parameter `$name` for each value. `str(query)` contains the values, for users to copy and run."""
+    """SQL with parameters. `str(query)` has the values in their place, for users to copy and run."""
 
     sql: str
+    """The SQL, with `$name` for each parameter."""
     given: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """The values of the parameters, by name."""
 
     def on(self, connection: Connection) -> Connection:
-        """Execute the query, and return the connection to fetch the result from."""
+        """Execute the query. Fetch the result from the returned connection."""
         return connection.execute(self.sql, dict(self.given))
 
     def after(self, **tables: Query) -> Query:
-        """Return a complete query: these tables as common table expressions, then this query."""
+        """Return this query after common table expressions with these names."""
         parts = ",\n".join(f"{name} AS (\n{part.sql}\n)" for name, part in tables.items())
         given = {name: value for part in (*tables.values(), self) for name, value in part.given.items()}
         return Query(sql=f"WITH {parts}\n{self.sql}", given=given)

@@ -22,7 +22,7 @@ class QuestionLabel(NamedTuple):
 
 
 def question_label(connection: Connection, question: str, history: str) -> QuestionLabel | None:
-    """Return the newest label of a question, or None. `history`: earlier turns as `history_json` returns them."""
+    """Return the newest label of a question; None if it has none. `history` is a text of `history_json`."""
     row = connection.execute(
         "SELECT answerability, annotator, said FROM current_question_labels"
         " WHERE question = ? AND history::VARCHAR = ?",
@@ -34,9 +34,9 @@ def question_label(connection: Connection, question: str, history: str) -> Quest
 def current_question_labels(
     connection: Connection, run_id: str | None = None
 ) -> list[tuple[str, str, Answerability, str, datetime]]:
-    """Return question, history, answerability, annotator and time of each current label.
+    """Return (question, history, answerability, annotator, time) of each current label.
 
-    `run_id`: only labels of this run's questions; None: all labels.
+    With `run_id`, only labels of the questions of this run.
     """
     return connection.execute(
         "SELECT question, history::VARCHAR, answerability, annotator, said FROM current_question_labels l"
@@ -47,9 +47,9 @@ def current_question_labels(
 
 
 def append_question_labels(connection: Connection, labels: Iterable[tuple[str, str, Answerability | None, str]]) -> int:
-    """Append labels (question, history, answerability, annotator), and return how many were appended.
+    """Append labels (question, history, answerability, annotator). Return how many were appended.
 
-    The answerability None removes the current label. A label that equals the annotator's current one is not appended.
+    The answerability None removes the current label. A label that does not change the current label is not appended.
     """
     changed = 0
     for question, history, answerability, annotator in labels:

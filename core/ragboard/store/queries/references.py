@@ -1,4 +1,4 @@
-"""References for samples without one, taken from other runs of their dataset."""
+"""References that samples without a reference get from other runs of their dataset."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ JOIN samples s ON s.question = m.question AND s.history::VARCHAR = m.history::VA
 JOIN runs r ON r.run_id = s.run_id
 WHERE m.run_id = $run_id AND m.reference IS NULL AND trim(s.reference) <> ''
   AND r.dataset = (SELECT dataset FROM runs WHERE run_id = $run_id)"""
-"""SQL: samples `m` of a run without a reference, joined with the samples `s` of its dataset with the same question
-that have a reference."""
+"""SQL that joins samples `m` of a run without a reference and samples `s` of its dataset with the same question and a
+reference."""
 
 
 def with_dataset_references(
     connection: Connection, run_id: str, samples: Sequence[tuple[int, Sample]]
 ) -> list[tuple[int, Sample]]:
-    """Fill in missing references of consecutive samples of a run from other runs of its dataset; return the samples.
+    """Return consecutive samples of a run, with missing references filled in from other runs of its dataset.
 
-    A reference is filled in only if all runs that have one have the same, ignoring spaces around it. `reference_note`
-    names the run that the reference is from, or says why it is missing.
+    A reference is filled in if all runs that have a reference have the same one, ignoring outer spaces.
+    `reference_note` names the run of the reference, or says why the reference is missing.
     """
     if all(sample.reference is not None for _, sample in samples):
         return list(samples)
@@ -54,7 +54,7 @@ def _conflict(first: str, second: str) -> str:
 
 
 def reference_count(connection: Connection, run_id: str) -> int:
-    """Count the samples of a run with a reference answer, from its file or from its dataset."""
+    """Return the number of samples of a run with a reference, in its file or from its dataset."""
     row = connection.execute(
         "SELECT (SELECT count(*) FROM samples WHERE run_id = $run_id AND trim(reference) <> '')"
         f" + (SELECT count(*) FROM (SELECT m.position {_FOUND} GROUP BY m.position"
@@ -65,7 +65,7 @@ def reference_count(connection: Connection, run_id: str) -> int:
 
 
 def dataset_references_digest(connection: Connection, run_id: str, end: int) -> str:
-    """Return a digest of what `with_dataset_references` finds for samples before a position; empty if nothing."""
+    """Return a digest of the references that samples before `end` get from other runs; empty if there are none."""
     row = connection.execute(
         "SELECT bit_xor(md5_number(concat_ws(chr(31), question, history, text, run)))::VARCHAR FROM ("
         "SELECT DISTINCT m.question, m.history::VARCHAR AS history, s.reference AS text, r.name AS run"

@@ -12,18 +12,18 @@ __all__ = ["RefusalRow", "answerability_columns", "refusal_rows"]
 
 
 class RefusalRow(NamedTuple):
-    """One evaluated sample."""
+    """An evaluated sample."""
 
     position: int
     sample_id: str
     question: str
     refuses: bool
     states: bool
-    """Whether the answer has statements; a refusal with statements refuses in part."""
+    """Whether the answer has statements. A refusal with statements is a partial refusal."""
     selected: bool | None
-    """Whether the judge selected a sentence of the passages that helps to answer; None if it was not asked."""
+    """Whether the judge found a sentence in the passages that helps to answer; None if it was not asked."""
     columns: list[str | None]
-    """The values of the metadata columns `READ_COLUMNS` as JSON; None for a column that the sample lacks."""
+    """The values, as JSON, of the metadata columns `READ_COLUMNS`; None for a missing column."""
     label: Answerability | None
     """The human label of the question; None if nobody labelled it."""
 
@@ -33,7 +33,7 @@ _LABELS = "LEFT JOIN current_question_labels l ON l.question = s.question AND l.
 
 
 def answerability_columns(connection: Connection, run_id: str) -> list[tuple[Any, ...]]:
-    """Return the position of each sample, the human label of its question, and its values of `READ_COLUMNS` as JSON."""
+    """Return (position, human label of the question, values of `READ_COLUMNS` as JSON ...) of each sample."""
     return connection.execute(
         f"SELECT s.position, l.answerability, {_COLUMNS} FROM samples s {_LABELS} WHERE s.run_id = ?"
         " ORDER BY s.position",
@@ -42,7 +42,7 @@ def answerability_columns(connection: Connection, run_id: str) -> list[tuple[Any
 
 
 def refusal_rows(connection: Connection, run_id: str, evaluation_id: str | None) -> list[RefusalRow]:
-    """Return the samples for which a judge said whether the answer refuses, by position."""
+    """Return the samples whose answers were judged as refusals or not, by position."""
     rows = connection.execute(
         f"SELECT s.position, s.sample_id, s.question, d.refuses, t.position IS NOT NULL, c.selected, [{_COLUMNS}],"
         " l.answerability"

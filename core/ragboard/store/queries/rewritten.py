@@ -1,4 +1,4 @@
-"""Questions of conversations, rewritten by a judge to be understood without the earlier turns."""
+"""Questions of conversations that a judge rewrote so that they make sense without the earlier turns."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ class RewrittenQuestion(NamedTuple):
 
 
 def rewritten_questions(connection: Connection) -> set[tuple[str, str]]:
-    """Return the original question and history (`history_json`) of every question that was rewritten."""
+    """Return (question, history as in `history_json`) of every question that was rewritten."""
     return set(connection.execute("SELECT question, history::VARCHAR FROM rewritten_questions").fetchall())
 
 
 def rewritten_question(connection: Connection, question: str, history: str) -> RewrittenQuestion | None:
-    """Return the rewritten form of a question with this history, or None."""
+    """Return the rewritten form of a question with this history; None if there is none."""
     row = connection.execute(
         "SELECT rewritten, author FROM rewritten_questions WHERE question = ? AND history::VARCHAR = ?",
         [question, history],
@@ -31,7 +31,7 @@ def rewritten_question(connection: Connection, question: str, history: str) -> R
 
 
 def save_rewritten(connection: Connection, question: str, history: str, text: str, author: str) -> None:
-    """Store the rewritten form of a question with this history; it replaces an earlier one."""
+    """Store the rewritten form of a question with this history, instead of an earlier one."""
     connection.execute(
         "DELETE FROM rewritten_questions WHERE question = ? AND history::VARCHAR = ?", [question, history]
     )

@@ -1,4 +1,4 @@
-"""Lists of the runs in the store and of its tables."""
+"""Lists of the runs and of the tables in the store."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from datetime import datetime
 from typing import NamedTuple
 
 from ragboard.records import JsonValue
-from ragboard.store.nouns import RunRef
 from ragboard.store.queries.query import Connection
+from ragboard.store.run_refs import RunRef
 
 __all__ = [
     "ListedRun",
@@ -36,16 +36,16 @@ class ListedRun:
     imported: datetime
     tags: tuple[str, ...]
     evaluations: int
-    """Number of evaluations; scores in the run file do not count."""
+    """Number of evaluations, without scores in the run file."""
 
     @property
     def evaluated(self) -> bool:
-        """Whether the run has an evaluation; scores in the run file do not count."""
+        """Whether the run has an evaluation (other than scores in the run file)."""
         return self.evaluations > 0
 
 
 class RunRow(NamedTuple):
-    """A run, with the evaluation whose statements are shown."""
+    """A run, with the evaluation whose statements pages show."""
 
     run_id: str
     name: str
@@ -66,9 +66,9 @@ class StoreColumn:
 
     name: str
     type: str
-    """The type, as DuckDB names it."""
+    """The type in DuckDB."""
     comment: str
-    """The description; empty if the name says enough."""
+    """The description; empty if there is none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,7 +94,7 @@ def all_runs(connection: Connection) -> list[RunRow]:
 
 
 def run_row(connection: Connection, run: RunRef) -> list[RunRow]:
-    """Return the run with the evaluation that `run` refers to, as a list of one; empty if the run was deleted."""
+    """Return the run and evaluation of `run` as a list with one item; empty if the run was deleted."""
     rows = connection.execute(
         f"{_ROW} evaluations e ON e.run_id = r.run_id AND e.evaluation_id = $evaluation WHERE r.run_id = $run",
         {"run": run.run_id, "evaluation": run.evaluation_id},
@@ -140,7 +140,7 @@ def run_config(connection: Connection, run_id: str) -> Mapping[str, JsonValue]:
 
 
 def described_tables(connection: Connection) -> tuple[StoreTable, ...]:
-    """Return every view and table with its columns, views first; descriptions are the comments in the database."""
+    """Return every view and table with its columns, views first."""
     tables = connection.execute(
         "SELECT view_name, true, comment FROM duckdb_views() WHERE NOT internal"
         " UNION ALL SELECT table_name, false, comment FROM duckdb_tables() WHERE NOT internal ORDER BY 2 DESC, 1"

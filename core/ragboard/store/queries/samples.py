@@ -1,4 +1,4 @@
-"""Pages of a run's samples, and judgements about one sample other than verdicts on statements."""
+"""Pages of a run's samples, and what judges said of a sample (without verdicts on its statements)."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from ragboard.records import JsonValue
-from ragboard.store.nouns import RunRef
 from ragboard.store.queries.draws import FLIPS
 from ragboard.store.queries.query import Connection, Query
 from ragboard.store.queries.scores import Positions, Scored, read_scored, shown_scores
 from ragboard.store.queries.values import column_query
+from ragboard.store.run_refs import RunRef
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,16 +59,16 @@ MAX_SEARCH_WORDS = 8
 
 @dataclass(frozen=True, kw_only=True)
 class SampleQuery:
-    """A query for a page of samples of a run: filters and order."""
+    """A page of samples of a run: filters and order."""
 
     column: str = ""
     """The metric, or `metadata.COLUMN`, that `order`, `between` and `only` refer to."""
     order: Order = "file"
-    """worst: most unsupported and contradicted statements first; unsure: most judgements that differ between draws
+    """worst: most unsupported and contradicted statements first. unsure: most judgements that differ between draws
     first."""
     only: Only = "all"
     between: tuple[float, float] | None = None
-    """Lowest and highest value of the column; None: any value."""
+    """Lowest and highest value of the column; None for any value."""
     search: str = ""
     """Words that must all occur in the question or the answer."""
     limit: int = 50
@@ -82,14 +82,14 @@ class ListedSample(NamedTuple):
     sample_id: str
     question: str
     supported: int
-    """Number of statements of the answer with the joint verdict supported; likewise `unsupported`, `contradicted`."""
+    """Number of statements of the answer with this verdict, checked against all passages together."""
     unsupported: int
     contradicted: int
     refuses: bool
     value: float | None
     """Value of the query's column."""
     total: int
-    """Number of samples that match."""
+    """Number of samples on all pages of the query."""
 
 
 class SampleText(NamedTuple):
@@ -101,7 +101,7 @@ class SampleText(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class GeneratedQuestion:
-    """A question generated from the answer, and its cosine similarity to the question asked."""
+    """A question generated from the answer, and its cosine similarity to the sample's question."""
 
     question: str
     similarity: float
@@ -118,22 +118,22 @@ class SentenceRow(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Judgement:
-    """One judgement about a sample other than verdicts on statements."""
+    """What a judge said of a sample, in addition to verdicts on statements."""
 
     about: str
     """What was judged: `useful toward reference`, or the question of an aspect (a criterion that a user defined)."""
     number: int
-    """Number of the passage, repeated reply or name that it is about, from 1."""
+    """Number of the passage, reply or name that was judged, from 1."""
     of: int
-    """How many judgements of the sample have this `about`."""
+    """Number of judgements of the sample with this `about`."""
     says: str
     """The judgement in words: `yes`."""
     value: float | None
-    """The number or probability that the judge gave; None if it gave no number."""
+    """The number or probability that the judge gave; None if it gave none."""
     reason: str
 
     def __str__(self) -> str:
-        """Describe it: `useful toward reference 2: yes`, `answer relevance (ARES): yes (0.83)`, `rating: 0.90`."""
+        """Return `useful toward reference 2: yes`, `answer relevance (ARES): yes (0.83)` or `rating: 0.90`."""
         which = f" {self.number}" if self.of > 1 else ""
         if self.value is not None and self.says == f"{self.value:g}":
             return f"{self.about}{which}: {self.value:.2f}"
@@ -163,9 +163,9 @@ _ONLY: dict[Only, str] = {
 def samples_query(
     run: RunRef, query: SampleQuery, threshold: tuple[Literal["below", "above"], float] | None = None
 ) -> Query:
-    """Return the query for a page of samples.
+    """Return the SQL for a page of samples.
 
-    `threshold`: the threshold of the query's column, and on which side of it a value does not meet it.
+    `threshold` is the threshold of the query's column, with the side on which values fail it.
     """
     found = _found(run, query, threshold)
     return Query(
@@ -181,7 +181,7 @@ LIMIT $limit OFFSET $offset""",
 
 
 def listed_samples(connection: Connection, query: Query) -> list[ListedSample]:
-    """Return the samples that match a query."""
+    """Return the samples of a query of `samples_query`."""
     return [ListedSample(*row) for row in query.on(connection).fetchall()]
 
 
@@ -191,7 +191,7 @@ def sample_frame(
     query: SampleQuery,
     threshold: tuple[Literal["below", "above"], float] | None = None,
 ) -> pd.DataFrame:
-    """Return all samples that match, ignoring the query's limit, one row per sample and metric."""
+    """Return all samples that match a query, without its limit, with one row per sample and metric."""
     found, shown = _found(run, query, threshold), shown_scores(run)
     return connection.execute(
         f"WITH found AS (SELECT s.position, row_number() OVER (ORDER BY {_ORDER[query.order]}s.position) AS number"
@@ -239,7 +239,7 @@ WHERE s.run_id = $run{_ONLY[query.only]}"""
 
 
 def sample_texts(connection: Connection, run_id: str, positions: Sequence[int]) -> dict[int, SampleText]:
-    """Return id and question of the samples at these positions, by position; positions without a sample are skipped."""
+    """Return the id and question of the samples at these positions, by position."""
     rows = connection.execute(
         "SELECT position, sample_id, question FROM samples WHERE run_id = ? AND position IN (SELECT unnest(?))"
         " ORDER BY position",
@@ -263,7 +263,7 @@ def sample_positions(connection: Connection, run_id: str) -> Positions:
 
 
 def position_end(connection: Connection, run_id: str) -> int:
-    """Return the position after a run's last sample: the length of an array by position."""
+    """Return the position after the last sample of a run, which is the length of an array by position."""
     row = connection.execute("SELECT max(position) + 1 FROM samples WHERE run_id = ?", [run_id]).fetchone()
     return (row[0] if row else None) or 0
 
@@ -279,7 +279,7 @@ def neighbours(connection: Connection, run_id: str, position: int) -> tuple[str 
 
 
 def passage_counts(connection: Connection, run_id: str) -> Scored:
-    """Count the passages of each sample; samples whose passages are unknown are left out."""
+    """Return the number of passages of each sample, without samples whose passages are unknown."""
     return read_scored(
         connection.execute(
             "SELECT s.position, count(p.rank)::DOUBLE AS value FROM samples s LEFT JOIN passages p"
@@ -290,7 +290,7 @@ def passage_counts(connection: Connection, run_id: str) -> Scored:
 
 
 def passage_digests(connection: Connection, run_id: str) -> Scored:
-    """Return a number for each sample that is equal for equal passages in the same order (a digest)."""
+    """Return a digest of the passages of each sample as a number. Equal passages in the same order are equal."""
     return read_scored(
         connection.execute(
             "SELECT s.position, coalesce((bit_xor(hash(p.rank, p.text)) >> 12)::DOUBLE, 0) AS value FROM samples s"
@@ -304,9 +304,10 @@ def passage_digests(connection: Connection, run_id: str) -> Scored:
 def answers_equal_to_references(
     connection: Connection, run_ids: Sequence[str], *, min_length: int, first: int
 ) -> dict[str, tuple[int, int]]:
-    """Count the answers that equal their reference, and all answers with a reference, in the first samples of each run.
+    """Return {run: (number of answers equal to their reference, number of answers with a reference)}.
 
-    Case and outer spaces are ignored. Equal answers with fewer than `min_length` characters are not counted as equal.
+    Only the `first` samples of each run are read. Case and outer spaces are ignored. Answers of fewer than `min_length`
+    characters do not count as equal.
     """
     rows = connection.execute(
         "SELECT run_id, count(*) FILTER (length(answer) >= ? AND answer = reference), count(*) FROM"
@@ -321,7 +322,7 @@ def answers_equal_to_references(
 def answers_to_the_same_questions(
     connection: Connection, run_id: str, positions: Collection[int]
 ) -> list[tuple[int, str, Mapping[str, JsonValue]]]:
-    """Return position, question with history, and metadata of all samples with the same questions as `positions`."""
+    """Return (position, question with history, metadata) of all samples with a question of those at `positions`."""
     rows = connection.execute(
         "WITH asked AS (SELECT DISTINCT question, history::VARCHAR AS history FROM samples"
         " WHERE run_id = $run_id AND position IN (SELECT unnest($positions)))"
@@ -334,13 +335,13 @@ def answers_to_the_same_questions(
 
 
 def question_count(connection: Connection, run_id: str) -> int:
-    """Count the different questions of a run."""
+    """Return the number of different questions of a run."""
     row = connection.execute("SELECT count(DISTINCT question) FROM samples WHERE run_id = ?", [run_id]).fetchone()
     return row[0] if row else 0
 
 
 def refusals(connection: Connection, evaluation_id: str | None) -> Scored:
-    """Return 1 for each answer that refuses and 0 for each that does not; answers that were not judged are left out."""
+    """Return 1 for each answer that refuses and 0 for each other answer, without answers that were not judged."""
     return read_scored(
         connection.execute(
             "SELECT position, refuses AS value FROM sides WHERE evaluation_id = ? AND side = 'response'",
@@ -350,7 +351,7 @@ def refusals(connection: Connection, evaluation_id: str | None) -> Scored:
 
 
 def refusal_counts(connection: Connection, evaluations: Sequence[str]) -> dict[str, int]:
-    """Count the refusals by evaluation; evaluations that did not judge whether answers refuse are left out."""
+    """Return the number of refusals by evaluation, without evaluations that did not judge refusals."""
     return dict(
         connection.execute(
             "SELECT evaluation_id, count(*) FILTER (refuses) FROM sides WHERE side = 'response'"
@@ -381,7 +382,7 @@ def sample_sentences(connection: Connection, evaluation_id: str | None, position
 
 
 def judgements(connection: Connection, evaluations: Sequence[str], position: int) -> tuple[Judgement, ...]:
-    """Return the judgements about a sample; if several evaluations judged the same thing, those of the first one."""
+    """Return the judgements of a sample. If several evaluations judged the same, the first in the list counts."""
     rows = connection.execute(
         "WITH said AS (SELECT *, list_position($evaluations, evaluation_id) AS evaluation_number FROM judgements"
         " WHERE position = $position AND list_contains($evaluations, evaluation_id)"

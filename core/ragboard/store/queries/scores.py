@@ -1,4 +1,4 @@
-"""Scores of a run's samples, and the moments (n, mean, deviation) that confidence intervals are computed from."""
+"""Scores of a run's samples, and their moments (n, mean, deviation), from which confidence intervals are computed."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from ragboard.records import Outcome, Score, Unscored
 from ragboard.stats import ClusterMoments, Moments, cluster_moments
 from ragboard.stats.intervals import COMPARED_DECIMALS, LARGE_SAMPLE
-from ragboard.store.nouns import RunRef
 from ragboard.store.queries.query import Connection, Query
+from ragboard.store.run_refs import RunRef
 
 __all__ = [
     "AnyMoments",
@@ -47,7 +47,7 @@ Values: TypeAlias = NDArray[np.float64]
 
 
 class Scored(NamedTuple):
-    """Values of samples; NaN for a sample that was evaluated and has no score."""
+    """Values of samples by position; NaN for an unscored sample."""
 
     positions: Positions
     values: Values
@@ -66,9 +66,9 @@ _OF_FILE = "evaluation_id IN (SELECT evaluation_id FROM evaluations WHERE run_id
 
 
 def own_scores(run: RunRef) -> Query:
-    """Return the SQL condition that selects the scores of the evaluations that `run` refers to, from `scores`.
+    """Return an SQL condition on the table `scores` for the scores of the evaluations of `run`.
 
-    It does not select the scores in the run file.
+    Scores in the run file are not selected, unless `run` refers to them.
     """
     if not run.other_evaluations:
         return Query(sql="evaluation_id = $evaluation", given={"evaluation": run.evaluation_id})
@@ -85,7 +85,7 @@ def own_scores(run: RunRef) -> Query:
 
 
 def shown_scores(run: RunRef) -> Query:
-    """Return the condition of `own_scores`, extended to the scores in the run file."""
+    """Return the condition of `own_scores`, or for scores in the run file."""
     own = own_scores(run)
     return Query(sql=f"({own.sql} OR {_OF_FILE})", given={**own.given, "run": run.run_id})
 
@@ -99,9 +99,9 @@ def _outcome(value: float | None, counted: str | None, reason: Any, detail: str 
 def sample_outcomes(
     connection: Connection, run: RunRef, positions: Sequence[int], *, of_file: bool = False
 ) -> dict[int, dict[str, Outcome]]:
-    """Return outcomes by position and metric: of the evaluations that `run` refers to or, with `of_file`, of its file.
+    """Return {position: {metric: outcome}} of the evaluations of `run` or, with `of_file`, of its run file.
 
-    If `run` refers to the scores of the run file, only a call without `of_file` returns them.
+    If `run` refers to the scores in the run file, they are returned only without `of_file`.
     """
     selected = own_scores(run)
     if of_file:
@@ -119,7 +119,7 @@ def sample_outcomes(
 
 
 def value_counts(connection: Connection, run: RunRef, metric: str) -> dict[str, dict[float, int]]:
-    """Count how often a metric has each value. The keys are the metric's full names, one for each of its settings."""
+    """Return {full name of the metric: {value: number of samples}}. The full name includes the settings."""
     selected = own_scores(run)
     rows = connection.execute(
         f"SELECT metric, value, count(*) FROM scores WHERE {selected.sql} AND value IS NOT NULL"
@@ -203,7 +203,7 @@ def read_scored(found: Connection) -> Scored:
 
 
 def unscored_positions(connection: Connection, run: RunRef) -> tuple[tuple[str, str, Positions], ...]:
-    """Return (metric, reason, positions of the unscored samples), by metric and then by first position."""
+    """Return (metric, reason, positions of the unscored samples), ordered by metric and first position."""
     shown = shown_scores(run)
     rows = connection.execute(
         f"SELECT metric, reason, list(position) FROM scores WHERE {shown.sql} AND value IS NULL"
@@ -214,7 +214,7 @@ def unscored_positions(connection: Connection, run: RunRef) -> tuple[tuple[str, 
 
 
 def unscored_by_metric(connection: Connection, evaluations: Sequence[str]) -> dict[tuple[str, str], dict[str, int]]:
-    """Count the unscored samples: {(evaluation, metric): {reason: count}}."""
+    """Return {(evaluation, metric): {reason: number of unscored samples}}."""
     rows = connection.execute(
         "SELECT evaluation_id, metric, reason, count(*) FROM scores WHERE reason IS NOT NULL"
         " AND evaluation_id IN (SELECT unnest(?)) GROUP BY ALL",
@@ -238,7 +238,7 @@ def failed_scores(connection: Connection, run: RunRef) -> tuple[FailedScore, ...
 
 
 def failing_evaluations(connection: Connection, run: RunRef) -> frozenset[str]:
-    """Return those of a run's evaluations that have failed scores."""
+    """Return the evaluations of a run that have failed scores."""
     own = own_scores(run)
     rows = connection.execute(
         f"SELECT DISTINCT evaluation_id FROM scores WHERE {own.sql} AND reason = 'failed'", dict(own.given)
@@ -247,7 +247,7 @@ def failing_evaluations(connection: Connection, run: RunRef) -> frozenset[str]:
 
 
 def values_of_source(connection: Connection, evaluation_id: str | None, source: str) -> dict[int, dict[str, float]]:
-    """Return an evaluation's scores for the metrics of one source, such as `ragas`, by position and metric."""
+    """Return {position: {metric: score}} of an evaluation, for the metrics of a source such as `ragas`."""
     rows = connection.execute(
         "SELECT position, metric, value FROM scores WHERE evaluation_id = ? AND value IS NOT NULL"
         " AND starts_with(metric, ?)",
@@ -260,10 +260,10 @@ def values_of_source(connection: Connection, evaluation_id: str | None, source: 
 
 
 def means_query(evaluations: Sequence[str], fills: Mapping[str, float] | None = None) -> Query:
-    """Return the query for the moments of each metric in each of these evaluations, over the scored samples.
+    """Return the query for the moments of each metric in each of these evaluations.
 
-    `fills`: if given, only these metrics are read, and each of their unscored samples counts with the metric's value in
-    `fills`. A row is: n, mean, deviation, varying, counts, sums, evaluation_id, metric.
+    A row is (n, mean, deviation, varying, counts, sums, evaluation_id, metric). Unscored samples do not count. With
+    `fills` ({metric: value}), only these metrics are read, and unscored samples count with this value.
     """
     given: dict[str, Any] = {"evaluations": list(evaluations)}
     value, fill = "value", ""
@@ -287,10 +287,10 @@ def metric_moments(
 
 
 def moments_by(connection: Connection, values: Query, key: str) -> dict[Any, AnyMoments]:
-    """Return the moments of values, by key; the query `values` returns key, run_id, position and value.
+    """Return the moments of values, by key. `values` is a query with the columns key, run_id, position and value.
 
-    Keys without a value are left out. If a key's values are few or clustered, the moments include the sum of each
-    cluster; otherwise only mean and deviation.
+    Keys without values are left out. For few or clustered values, the moments have the sum of each cluster; otherwise,
+    only mean and deviation.
     """
     return {row[6]: _moments_of(*row[:6]) for row in _moments(values, (key,)).on(connection).fetchall()}
 

@@ -1,4 +1,4 @@
-"""Statements of answers with their verdicts: the statements of one sample, and unsupported statements of many runs."""
+"""Statements of answers with their verdicts, for one sample, one run or many runs."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from ragboard.metrics.partition import CLAIM_CLASSES, ClaimClass
+from ragboard.metrics.claim_classes import CLAIM_CLASSES, ClaimClass
 from ragboard.records import Evidence, Label, Side, Span, Statement, Verdict
-from ragboard.store.nouns import RunRef
 from ragboard.store.queries.draws import label_draws
 from ragboard.store.queries.labels import HumanVerdict, human_verdicts
 from ragboard.store.queries.query import STATEMENT_KEYS, Connection, Query, StatementKey, key_values
 from ragboard.store.queries.scores import Scored, read_scored
+from ragboard.store.run_refs import RunRef
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,10 +58,10 @@ __all__ = [
 Grouping = Literal["question", "passage", "judge"]
 
 Human = Literal["none", "agrees", "overruled"]
-"""How the latest human label relates to the judge's verdict. none: no label; agrees: the same; overruled: different."""
+"""The latest human label compared with the judge's verdict. none: no label. agrees: the same. overruled: different."""
 
 NOT_SUPPORTED: tuple[Label, ...] = ("contradicted", "unsupported")
-"""The verdicts other than supported, worst first."""
+"""The verdicts except supported, worst first."""
 
 MAX_SEARCH_WORDS = 8
 """Maximum number of words of a search."""
@@ -83,19 +83,19 @@ class JudgedStatement:
 
     statement: Statement
     verdict: Verdict | None
-    """The joint verdict, against all passages together; None if it was not judged."""
+    """The joint verdict, checked against all passages together; None if there is none."""
     single: Mapping[int, Verdict] = field(default_factory=dict[int, Verdict])
-    """The separate verdicts, against one passage each, by rank; empty if they were not judged."""
+    """The separate verdicts, checked against one passage each, by rank; empty if there are none."""
     origin: ClaimClass | None = None
-    """Its class in the six-way partition of claims; None if verdicts for it are missing."""
+    """Its class in the six-way partition of claims; None if a verdict for it is missing."""
     people: tuple[HumanVerdict, ...] = ()
-    """Human labels, the latest last; they do not change the verdict of the judge."""
+    """Human labels, latest last. They do not change the judge's verdict."""
     draws: Mapping[Label, int] = field(default_factory=dict[Label, int])
     """Number of draws with each verdict, most frequent first; empty if the statement was judged once."""
 
     @property
     def by_people(self) -> HumanVerdict | None:
-        """The human label that counts: the latest."""
+        """The latest human label, which is the one that counts; None without labels."""
         return self.people[-1] if self.people else None
 
     @property
@@ -112,16 +112,16 @@ class JudgedStatement:
 
     @property
     def separate_verdict(self) -> Label | None:
-        """The strongest separate verdict: supported, then contradicted, then unsupported; None if none were judged.
+        """The strongest separate verdict: supported, then contradicted, then unsupported; None if there is none.
 
-        The view `answer_verdicts` has the same rule.
+        The view `answer_verdicts` uses the same rule.
         """
         labels = {verdict.label for verdict in self.single.values()}
         return next((label for label in _STRONGEST if label in labels), None)
 
     @property
     def separate_verdicts_text(self) -> str:
-        """The separate verdicts in words; empty if they were not judged."""
+        """The separate verdicts in words; empty if there are none."""
         parts = [f"{label} by {passages_named(ranks)}" for label in _STRONGEST[:2] if (ranks := self.ranks(label))]
         if not self.single:
             return ""
@@ -134,14 +134,14 @@ class JudgedStatement:
 
 @dataclass(frozen=True, kw_only=True)
 class HallucinationQuery:
-    """A query for unsupported and contradicted statements; an empty field does not filter."""
+    """Filters for unsupported and contradicted statements. An empty field does not filter."""
 
     runs: tuple[RunRef, ...] = ()
-    """The runs, each with the evaluation that its `RunRef` refers to; empty: all runs."""
+    """The runs with their evaluations; empty for all runs."""
     verdict: Label | None = None
-    """contradicted or unsupported; None: both."""
+    """contradicted or unsupported; None for both."""
     judge: str = ""
-    """If not empty, each run's newest evaluation by this judge is used instead."""
+    """Use each run's newest evaluation by this judge; if empty, the evaluation of its `RunRef`."""
     text: str = ""
     """Words that must all occur in the statement, its question or its reason."""
     question: str = ""
@@ -149,9 +149,9 @@ class HallucinationQuery:
     passage: str = ""
     """The id of a retrieved passage, or the key of its `StatementGroup`."""
     human: Human | None = None
-    """Only statements whose human label relates to the verdict like this; None: all."""
+    """Only statements with this human label; None for all."""
     miscited: bool = False
-    """Only statements whose sentence cites passages that do not support them, with any verdict."""
+    """Only statements whose sentence cites passages that do not support them. Their verdict can also be supported."""
     limit: int = 50
     offset: int = 0
 
@@ -176,20 +176,22 @@ class MatchedStatement(NamedTuple):
 
     @property
     def key(self) -> StatementKey:
-        """The key of the statement; its number in the key counts from 0."""
+        """The key of the statement, in which its number counts from 0."""
         return self.evaluation_id, self.position, self.number - 1
 
 
 class StatementGroup(NamedTuple):
-    """A group of unsupported statements."""
+    """Unsupported statements with the same question, passage or judge."""
 
     key: str
     title: str
     passage_id: str
     statements: int
+    """Number of statements."""
     contradicted: int
+    """How many of them are contradicted."""
     total: int
-    """Number of groups."""
+    """Number of groups on all pages."""
 
 
 class WorstStatement(NamedTuple):
@@ -210,7 +212,7 @@ class AnswerVerdict(NamedTuple):
 
     statement: str
     verdict: Label | None
-    """None if not judged."""
+    """None if there is no verdict."""
     score: float | None
     reason: str
 
@@ -227,7 +229,7 @@ class WrongPassage(NamedTuple):
 def answer_statements(
     connection: Connection, evaluation_id: str | None, position: int
 ) -> tuple[tuple[JudgedStatement, ...], bool | None]:
-    """Return the statements of a sample's answer, and whether the answer refuses (None: not judged)."""
+    """Return the statements of a sample's answer, and whether the answer refuses (None if not judged)."""
     at = {"evaluation": evaluation_id, "position": position}
     rows = connection.execute(
         "SELECT statement, text, span_start, span_end, span_how, origin FROM statements"
@@ -270,7 +272,7 @@ def answer_verdicts(connection: Connection, evaluation_id: str | None) -> dict[i
 
 
 def verdicts_of(connection: Connection, keys: Sequence[StatementKey]) -> dict[StatementKey, dict[int, Verdict]]:
-    """Return the verdicts on statements, by rank of the passage; rank 0 is the joint verdict."""
+    """Return {statement: {rank of the passage: verdict}}. The joint verdict has the rank 0."""
     if not keys:
         return {}
     rows = connection.execute(
@@ -291,7 +293,7 @@ def verdicts_of(connection: Connection, keys: Sequence[StatementKey]) -> dict[St
 
 
 def judged_labels(connection: Connection, evaluation_id: str, positions: Sequence[int]) -> dict[tuple[int, int], Label]:
-    """Return the joint verdicts of the answers at these positions, by position and statement."""
+    """Return {(position, statement): joint verdict} of the answers at these positions."""
     rows = connection.execute(
         "SELECT position, statement, verdict FROM answer_verdicts WHERE evaluation_id = ? AND together"
         " AND position IN (SELECT unnest(?))",
@@ -301,7 +303,7 @@ def judged_labels(connection: Connection, evaluation_id: str, positions: Sequenc
 
 
 def statement_counts(connection: Connection, evaluation_id: str | None, positions: Sequence[int]) -> dict[int, int]:
-    """Count the statements of the answers at these positions; answers without statements are left out."""
+    """Return the number of statements of each answer at these positions, without answers that have none."""
     return dict(
         connection.execute(
             "SELECT position, count(*) FROM statements WHERE evaluation_id = ? AND side = 'response'"
@@ -312,7 +314,7 @@ def statement_counts(connection: Connection, evaluation_id: str | None, position
 
 
 def answer_sizes(connection: Connection, evaluation_id: str | None) -> Scored:
-    """Count the statements of each answer; answers without statements are left out."""
+    """Return the number of statements of each answer, without answers that have none."""
     return read_scored(
         connection.execute(
             "SELECT position, count(*) AS value FROM statements WHERE evaluation_id = ? AND side = 'response'"
@@ -323,7 +325,7 @@ def answer_sizes(connection: Connection, evaluation_id: str | None) -> Scored:
 
 
 def label_counts(connection: Connection, evaluations: Sequence[str]) -> dict[str, dict[Label, int]]:
-    """Count statements by joint verdict, most frequent first, by evaluation."""
+    """Return {evaluation: {joint verdict: number of statements}}, most frequent verdict first."""
     rows = connection.execute(
         "SELECT evaluation_id, verdict, count(*) AS n FROM answer_verdicts WHERE together"
         " AND evaluation_id IN (SELECT unnest(?)) GROUP BY ALL ORDER BY n DESC, verdict",
@@ -336,7 +338,7 @@ def label_counts(connection: Connection, evaluations: Sequence[str]) -> dict[str
 
 
 def origin_counts(connection: Connection, evaluations: Sequence[str]) -> dict[str, dict[ClaimClass, int]]:
-    """Count the statements in each class of the six-way partition, by evaluation."""
+    """Return {evaluation: {class in the six-way partition: number of statements}}."""
     rows = connection.execute(
         "SELECT evaluation_id, origin, count(*) FROM statements WHERE origin IS NOT NULL"
         " AND evaluation_id IN (SELECT unnest(?)) GROUP BY ALL",
@@ -349,7 +351,7 @@ def origin_counts(connection: Connection, evaluations: Sequence[str]) -> dict[st
 
 
 def worst_statements(connection: Connection, evaluations: Sequence[str], limit: int) -> list[WorstStatement]:
-    """Return statements to inspect first: not supported, one per question, in the order of `matched_page`."""
+    """Return unsupported and contradicted statements to inspect first, one per question, worst first."""
     rows = connection.execute(
         f"WITH worst AS (SELECT f.* FROM answer_verdicts f {_STATEMENT} WHERE f.together AND f.verdict <> 'supported'"
         f" AND f.evaluation_id IN (SELECT unnest($evaluations)) ORDER BY {_WORST} LIMIT $many)"
@@ -362,7 +364,7 @@ def worst_statements(connection: Connection, evaluations: Sequence[str], limit: 
 
 
 def wrong_passages(connection: Connection, run: RunRef, limit: int) -> list[WrongPassage]:
-    """Return the passages that support most of the statements that the reference does not support."""
+    """Return the passages that support the most statements that the reference does not support."""
     rows = connection.execute(
         "SELECT any_value(p.text)[:300], p.passage_id, count(DISTINCT (v.position, v.statement)) AS wrong,"
         " arg_min(s.sample_id, s.position) FROM statements t JOIN verdicts v ON v.evaluation_id = t.evaluation_id"
@@ -393,7 +395,7 @@ def statement_frame(connection: Connection, run: RunRef) -> pd.DataFrame:
 
 
 def claims_by_side(connection: Connection, evaluation_id: str | None) -> dict[tuple[int, Side], list[str]]:
-    """Return the texts of statements, by position and side."""
+    """Return {(position, side): texts of the statements}."""
     found: dict[tuple[int, Side], list[str]] = {}
     for position, side, text in connection.execute(
         "SELECT position, side, text FROM statements WHERE evaluation_id = ? ORDER BY position, side, statement",
@@ -416,10 +418,7 @@ def labels_by_target(
 
 
 def split_sides(connection: Connection, evaluation_id: str | None) -> frozenset[tuple[int, Side]]:
-    """Return the answers and references that were split into statements, as (position, side).
-
-    Sides in which the judge found no statement are included.
-    """
+    """Return (position, side) of each answer and reference that was split, even if it has no statements."""
     return frozenset(
         connection.execute("SELECT position, side FROM sides WHERE evaluation_id = ?", [evaluation_id]).fetchall()
     )
@@ -448,8 +447,27 @@ _HUMAN: dict[Human, str] = {
     "agrees": "h.human = f.verdict",
     "overruled": "h.human <> f.verdict",
 }
-_CHECKABLE = r"regexp_matches(t.text, '\p{Nd}|\p{Lu}{2}|[\p{L},] \p{Lu}\p{Ll}')"
-"""SQL: whether a statement has a number or a name. Platitudes and opinions seldom have one."""
+UNCERTAIN_FROM = 0.3
+"""Score, in [0, 1], above which a verdict that is not `supported` is uncertain."""
+_HEDGES = (
+    "may|might|could|vary|varies|depend(?:s|ing)?|subjective|opinions?|often|usually|typically|generally|likely|probably"
+    "|perhaps|possibly|various|several"
+)
+_ADVICE = (
+    "(?:regularly )?(?:avoid|check|choose|consider|contact|create|do|encourage|engage|ensure|follow|implement|keep"
+    "|limit|make|monitor|provide|remember|review|set|stay|teach|try|use|you (?:can|should)"
+    "|it(?: i|.)s (?:best|important|recommended|essential|crucial))"
+)
+_CODE = '[<>{}]|^"[^"]+": '
+_SOFT = rf"regexp_matches(lower(t.text), '\b(?:{_HEDGES})\b|(?:^|: )\W*{_ADVICE}\b|{_CODE}')"
+"""SQL condition: the statement is vague, gives advice or is code."""
+_CHECKABLE = (
+    r"CASE WHEN regexp_matches(t.text, '\p{Nd}') THEN 2"
+    r" WHEN regexp_matches(t.text, '\p{Lu}{2}|[\p{L},] \p{Lu}\p{Ll}') THEN 1 ELSE 0 END"
+    rf" - {_SOFT}::INT - coalesce(f.score > {UNCERTAIN_FROM}, false)::INT"
+)
+"""SQL: how well a statement can be checked: 2 for numbers, else 1 for names; 1 less for a hedge, advice or code, and
+1 less for an uncertain verdict."""
 _SOURCE = "(?:the )?(?:provided |given |retrieved )?(?:passages?|documents?|contexts?|texts?|sources?|information)"
 _NOT = "(?: not|n.t)"
 _ADMITS = (
@@ -457,13 +475,13 @@ _ADMITS = (
     f"|i (?:do|did|can|could|was|am)(?:{_NOT}|not) (?:able|know|have|find|provide|answer|tell|give|see)"
     f"|(?:it|they|{_SOURCE}) (?:do|does|did){_NOT} (?:say|mention|provide|specify|contain|state|give|include))')"
 )
-"""SQL: whether a statement only admits that the answer's author or sources do not know."""
+"""SQL condition: the statement only says that the writer or the sources do not know."""
 _WORST = (
     f"f.verdict = 'contradicted' DESC, f.verdict = 'supported', {_ADMITS}, {_CHECKABLE} DESC, f.score NULLS LAST,"
     " f.position, f.evaluation_id, f.statement"
 )
-"""SQL: the order of statements in lists. Contradicted statements first, supported statements last; among statements
-with one verdict, first those with numbers or names, last those that only admit not knowing."""
+"""SQL order of statements in lists: contradicted first, supported last. Statements with the same verdict: those
+easiest to check first, those that only say that something is not known last."""
 _SEARCHED = ("t.text", "s.question", "v.reason")
 
 
@@ -479,9 +497,9 @@ def separately_judged(connection: Connection, evaluations: Sequence[str]) -> lis
 
 
 def _found(query: HallucinationQuery, evaluations: Sequence[str], apart: Sequence[str]) -> Query:
-    """Return the query for the judged statements that match, with any verdict.
+    """Return the query for the statements that match, with any verdict.
 
-    `apart`: evaluations of which verdicts against single passages count too, as `separately_judged` returns them.
+    `apart` are the evaluations of `separately_judged`, whose separate verdicts count too.
     """
     tests, given = ["list_contains($evaluations, f.evaluation_id)"], dict[str, Any](evaluations=list(evaluations))
     if apart:
@@ -513,7 +531,7 @@ def _found(query: HallucinationQuery, evaluations: Sequence[str], apart: Sequenc
 
 
 def _page(query: HallucinationQuery, columns: str, *joins: str) -> Query:
-    """Return the query for a page of the table `found`, in the order in which pages show it."""
+    """Return the query for a page of the table `found`, in the order `_WORST`."""
     found = f"SELECT f.* FROM found f {_STATEMENT} WHERE list_contains($labels, f.verdict)"
     parts = (
         f"SELECT {columns}",
@@ -525,7 +543,7 @@ def _page(query: HallucinationQuery, columns: str, *joins: str) -> Query:
 
 
 def create_matches(connection: Connection, query: HallucinationQuery, evaluations: Sequence[str]) -> None:
-    """Create the temporary table `found`: the judged statements that match.
+    """Create the temporary table `found` with the statements that match.
 
     `matched_labels`, `matched_page`, `matched_frame` and `grouped_statements` read it.
     """
@@ -534,18 +552,18 @@ def create_matches(connection: Connection, query: HallucinationQuery, evaluation
 
 
 def matched_labels(connection: Connection) -> dict[Label, int]:
-    """Count the matched statements, by verdict."""
+    """Return the number of matched statements by verdict."""
     return dict(connection.execute("SELECT verdict, count(*) FROM found GROUP BY verdict").fetchall())
 
 
 def matched_page(connection: Connection, query: HallucinationQuery) -> list[MatchedStatement]:
-    """Return a page of matched statements: contradicted ones first, then those with numbers or names."""
+    """Return a page of matched statements: contradicted first, then those with numbers or names."""
     page = _page(query, "f.evaluation_id, f.position, s.sample_id, s.question, f.statement + 1, t.text")
     return [MatchedStatement(*row) for row in page.on(connection).fetchall()]
 
 
 def statements_query(query: HallucinationQuery, evaluations: Sequence[str], apart: Sequence[str]) -> Query:
-    """Return one complete query for a page of statements with their verdicts; it needs no `create_matches`."""
+    """Return a query for a page of statements that runs without `create_matches`, for users to copy."""
     columns = (
         "r.name AS run, e.judge, s.sample_id, s.question, f.statement + 1 AS number, t.text AS statement, f.verdict,\n"
         "       f.score, coalesce(v.reason, '') AS reason, f.evaluation_id, f.position"
@@ -577,7 +595,7 @@ def grouped_statements(connection: Connection, query: HallucinationQuery, by: Gr
 
 
 _ONE = "(f.evaluation_id, f.position, f.statement)"
-"""The key of a statement, for counting it once even if a passage was retrieved twice."""
+"""The key of a statement, to count it once even if a passage was retrieved twice."""
 _COUNTED = "count(*), count(*) FILTER (f.verdict = 'contradicted'), count(*) OVER ()"
 _GROUPS: dict[Grouping, str] = {
     "question": (

@@ -1,4 +1,4 @@
-"""Scores over the time at which questions were asked: sums by hour, groups, and unsupported statements."""
+"""Traffic: scores by the time of their questions, groups of samples, and new unsupported statements."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = [
 
 
 class ScoredRun(NamedTuple):
-    """A run whose samples have times, with the evaluation that a metric is taken from."""
+    """A run whose samples have times, a metric, and the evaluation with its scores."""
 
     dataset: str
     dataset_key: str
@@ -41,12 +41,13 @@ class ScoredRun(NamedTuple):
     first: datetime
     """The first hour with a sample, UTC."""
     last: datetime
+    """The last hour with a sample, UTC."""
     heuristic: bool
     """Whether the judge is rule-based."""
 
 
 class Hours(NamedTuple):
-    """Sums of scores by hour, in order; arrays of the same length."""
+    """Sums of scores by hour, as arrays of the same length. The weight of a sample is 1 / its sampling rate."""
 
     hour: NDArray[np.int64]
     """Hours since 1970, UTC."""
@@ -65,7 +66,7 @@ class NewStatement(NamedTuple):
     statement: str
     verdict: str
     times: int
-    """Number of answers with it in the period."""
+    """Number of answers in the period with the statement."""
     run: str
     evaluation_id: str
     sample_id: str
@@ -76,9 +77,9 @@ class NewStatement(NamedTuple):
 
 
 def scored_runs(connection: Connection) -> list[ScoredRun]:
-    """Return the runs with scores over time, for each metric and judge, first run first.
+    """Return the runs with scores over time, for each metric and judge, oldest run first.
 
-    Of several evaluations of a run by one judge the one with most samples, then the newest.
+    If a judge evaluated a run several times, returns the evaluation of the most samples, then the newest.
     """
     rows = connection.execute(
         "SELECT r.dataset, r.dataset_key, h.metric, e.judge, r.run_id, r.name, r.config, h.evaluation_id, h.first,"
@@ -93,7 +94,7 @@ def scored_runs(connection: Connection) -> list[ScoredRun]:
 
 
 def shown_evaluations(connection: Connection, run_ids: Sequence[str]) -> dict[str, str]:
-    """Return the evaluation that pages show of each run, by run; runs without one are left out."""
+    """Return {run: evaluation that pages show}, without runs that have none."""
     rows = connection.execute(
         "SELECT run_id, evaluation_id FROM shown_evaluations WHERE run_id IN (SELECT unnest(?))", [list(run_ids)]
     ).fetchall()
@@ -101,7 +102,7 @@ def shown_evaluations(connection: Connection, run_ids: Sequence[str]) -> dict[st
 
 
 def sums_by_hour(connection: Connection, runs: Sequence[ScoredRun]) -> dict[tuple[str, str, str], Hours]:
-    """Return the sums of these runs together, by dataset, metric and judge."""
+    """Return {(dataset, metric, judge): sums by hour over these runs}."""
     keys = {"evaluations": [run.evaluation_id for run in runs], "metrics": [run.metric for run in runs]}
     names = list(dict.fromkeys((run.dataset, run.metric, run.judge) for run in runs))
     numbers = {name: number for number, name in enumerate(names)}
@@ -120,7 +121,7 @@ def sums_by_hour(connection: Connection, runs: Sequence[ScoredRun]) -> dict[tupl
 
 
 def _scores_of(runs: Sequence[ScoredRun]) -> tuple[str, dict[str, Any]]:
-    """Return SQL for the scores of these runs, all of one metric: position, value, run_id, time and metadata."""
+    """Return SQL, with parameters, for the scores of these runs, which all have the same metric."""
     given: dict[str, Any] = {
         "evaluations": [run.evaluation_id for run in runs],
         "runs": [run.run_id for run in runs],
@@ -137,7 +138,7 @@ def _scores_of(runs: Sequence[ScoredRun]) -> tuple[str, dict[str, Any]]:
 def moments_by_period(
     connection: Connection, runs: Sequence[ScoredRun], start: datetime, middle: datetime
 ) -> dict[bool, AnyMoments]:
-    """Return the moments of the scores from `start` to `middle` (False) and since `middle` (True)."""
+    """Return the moments of the scores by period: False is from `start` to `middle`, True is since `middle`."""
     scores, given = _scores_of(runs)
     sql = f"SELECT s.time >= $middle AS key, s.run_id, s.position, s.value FROM {scores} s"
     return moments_by(connection, Query(sql=sql, given={**given, "start": start, "middle": middle}), "key")
@@ -146,7 +147,7 @@ def moments_by_period(
 def moments_by_group(
     connection: Connection, runs: Sequence[ScoredRun], column: str, start: datetime, middle: datetime
 ) -> dict[tuple[str, bool], AnyMoments]:
-    """Return the moments of the scores by value of a metadata column, and by whether they are since `middle`."""
+    """Return the moments of the scores by value of a metadata column and by period (True is since `middle`)."""
     category, (scores, given) = category_of(column), _scores_of(runs)
     sql = (
         f"SELECT CASE WHEN s.time >= $middle THEN 't' ELSE 'f' END || {category.sql} AS key, s.run_id, s.position,"
@@ -159,7 +160,7 @@ def moments_by_group(
 def group_columns(
     connection: Connection, runs: Sequence[ScoredRun], start: datetime, most: int
 ) -> tuple[tuple[str, int], ...]:
-    """Return the metadata columns with 2 to `most` different values since `start`, with their number."""
+    """Return (metadata column, number of different values) for columns with 2 to `most` values since `start`."""
     rows = connection.execute(
         "WITH recent AS (SELECT metadata FROM samples WHERE run_id IN (SELECT unnest($runs)) AND time >= $start"
         " ORDER BY time DESC LIMIT 5000), cells AS (SELECT unnest(json_keys(metadata)) AS key, metadata FROM recent),"
@@ -175,10 +176,11 @@ def group_columns(
 def new_unsupported(
     connection: Connection, evaluations: Mapping[str, str], middle: datetime, before: datetime, limit: int
 ) -> tuple[list[NewStatement], int, int]:
-    """Return the statements that are unsupported since `middle` and not between `before` and then, most frequent first.
+    """Return the new unsupported statements, their number, and the number of all unsupported statements since `middle`.
 
-    `evaluations`: the evaluation of each run, by run. Statements are the same if their texts differ only in case, white
-    space and punctuation. Also returns the number of new ones, and of different unsupported statements since `middle`.
+    A statement is new if it is unsupported in an answer since `middle`, but in none from `before` to `middle`. Texts
+    that differ only in case, white space and punctuation are the same statement. `evaluations` is {run: evaluation}.
+    Returns at most `limit` statements, most frequent first.
     """
     rows = connection.execute(
         "WITH found AS MATERIALIZED (SELECT t.evaluation_id, s.run_id, s.position, t.statement, t.text, v.verdict,"

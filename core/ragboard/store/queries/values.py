@@ -1,4 +1,4 @@
-"""Values of one column of a run: a metric, or a metadata column `metadata.NAME`."""
+"""Values of a column of a run: a metric, or a metadata column (`metadata.NAME`)."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Literal, NamedTuple, TypeGuard
 import numpy as np
 
 from ragboard.stats.checks import MAX_SQUARABLE
-from ragboard.store.nouns import RunRef
 from ragboard.store.queries.query import Connection, Query
 from ragboard.store.queries.scores import AnyMoments, Scored, moments_by, read_scored, shown_scores
+from ragboard.store.run_refs import RunRef
 
 __all__ = [
     "META",
@@ -42,10 +42,10 @@ META = "metadata."
 """The prefix of metadata columns."""
 
 GRADES = ("grades", "human", "human_mean")
-"""Metadata columns that may hold annotators' grades by dimension; a sample's first existing column counts."""
+"""Metadata columns that may have human grades by dimension. The first one that a sample has counts."""
 
 TURN = "turn"
-"""A column to group by, for runs with conversations: the number of the question in its conversation, from 1."""
+"""Name of a computed column to group by: the number of the question in its conversation, from 1."""
 
 
 class Extent(NamedTuple):
@@ -74,15 +74,15 @@ class MetadataColumn(NamedTuple):
 
 
 class PlottedSample(NamedTuple):
-    """A sample with its values in two columns."""
+    """A sample with its values of two columns."""
 
     sample_id: str
     question: str
-    """The first 200 characters of its question."""
+    """The first 200 characters of the question."""
     x: float
     y: float
     both: int
-    """Number of samples of the run with both values; the same for every row."""
+    """Number of samples of the run with both values."""
 
 
 class GroupSize(NamedTuple):
@@ -93,11 +93,12 @@ class GroupSize(NamedTuple):
 
 
 def column_query(run: RunRef, column: str, name: str = "v", fill: float | None = None) -> Query:
-    """Return a query for (position, value), one row per sample.
+    """Return a query for (position, value) of each sample. The value is null if the sample has none.
 
-    `name`: suffix of the query's parameters; queries with different suffixes can be combined. `fill`: the value of
-    samples that were evaluated and have no score; it has no effect on metadata. A number in metadata counts as missing
-    if its square would overflow.
+    - `name`: suffix of the query's parameters. Queries with different suffixes can be combined.
+    - `fill`: the value of unscored samples. Not used for metadata.
+
+    A number in metadata whose square would overflow counts as missing.
     """
     if column.startswith(META):
         return Query(
@@ -127,7 +128,7 @@ def _pointer(column: str) -> str:
 
 
 def category_of(column: str) -> Query:
-    """Return an expression over `samples s` for the category of a sample as text; null if it has none."""
+    """Return an SQL expression for the value of a metadata column or `TURN`, as text, in a query with `samples s`."""
     if column != TURN:
         return Query(sql="json_extract_string(s.metadata, $by)", given={"by": _pointer(column)})
     roles = "json_extract_string(s.history, '$[*].role')"
@@ -153,9 +154,10 @@ def extent(connection: Connection, values: Query) -> Extent:
 def value_moments(
     connection: Connection, values: Query, *, fail: Literal["below", "above"] | None = None, threshold: float = 0.0
 ) -> AnyMoments | None:
-    """Return the moments of a column; with `fail`, of an indicator: 1 for values that meet the threshold, else 0.
+    """Return the moments of a column, or of its pass rate (1 for values that pass, 0 for others); None without values.
 
-    `values`: from `column_query` with its default `name`; `fail`: the side of the threshold whose values fail.
+    - `values`: a query of `column_query` with the default `name`.
+    - `fail`: the side of `threshold` on which values fail. Without it, the moments are of the values.
     """
     value = "value" if fail is None else f"(value {'>=' if fail == 'below' else '<='} $threshold)::DOUBLE AS value"
     given = dict(values.given) if fail is None else {**values.given, "threshold": threshold}
@@ -164,12 +166,12 @@ def value_moments(
 
 
 def known_values(connection: Connection, values: Query) -> Scored:
-    """Return the values of a column; samples without a value are left out."""
+    """Return the values of a column, without samples that have none."""
     return read_scored(connection.execute(f"SELECT * FROM ({values.sql}) WHERE value IS NOT NULL", dict(values.given)))
 
 
 def grades_by_dimension(connection: Connection, run_id: str) -> dict[str, Scored]:
-    """Return annotators' grades in a run file's metadata, by dimension; several grades of an answer are averaged."""
+    """Return {dimension: mean human grade of each sample} from the metadata of a run."""
     columns = ", ".join(f"json_extract(metadata, '/{name}')" for name in GRADES)
     rows = connection.execute(
         f"SELECT position, coalesce({columns}) FROM samples WHERE run_id = ? AND coalesce({columns}) IS NOT NULL"
@@ -194,7 +196,7 @@ def _is_number(value: object) -> TypeGuard[int | float]:
 
 
 def bin_counts(connection: Connection, values: Query, low: float, width: float, bins: int) -> dict[int, int]:
-    """Count the values in bins of equal width that begin at `low`; values outside count in the first or last bin."""
+    """Return {bin: number of values} for bins of equal width from `low`. Values outside are in the outer bins."""
     return dict(
         connection.execute(
             f"WITH v AS ({values.sql}) SELECT least(greatest(floor((value - $low) / $width), 0), $last)::INTEGER,"
@@ -214,7 +216,7 @@ def quantiles(connection: Connection, values: Query, steps: Sequence[float]) -> 
 
 
 def unscored_reasons(connection: Connection, run: RunRef, metric: str) -> dict[str, int]:
-    """Count the samples that a metric did not score, by reason, most frequent first."""
+    """Return {reason: number of unscored samples} for a metric, most frequent first."""
     shown = shown_scores(run)
     return dict(
         connection.execute(
@@ -226,7 +228,7 @@ def unscored_reasons(connection: Connection, run: RunRef, metric: str) -> dict[s
 
 
 def plotted_samples(connection: Connection, run: RunRef, x: str, y: str, max_rows: int) -> list[PlottedSample]:
-    """Return the samples with values in both columns; if they are more than `max_rows`, a fixed random subset."""
+    """Return the samples with values in both columns, or a fixed random subset if there are more than `max_rows`."""
     xs, ys = column_query(run, x, "x"), column_query(run, y, "y")
     rows = connection.execute(
         f"SELECT s.sample_id, s.question[:200], a.value, b.value, count(*) OVER () FROM samples s"
@@ -253,10 +255,7 @@ def metadata_columns(connection: Connection, run_id: str) -> list[MetadataColumn
 
 
 def category_values(connection: Connection, run_id: str, column: str) -> list[str | None]:
-    """Return the category of each sample, by position, as text; None if missing.
-
-    `column` is a metadata column or `TURN`.
-    """
+    """Return the value of `column` (a metadata column or `TURN`) as text, by position; None if missing."""
     category = category_of(column)
     rows = connection.execute(
         f"SELECT position, {category.sql} FROM samples s WHERE run_id = $run ORDER BY position",
@@ -269,7 +268,7 @@ def category_values(connection: Connection, run_id: str, column: str) -> list[st
 
 
 def group_sizes(connection: Connection, run: RunRef, column: str, max_rows: int) -> list[GroupSize]:
-    """Count the samples of each value of a metadata column, most frequent first; of each `TURN`, in order."""
+    """Return the number of samples with each value of a metadata column (most frequent first) or `TURN` (in order)."""
     category = category_of(column)
     order = "key::INTEGER" if column == TURN else "count(*) DESC, key"
     rows = connection.execute(
@@ -281,9 +280,9 @@ def group_sizes(connection: Connection, run: RunRef, column: str, max_rows: int)
 
 
 def group_moments(connection: Connection, values: Query, column: str) -> dict[str, AnyMoments]:
-    """Return the moments of `values` for each value of `column` (a metadata column or `TURN`).
+    """Return the moments of values for each value of `column` (a metadata column or `TURN`).
 
-    `values`: from `column_query` with its default `name`.
+    `values` is a query of `column_query` with the default `name`.
     """
     category = category_of(column)
     keyed = Query(
@@ -295,7 +294,7 @@ def group_moments(connection: Connection, values: Query, column: str) -> dict[st
 
 
 def runs_with_objects(connection: Connection, columns: Sequence[str], samples: int) -> list[str]:
-    """Return the runs that have an object in one of these metadata columns among their first samples."""
+    """Return the runs of which one of the first samples has an object in one of these metadata columns."""
     rows = connection.execute(
         "SELECT DISTINCT run_id FROM samples, (SELECT unnest($columns) AS name)"
         " WHERE position < $samples AND json_type(metadata, '$.' || name) = 'OBJECT'",

@@ -12,7 +12,7 @@ from ragboard.errors import NotFoundError
 from ragboard.human.agreement import ItemDetail
 from ragboard.human.grades import GradeVerdict
 from ragboard.human.preferences import PairVerdict
-from ragboard.readers.labels import HumanRating
+from ragboard.readers.labels import HumanLabel
 from ragboard.records import Outcome, Score
 from ragboard.spans import strip_bidi_controls
 from ragboard.stats.pairwise import Ties
@@ -28,7 +28,7 @@ __all__ = ["TIES", "grade_rows", "list_grades", "list_pairs", "opened_data", "pa
 
 PAGE_SIZE = 15
 SHOWN = ("word overlap",)
-"""The trivial baselines whose scores are shown for one item: they are from 0 to 1, as the scores of metrics."""
+"""The trivial baselines whose scores are shown for an item, because they are from 0 to 1 like those of metrics."""
 MAX_TEXT = 300
 """Maximum number of characters of a text in the list."""
 MAX_ANSWER = 160
@@ -44,7 +44,7 @@ TIES: dict[Ties, str] = {
 
 
 def list_pairs(stored: StoredAgreement, dimension: str, scorer: str, ties: Ties) -> None:
-    """List the pairs on which annotators prefer a side; pairs that the scorer got wrong come first."""
+    """List the pairs in which annotators prefer a side. Pairs that the scorer got wrong come first."""
     verdicts = get_pair_verdicts(stored.agreement.id, dimension, scorer)
     at = min(page_number("part"), last_page(len(verdicts), PAGE_SIZE))
     wrong = sum(verdict.difference is not None and verdict.difference * verdict.mean_vote < 0 for verdict in verdicts)
@@ -58,13 +58,13 @@ def list_pairs(stored: StoredAgreement, dimension: str, scorer: str, ties: Ties)
 
 
 def list_grades(stored: StoredAgreement, dimension: str, scorer: str) -> None:
-    """List the graded items; items on which the scorer is farthest from the annotators come first."""
+    """List the graded items. Items with the largest gaps between scorer and annotators come first."""
     verdicts = get_grade_verdicts(stored.agreement.id, dimension, scorer)
     at = min(page_number("part"), last_page(len(verdicts), PAGE_SIZE))
     shown = verdicts[(at - 1) * PAGE_SIZE : at * PAGE_SIZE]
     texts = get_texts(stored.agreement.id, [one.position for one in shown])
     rows = grade_rows(shown, texts, dict(st.query_params), statements=stored.agreement.form == "statements")
-    caption = "The largest gaps between score rank and grade rank come first. Gaps are from -1 to 1."
+    caption = "Result: rank of the score minus rank of the grade, from -1 to 1. The largest gaps come first."
     _list({"change": "Result", "a": "Mean grade", "b": "Score"}, rows, caption)
     pager(len(verdicts), PAGE_SIZE, at, "part")
 
@@ -120,13 +120,13 @@ def grade_rows(
     *,
     statements: bool = False,
 ) -> list[dict[str, Any]]:
-    """Return the rows of the list of graded items. With `statements`, a statement comes before its question."""
+    """Return the rows of the list of graded items. With `statements`, rows show a statement above its question."""
     return [
         _row(
             verdict.item_id,
             *_item_texts(*questions[verdict.position], statements=statements),
             _gap(verdict.gap),
-            {"shown": f"{verdict.mean_grade:.3g}", "note": _ratings(verdict.human_ratings)},
+            {"shown": f"{verdict.mean_grade:.3g}", "note": _ratings(verdict.human_labels)},
             {"shown": "no score" if verdict.score is None else f"{verdict.score:.3g}", "note": ""},
             query,
         )
@@ -141,7 +141,7 @@ def _item_texts(question: str, text: str, *, statements: bool) -> tuple[str, str
     return question or text, shortened(text.strip(), MAX_ANSWER) if question else ""
 
 
-def _ratings(grades: Sequence[HumanRating]) -> str:
+def _ratings(grades: Sequence[HumanLabel]) -> str:
     return f"of {', '.join('–' if grade is None else f'{grade:g}' for grade in grades)}" if len(grades) > 1 else ""
 
 
@@ -186,10 +186,10 @@ def show_item(stored: StoredAgreement, wanted: str) -> None:
         st.error("The item in this link does not exist.", icon=":material/search_off:")
         plain(str(error))
         return
-    earlier_turns(found.sides[0].history)
-    plain(found.sides[0].question or found.item_id, "title")
-    facts([_labels(name, ratings, pair=len(found.sides) == 2) for name, ratings in found.human_ratings.items()])
-    if len(found.sides) == 2:
+    earlier_turns(found.samples[0].history)
+    plain(found.samples[0].question or found.item_id, "title")
+    facts([_label_fact(name, ratings, pair=len(found.samples) == 2) for name, ratings in found.human_labels.items()])
+    if len(found.samples) == 2:
         plain(diff_note(found.changes), "note")
         pair_view(opened_data(found), key=safe_key("opened", stored.agreement.id, wanted))
     else:
@@ -199,14 +199,14 @@ def show_item(stored: StoredAgreement, wanted: str) -> None:
             link_to("sample", "Statements and verdicts of this answer", link, ":material/fact_check:")
         else:
             plain("To see statements and verdicts, import these answers as a run and evaluate it.", "note")
-    for dimension in found.human_ratings:
-        scores = _scores(stored, found, dimension)
+    for dimension in found.human_labels:
+        scores = _score_facts(stored, found, dimension)
         if scores:
             st.subheader(f"Scores for {markdown_escaped(dimension.replace('_', ' '))}", anchor=False)
             facts(scores)
 
 
-def _labels(dimension: str, ratings: Sequence[HumanRating], *, pair: bool) -> tuple[str, str, str]:
+def _label_fact(dimension: str, ratings: Sequence[HumanLabel], *, pair: bool) -> tuple[str, str, str]:
     given = [rating for rating in ratings if rating is not None]
     mean = sum(given) / len(given) if given else None
     shown = "nothing" if mean is None else preferred(mean) if pair else f"{mean:.3g}"
@@ -218,8 +218,8 @@ def _labels(dimension: str, ratings: Sequence[HumanRating], *, pair: bool) -> tu
     return shown, f"{'annotators prefer' if pair else 'annotators'}, {dimension.replace('_', ' ')}", note
 
 
-def _scores(stored: StoredAgreement, found: ItemDetail, dimension: str) -> list[tuple[str, str, str]]:
-    """Return the scores of the item; nothing if only trivial baselines scored it, which alone mean nothing."""
+def _score_facts(stored: StoredAgreement, found: ItemDetail, dimension: str) -> list[tuple[str, str, str]]:
+    """Return the scores of the item as facts; none if only trivial baselines scored it."""
     given: Mapping[str, tuple[Outcome, ...]] = found.outcomes.get(dimension, {})
     scorers = [scorer for scorer in stored.agreement.scorers if scorer.name in given]
     if all(one.kind == "trivial" for one in scorers):
@@ -242,7 +242,7 @@ def _fact(scorer: Scorer, outcomes: Sequence[Outcome], dimension: str) -> tuple[
 
 
 def _draw_answer(found: ItemDetail) -> None:
-    side = found.sides[0]
+    side = found.samples[0]
     st.subheader("Answer", anchor=False)
     plain(side.answer or "(empty)")
     passages = side.contexts or ()
@@ -254,26 +254,26 @@ def _draw_answer(found: ItemDetail) -> None:
 
 
 def opened_data(found: ItemDetail) -> dict[str, Any]:
-    """Return both sides of a pair as data for JSON."""
-    shared = found.sides[0].contexts == found.sides[1].contexts
-    of_passages = found.sides[0].answer is None
-    passages = [] if of_passages else [_passages(found, 0, "Passages" if shared else "Passages of A")]
+    """Return both sides of a pair for the browser component."""
+    shared = found.samples[0].contexts == found.samples[1].contexts
+    compares_passages = found.samples[0].answer is None
+    passages = [] if compares_passages else [_passages(found, 0, "Passages" if shared else "Passages of A")]
     return {
         "a": _side(found, "A"),
         "b": _side(found, "B"),
         "heading": "",
         "statements": [],
-        "groups": passages if shared or of_passages else [*passages, _passages(found, 1, "Passages of B")],
+        "groups": passages if shared or compares_passages else [*passages, _passages(found, 1, "Passages of B")],
     }
 
 
 def _side(found: ItemDetail, letter: Literal["A", "B"]) -> dict[str, Any]:
     words = changed_words(found.changes, letter)
-    side = found.sides["AB".index(letter)]
+    side = found.samples["AB".index(letter)]
     what = "Passages of" if side.answer is None else "Answer"
     return {"title": f"{what} {letter}", "note": "" if words else "(empty)", "words": words}
 
 
 def _passages(found: ItemDetail, side: int, title: str) -> dict[str, Any]:
-    passages = found.sides[side].contexts or ()
+    passages = found.samples[side].contexts or ()
     return passage_group(f"{title}: {len(passages)}", [(f"rank {passage.rank}", passage.text) for passage in passages])

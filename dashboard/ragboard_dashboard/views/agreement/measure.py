@@ -1,4 +1,4 @@
-"""Compare the embedded judge with human labels: from a file, or the grades of runs."""
+"""Compare the embedded judge with human labels from a file or from runs."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ragboard_dashboard.controls import without_folder
 from ragboard_dashboard.data import store
 from ragboard_dashboard.text import plain
 
-__all__ = ["measure"]
+__all__ = ["measure_agreement"]
 
 
-def measure(labels: Path | LabelFile, *, keep: bool = False) -> str | None:
-    """Measure agreement with labels, or with those in a file, with a progress bar. Return the id of the agreement.
+def measure_agreement(labels: Path | LabelFile, *, keep: bool = False) -> str | None:
+    """Compare the embedded judge with labels, show a progress bar, and return the id of the agreement.
 
-    If the labels cannot be used, show why and return None. With `keep`, the store keeps the file as an upload and
-    deletes it with the agreement.
+    `labels` are the labels, or the path of a label file. If they cannot be used, show why and return None. With `keep`,
+    the store keeps the file until the agreement is deleted.
     """
     bar = st.progress(0.0, "Reading")
 

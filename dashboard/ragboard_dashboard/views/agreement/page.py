@@ -1,4 +1,4 @@
-"""The Agreement page: scorers compared with human labels, to see which metrics can be trusted."""
+"""The Agreement page: compare scorers with human labels, to see which metrics can be trusted."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ragboard.errors import NotFoundError, SettingError
 from ragboard.human.baselines import BaselineComparison
 from ragboard.human.grades import GradeLine, GradeReport
 from ragboard.human.judge_validation import RUN_LABELS, label_location
-from ragboard.human.run_grades import grades_of_runs
+from ragboard.human.run_grades import load_run_grades
 from ragboard.sample_files import sample_folder
 from ragboard.spans import strip_bidi_controls
 from ragboard.stats.pairwise import Ties
@@ -37,7 +37,7 @@ from ragboard_dashboard.data import (
 from ragboard_dashboard.links import bound, open_sample
 from ragboard_dashboard.text import html_escaped, markdown_escaped, plain, shortened
 from ragboard_dashboard.views.agreement.items import TIES, list_grades, list_pairs, show_item
-from ragboard_dashboard.views.agreement.measure import measure
+from ragboard_dashboard.views.agreement.measure import measure_agreement
 from ragboard_dashboard.views.agreement.tables import (
     grades_data,
     grades_method,
@@ -48,16 +48,16 @@ from ragboard_dashboard.views.agreement.tables import (
     votes_data,
 )
 
-__all__ = ["answers_html", "draw"]
+__all__ = ["conclusions_html", "draw"]
 
 EXTENSIONS = ["jsonl", "json", "csv", "tsv", "parquet"]
 SAMPLE = {"Sample pairs": "pairs.jsonl", "Sample statements": "statements.jsonl"}
 MAX_GRADED = 3
-"""Maximum number of datasets whose grades are offered."""
+"""Maximum number of datasets whose human grades are offered."""
 KINDS = {"pairs": "pairs", "statements": "labelled statements", "passages": "graded passages"}
 CORRELATIONS = ("pearson", "spearman", "kendall")
 RESETS = {"contender": ("cut",), "dimension": ("cut", "at_least")}
-"""The choices that are reset if another scorer or dimension is chosen."""
+"""The choices that a choice of another scorer or dimension resets."""
 STYLES = Path(__file__).with_name("answer.css")
 
 
@@ -90,17 +90,17 @@ def _empty() -> None:
     st.header("Can a metric be trusted?", anchor=False)
     st.markdown(
         "Compare it with human labels: preferences between two answers, grades of answers, or labels of statements."
-        " This page says whether the metric does better than counting words. Label a run on the Annotate page, or"
-        " upload a file:"
+        " This page says whether the metric is better than a trivial baseline, such as word overlap. Label a run on"
+        " the Annotate page, or upload a file:"
     )
     offer_files()
 
 
 def _choose(every: Sequence[StoredAgreement], stored: StoredAgreement | None) -> None:
-    """Draw the choice of an agreement and, if pages may write to the store, the controls that add another."""
+    """Draw the choice of an agreement and, on a writable server, the controls that add another."""
     choice, more = st.columns([6, 2], vertical_alignment="bottom")
-    there = stored is None or any(one.agreement.id == stored.agreement.id for one in every)
-    names = {one.agreement.id: _option(one) for one in (every if there or stored is None else (stored, *every))}
+    listed = stored is None or any(one.agreement.id == stored.agreement.id for one in every)
+    names = {one.agreement.id: _option(one) for one in (every if listed or stored is None else (stored, *every))}
     if names:
         others = [name for name in st.query_params if name != "agreement"]
         shown = stored.agreement.id if stored else next(iter(names))
@@ -122,7 +122,7 @@ def _option(stored: StoredAgreement) -> str:
 
 
 def _select(label: str, key: str, options: Sequence[str], **more: Any) -> str:
-    """Draw a choice that is kept in the URL, and return it. The first option replaces one that does not exist."""
+    """Draw a choice that is a URL parameter, and return it. The default is the first option."""
     chosen: str = st.selectbox(label, options, **_bound(key, _value_in_url(key, options)), **more)
     return chosen
 
@@ -136,20 +136,22 @@ def _bound(key: str, value: Any) -> dict[str, Any]:
     return bound(key, value, key=f"agreement-{key}", drops=(*RESETS.get(key, ()), "part"))
 
 
-def _answer(stored: StoredAgreement, compared: Sequence[BaselineComparison], basis: str, dimension: str = "") -> None:
-    """Draw whether the metrics can be trusted: for each, the answer, a sentence, the figures, and the basis."""
+def _draw_conclusions(
+    stored: StoredAgreement, compared: Sequence[BaselineComparison], basis: str, dimension: str = ""
+) -> None:
+    """Draw for each metric whether it can be trusted, a summary and the figures; then what was compared (`basis`)."""
     st.html(STYLES)
     if not compared and any(scorer.kind == "metric" for scorer in stored.agreement.scorers):
         quality = dimension.replace("_", " ")
         plain(f"No metric of {stored.agreement.judge_in_words} measures {quality}", "title")
         plain("The table shows only trivial baselines. Choose another dimension below.", "note")
         return
-    st.html(answers_html(stored.agreement.judge_in_words, compared))
+    st.html(conclusions_html(stored.agreement.judge_in_words, compared))
     plain(f"{basis}{_other_judge(stored)}", "note")
 
 
 def _other_judge(stored: StoredAgreement) -> str:
-    """Return a sentence if the newest run with these answers was evaluated by another judge."""
+    """Return a sentence if the newest run with these answers was evaluated by another judge; else an empty text."""
     items = get_items_per_run()
     newest = next((run for run in get_runs() if run.evaluated and (stored.agreement.id, run.run_id) in items), None)
     judged = get_run(resolve(newest.name)).judged if newest else None
@@ -158,11 +160,11 @@ def _other_judge(stored: StoredAgreement) -> str:
     return f" The run {newest.name} has scores of another judge: {judged.in_words}."
 
 
-def answers_html(judge: str, found: Sequence[BaselineComparison]) -> str:
-    """Return the HTML of all comparisons: for each, the answer, a sentence, and the figures with their CI."""
+def conclusions_html(judge: str, found: Sequence[BaselineComparison]) -> str:
+    """Return HTML with the conclusion, summary and figures of each comparison."""
     dimensions = {one.dimension for one in found}
     rows = "".join(
-        f"<div>{_dimension_heading(one, len(dimensions))}<b>{html_escaped(one.answer)}</b>"
+        f"<div>{_dimension_heading(one, len(dimensions))}<b>{html_escaped(one.conclusion)}</b>"
         f"<p>{html_escaped(one.sentence)}</p><small>{html_escaped(one.details)}</small></div>"
         for one in found
     )
@@ -173,7 +175,7 @@ def answers_html(judge: str, found: Sequence[BaselineComparison]) -> str:
 
 
 def _dimension_heading(one: BaselineComparison, dimensions: int) -> str:
-    """Return the heading of a comparison if there are several dimensions."""
+    """Return the heading of a comparison; empty if there is one dimension."""
     if dimensions == 1:
         return ""
     return f"<h2>{html_escaped(one.dimension.replace('_', ' ').capitalize())}</h2>"
@@ -182,7 +184,7 @@ def _dimension_heading(one: BaselineComparison, dimensions: int) -> str:
 def _draw_pairs(every: Sequence[StoredAgreement], stored: StoredAgreement) -> None:
     names = [one.name for one in stored.agreement.scorers]
     ties = next(one for one in get_args(Ties) if one == _value_in_url("ties", get_args(Ties)))
-    _answer(
+    _draw_conclusions(
         stored,
         [one for dimension in stored.dimensions for one in get_baselines(stored.agreement.id, dimension, ties)],
         f"{stored.items:,} pairs of {stored.agreement.source}.",
@@ -197,7 +199,7 @@ def _draw_pairs(every: Sequence[StoredAgreement], stored: StoredAgreement) -> No
         with against:
             _select("Compared with", "against", names, format_func=_titles(stored).__getitem__)
         _method(stored, pairs_method(found))
-        if any(cell.votes for line in found.lines for cell in line.cells.values()):
+        if any(cell.votes for line in found.lines for cell in line.by_dimension.values()):
             kind = _select("Correlation with votes", "correlation", CORRELATIONS, format_func=str.capitalize)
             scorer_table(votes_data(found, kind) or {}, key="votes")
     st.subheader("Disagreements", anchor=False)
@@ -231,7 +233,7 @@ def _draw_graded(every: Sequence[StoredAgreement], stored: StoredAgreement) -> N
         _choose(every, stored)
         return
     what = f", {dimension.replace('_', ' ')}" if stored.agreement.form == "answers" else ""
-    _answer(
+    _draw_conclusions(
         stored,
         compared,
         f"{stored.items:,} {KINDS.get(stored.agreement.form, 'graded answers')} of {stored.agreement.source}{what}.",
@@ -241,7 +243,7 @@ def _draw_graded(every: Sequence[StoredAgreement], stored: StoredAgreement) -> N
     _choose(every, stored)
     if len(stored.dimensions) > 1:
         _select("Dimension", "dimension", stored.dimensions)
-    report = get_grades(stored.agreement.id, dimension, at_least, {})  # takes seconds, so the answer is drawn first
+    report = get_grades(stored.agreement.id, dimension, at_least, {})  # takes seconds, so the conclusion is drawn first
     names = [line.scorer.name for line in report.lines]
     scorer = _value_in_url("contender", names) if names else ""
     found = get_grades(stored.agreement.id, dimension, at_least, _cuts(scorer))
@@ -259,7 +261,7 @@ def _draw_graded(every: Sequence[StoredAgreement], stored: StoredAgreement) -> N
 
 
 def _grade_by_grade(stored: StoredAgreement) -> None:
-    """Draw how often the judge gives passages the same grades as annotators."""
+    """Draw how often judge and annotators grade passages the same."""
     found = get_passage_agreement(stored.agreement.id)
     if found:
         plain(found.sentence)
@@ -286,15 +288,15 @@ def _draw_scorer(found: GradeReport, line: GradeLine) -> None:
             "Good from score",
             format="%.4g",
             step=0.05,
-            help="Choose it before you look: if it is fitted to these labels, the metric looks better than it is.",
+            help="Choose it before you see results. If it is fitted to these labels, the metric looks too good.",
             **_bound("cut", line.cut.threshold),
         )
 
 
 def offer_files() -> None:
-    """Draw the sources of labels: grades of runs, a file, and sample files. The chosen labels are compared and opened.
+    """Draw the sources of labels: grades in runs, a file, and sample files. Choosing one opens its agreement.
 
-    Draw nothing if pages may not write to the store.
+    On a read-only server, draw nothing.
     """
     if not writable():
         return
@@ -305,23 +307,23 @@ def offer_files() -> None:
         key="opinions",
     )
     row = st.container(horizontal=True)
-    taken = [name for title, name in SAMPLE.items() if row.button(title, key=f"take-{name}")]
+    chosen = [name for title, name in SAMPLE.items() if row.button(title, key=f"take-{name}")]
     st.markdown("Here, the embedded judge (rule-based, no key needed) scores the file. To use another judge, run:")
     st.code("ragboard agree FILE --judge openai:gpt-4o-mini", language=None, wrap_lines=True)
-    if file is not None and file.file_id != st.session_state.get("opinions-taken"):
+    if file is not None and file.file_id != st.session_state.get("labels-measured"):
         with uploaded(file) as path:
-            agreement = measure(path, keep=True)
+            agreement = measure_agreement(path, keep=True)
         if agreement:
-            st.session_state["opinions-taken"] = file.file_id
+            st.session_state["labels-measured"] = file.file_id
             _open(agreement)
-    for name in taken:
-        agreement = measure(sample_folder() / "labels" / name)
+    for name in chosen:
+        agreement = measure_agreement(sample_folder() / "labels" / name)
         if agreement:
             _open(agreement)
 
 
 def _offer_grades() -> None:
-    """Draw a button for each dataset with human grades in its runs that are in no agreement yet."""
+    """Draw a button for each dataset whose runs have human grades that are in no agreement yet."""
     graded = get_graded_runs() - {run_id for _, run_id in get_items_per_run()}
     by_dataset: dict[str, list[ListedRun]] = {}
     for run in get_runs() if graded else ():
@@ -331,8 +333,8 @@ def _offer_grades() -> None:
         names = ", ".join(markdown_escaped(shortened(run.name)) for run in runs[:2])
         more = f" and {len(runs) - 2} more" if len(runs) > 2 else ""
         if st.button(f"Use the human grades of {names}{more}", icon=":material/grading:", key=f"grades-{key}"):
-            labels = grades_of_runs(store(), [resolve(run.name) for run in runs])
-            agreement = measure(labels) if labels else None
+            labels = load_run_grades(store(), [resolve(run.name) for run in runs])
+            agreement = measure_agreement(labels) if labels else None
             if agreement:
                 _open(agreement)
 

@@ -1,4 +1,4 @@
-// A table with scorers in rows and dimensions or measures in columns; each figure has its interval.
+// A table with scorers as rows and dimensions or measures as columns. Each figure has its interval.
 
 const WIDTH = 150
 const PAD = 5

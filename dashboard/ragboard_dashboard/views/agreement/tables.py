@@ -1,4 +1,4 @@
-"""The table of scorers on the Agreement page, and the plots of one scorer."""
+"""The table of scorers and the plots of one scorer on the Agreement page."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from ragboard.human.agreement import Correlations, Measure
-from ragboard.human.grades import GradeAnnotators, GradeLine, GradeReport, Ratings
-from ragboard.human.preferences import PairAnnotators, PairCell, PreferenceReport
+from ragboard.human.grades import GradeAgreement, GradeAnnotators, GradeLine, GradeReport
+from ragboard.human.preferences import PairAgreement, PairAnnotators, PreferenceReport
 from ragboard.spans import strip_bidi_controls
 from ragboard.stats import Interval, NoInterval, ci_text, interval_text
 from ragboard.store.queries.agreements import Agreement, Scorer
@@ -38,7 +38,7 @@ _KIND_NOTES = {
 }
 _ANNOTATORS = "annotators, each vs the others"
 
-MEASURES: dict[str, Callable[[Ratings], Measure]] = {
+MEASURES: dict[str, Callable[[GradeAgreement], Measure]] = {
     "AUROC": lambda ratings: ratings.auroc,
     "Spearman": lambda ratings: ratings.correlations.spearman,
     "Pearson": lambda ratings: ratings.correlations.pearson,
@@ -60,21 +60,21 @@ def scorer_plots(line: GradeLine, annotators: GradeAnnotators, *, key: str) -> N
 
 
 def pairs_data(found: PreferenceReport) -> dict[str, Any]:
-    """Return the accuracy of each scorer in each dimension, as data for JSON."""
+    """Return the table of scorers by dimension, for the browser component."""
     dimensions = found.stored.dimensions
-    ceiling = any(people.accuracy for people in found.annotators.values())
+    has_ceiling = any(people.accuracy for people in found.annotators.values())
     against = _compared_with(found)
     rows = [
         {
             "name": _scorer_name(line.scorer, found.stored.agreement),
             "kind": line.scorer.kind,
             "note": _KIND_NOTES[line.scorer.kind],
-            "cells": [_pair_cell(line.cells.get(name), against) for name in dimensions],
+            "cells": [_pair_cell(line.by_dimension.get(name), against) for name in dimensions],
         }
         for line in found.lines
-        if line.scorer.name != "coin"  # one random result says little; the dashed line shows the expected value
+        if line.scorer.name != "coin"  # the dashed line shows its expected value
     ]
-    if ceiling:
+    if has_ceiling:
         cells = [_ceiling_cell(found.annotators[name]) for name in dimensions]
         rows.insert(0, {"name": _ANNOTATORS, "kind": "people", "note": "for comparison", "cells": cells})
     rows += [
@@ -91,7 +91,7 @@ def pairs_data(found: PreferenceReport) -> dict[str, Any]:
     ]
     return {
         "caption": "How often the side that annotators prefer has the higher score, with 95% CIs. Dashed line: chance."
-        + (" Solid line: annotators compared with each other." if ceiling else ""),
+        + (" Solid line: annotators compared with each other." if has_ceiling else ""),
         "columns": [
             {
                 "title": _dimension_title(name),
@@ -107,14 +107,14 @@ def pairs_data(found: PreferenceReport) -> dict[str, Any]:
 
 
 def pairs_method(found: PreferenceReport) -> str:
-    """Return how the table and the sentences above it are computed."""
+    """Describe how the table and the conclusions above it are computed."""
     undecided = sum(people.undecided for people in found.annotators.values())
     return "\n".join(
         filter(
             None,
             (
-                "The sentences compare the judge with the baseline that is right most often, pair by pair: CI of the"
-                " difference and McNemar's exact test, both clustered by question if pairs share questions.",
+                "The conclusions compare the judge with the baseline that is right most often, on the same pairs: CI of"
+                " the difference and McNemar's exact test, clustered by question if pairs share questions.",
                 f"p in the table: McNemar test against {_compared_with(found)}, by question if pairs share questions,"
                 " Holm-corrected.",
                 f"Left out: {undecided:,} on which annotators prefer neither side." if undecided else "",
@@ -130,14 +130,14 @@ def _scorer_name(scorer: Scorer, agreement: Agreement) -> str:
 
 
 def _compared_with(found: PreferenceReport) -> str:
-    return next((line.scorer.title() for line in found.lines if line.scorer.name == found.against), found.against)
+    return next((line.scorer.title() for line in found.lines if line.scorer.name == found.reference), found.reference)
 
 
 def _annotators_accuracy(people: PairAnnotators) -> float | None:
     return people.accuracy.accuracy if people.accuracy else None
 
 
-def _pair_cell(cell: PairCell | None, against: str) -> dict[str, Any] | None:
+def _pair_cell(cell: PairAgreement | None, against: str) -> dict[str, Any] | None:
     if cell is None:
         return None
     found = cell.accuracy
@@ -175,11 +175,11 @@ def _cell(shown: str, value: float, interval: Interval | NoInterval | None, note
 
 
 def votes_data(found: PreferenceReport, kind: str) -> dict[str, Any] | None:
-    """Return a correlation of score differences with votes, as data for JSON; None if votes have no strength."""
+    """Return the table of correlations with votes, for the browser component; None if votes have no strength."""
     dimensions = found.stored.dimensions
     rows: list[dict[str, Any]] = []
     for line in found.lines:
-        votes = [cell.votes if (cell := line.cells.get(name)) else None for name in dimensions]
+        votes = [cell.votes if (cell := line.by_dimension.get(name)) else None for name in dimensions]
         if any(votes):
             cells = [_correlation_cell(one, kind) for one in votes]
             who = line.scorer
@@ -232,20 +232,20 @@ def _measure_cell(found: Measure, notes: Sequence[str]) -> dict[str, Any]:
 
 
 def grades_data(found: GradeReport) -> dict[str, Any]:
-    """Return the figures of each scorer compared with the mean grade, as data for JSON."""
-    people = found.annotators.ratings
+    """Return the table of scorers compared with mean grades, for the browser component."""
+    people = found.annotators.agreement
     rows = [
         {
             "name": _scorer_name(line.scorer, found.stored.agreement),
             "kind": line.scorer.kind,
             "note": ", ".join(filter(None, (_KIND_NOTES[line.scorer.kind], _unscored_note(line)))),
-            "cells": [_measure_cell(of(line.ratings), []) for of in MEASURES.values()],
+            "cells": [_measure_cell(measure_of(line.agreement), []) for measure_of in MEASURES.values()],
         }
         for line in found.lines
     ]
     if people:
         note = f"{found.annotators.annotators} annotators"
-        cells = [_measure_cell(of(people), []) for of in MEASURES.values()]
+        cells = [_measure_cell(measure_of(people), []) for measure_of in MEASURES.values()]
         rows.insert(0, {"name": _ANNOTATORS, "kind": "people", "note": note, "cells": cells})
     return {
         "caption": f"Compared with the mean grade of the {found.compared:,} of {found.graded:,} items that the judge"
@@ -257,22 +257,22 @@ def grades_data(found: GradeReport) -> dict[str, Any]:
                 "low": 0.0 if title == "AUROC" else -1.0,
                 "high": 1.0,
                 "chance": 0.5 if title == "AUROC" else 0.0,
-                "people": of(people).value if people else None,
+                "people": measure_of(people).value if people else None,
             }
-            for title, of in MEASURES.items()
+            for title, measure_of in MEASURES.items()
         ],
         "rows": rows,
     }
 
 
 def grades_method(found: GradeReport) -> str:
-    """Return how the table and the sentence above it are computed."""
+    """Describe how the table and the conclusion above it are computed."""
     alpha = found.annotators.alpha.value if found.annotators.alpha else None
     return "\n".join(
         filter(
             None,
             (
-                "The sentence compares the judge with the baseline that has the highest AUROC on the same items. All"
+                "The conclusion compares the judge with the baseline that has the highest AUROC on the same items. All"
                 f" CIs are computed by bootstrap over {found.clusters:,} questions or conversations.",
                 f"Annotators graded {found.good:,} of {found.graded:,} items at least {found.at_least:g}: these are"
                 " good.",
@@ -290,26 +290,26 @@ def _unscored_note(line: GradeLine) -> str:
 
 
 def plots_data(line: GradeLine, annotators: GradeAnnotators) -> dict[str, Any]:
-    """Return the ROC curve, the calibration and the confusion matrix of one scorer, as data for JSON."""
+    """Return the ROC curve, calibration and confusion matrix of one scorer, for the browser component."""
     plots = [_roc_plot(line, annotators)] if line.roc else []
-    return {"plots": [*plots, *_calibration_plots(line)], "counts": _counts(line)}
+    return {"plots": [*plots, *_calibration_plots(line)], "counts": _confusion_table(line)}
 
 
 def _rates(agreement: Any) -> tuple[float, float]:
-    """Return the false positive rate and the true positive rate: the coordinates of a point in the ROC plot."""
+    """Return the point in the ROC plot: (false positive rate, true positive rate)."""
     return 1 - (agreement.specificity or 0.0), agreement.sensitivity or 0.0
 
 
 def _roc_plot(line: GradeLine, annotators: GradeAnnotators) -> dict[str, Any]:
-    area = line.ratings.auroc.value
+    area = line.agreement.auroc.value
     texts = [] if area is None else [f"AUROC {area:.2f}."]
     marks: list[dict[str, Any]] = []
     if line.cut:
         x, y = _rates(line.cut.agreement)
         marks.append(_mark(x, y))
         texts.append(f"Dot: good from score {line.cut.threshold:.3g}.")
-    if annotators.ratings and annotators.ratings.agreement:
-        x, y = _rates(annotators.ratings.agreement)
+    if annotators.agreement and annotators.agreement.confusion:
+        x, y = _rates(annotators.agreement.confusion)
         marks.append(_mark(x, y, kind="person"))
         texts.append("Ring: one annotator vs the others.")
     return {
@@ -345,11 +345,11 @@ def _mark(x: float, y: float, *, kind: str = "dot", low: float | None = None, hi
     return {"x": x, "y": y, "kind": kind, "low": low, "high": high}
 
 
-def _counts(line: GradeLine) -> dict[str, Any] | None:
-    found = line.ratings.agreement
+def _confusion_table(line: GradeLine) -> dict[str, Any] | None:
+    found = line.agreement.confusion
     if found is None or line.cut is None:
         return None
-    fitted = "" if line.chosen else ", fitted to these items: the scorer looks better than it is"
+    fitted = "" if line.chosen else ", fitted to these items, so the scorer looks better than it is"
     return {
         "title": "Confusion",
         "head": ["", "rated good", "rated not good"],

@@ -1,5 +1,5 @@
-// One answer whose statements a person labels by keyboard, beside its passages. Labels are shown immediately and sent to
-// the server all together; labels from the server replace them only if no message is on its way.
+// An answer and its passages. An annotator labels the statements by keyboard. Labels are shown immediately, and all
+// labels of the answer are sent to the server. Labels from the server replace them if no message is on its way.
 // Offsets are UTF-16 units.
 
 const annotators = new WeakMap()
@@ -26,7 +26,7 @@ class Annotator {
     this.root.ownerDocument.removeEventListener("keydown", this.listen)
   }
 
-  // The first statement without a label from `place` on, else the first without a label; null if all have labels.
+  // Returns the first statement from `place` on without a label, else the first one without; null if all have labels.
   open(place) {
     const after = this.labels.findIndex((label, n) => n >= place && !label)
     const found = after >= 0 ? after : this.labels.findIndex((label) => !label)
@@ -129,7 +129,7 @@ class Annotator {
     else this.listbox.setAttribute("aria-activedescendant", `statement-${this.at}`)
   }
 
-  // Scrolls to the current statement; not called when the page opens, to show the page from its top.
+  // Scrolls to the current statement. This is not called when the page opens, so that the page starts at its top.
   follow() {
     this.draw()
     this.options[this.at]?.scrollIntoView({ block: "nearest" })
@@ -148,7 +148,7 @@ class Annotator {
     event.preventDefault()
   }
 
-  // The field for a note belongs to the page; Enter or Escape leaves it.
+  // Focuses the field for a note, which is outside this component. Enter or Escape leaves it.
   note() {
     const field = this.root.ownerDocument.querySelector('input[aria-label="Note"]')
     if (!field) return
@@ -173,12 +173,12 @@ class Annotator {
     this.report()
   }
 
-  // The time distinguishes a label that is given again after it was removed from the first message.
+  // The time distinguishes this message from an equal one, if a label is given again after it was removed.
   report() {
     this.tell({ sample: this.data.sample, labels: this.labels, at: this.at, when: Date.now() })
   }
 
-  // Takes over the labels in the store. If a label was removed there, its statement becomes the current one.
+  // Adopts the labels in the store. If a label was removed there, its statement becomes the current one.
   adopt(labels) {
     if (this.told !== undefined && this.told !== JSON.stringify(labels)) return
     this.told = undefined

@@ -1,7 +1,7 @@
-"""Draw one sample to label: its statements, labelled by keyboard, the whole answer, or two answers side by side.
+"""Show one sample to label: the statements of an answer, the whole answer, or two answers side by side.
 
-Verdicts of judges are not shown. The key of a button contains the id of its sample: if a key is pressed twice, the next
-sample is not labelled.
+The judge's verdicts are hidden. The key of a button contains the id of its sample, so that a second key press cannot
+label the next sample.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from ragboard_dashboard.text import plain
 __all__ = [
     "AnnotationSession",
     "AnnotatorState",
-    "draw_answer",
-    "draw_pair",
-    "draw_statements",
     "note_field",
-    "take_statements",
+    "save_sent_labels",
+    "show_answer",
+    "show_pair",
+    "show_statements",
 ]
 
 GRADES = {1: "worst", 2: "poor", 3: "fair", 4: "good", 5: "best"}
@@ -50,29 +50,31 @@ _draw = widget(
 
 @dataclass(frozen=True, kw_only=True)
 class AnnotationSession:
-    """Who labels what."""
+    """An annotator, and what they label."""
 
     run: RunRef
     queue: LabelSource
     name: str
+    """The annotator's name."""
     dimension: Quality = "faithfulness"
     against: RunRef | None = None
+    """For pairs, the other run."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AnnotatorState:
-    """A person's labels of a sample's statements so far, as the browser sends them."""
+    """The labels of a sample's statements that the browser sent last."""
 
     sample: str
     labels: tuple[Label | None, ...]
     at: int | None
     """The current statement, from 0; None if all statements have a label."""
     when: int
-    """Time in the browser, in milliseconds; it distinguishes a repeated choice from a message sent twice."""
+    """Time in the browser, in milliseconds. It distinguishes a choice made twice from a message received twice."""
 
 
 def annotator_state() -> AnnotatorState | None:
-    """Return what the browser sent last; None before the first choice, and for data that is not valid."""
+    """Return what the browser sent last; None if it sent nothing, or invalid data."""
     now: Any = st.session_state.get(KEY, {}).get("now")
     match now:
         case {"sample": str(sample), "labels": [*sent], "at": int() | None as at, "when": int(when)}:
@@ -84,20 +86,20 @@ def annotator_state() -> AnnotatorState | None:
             return None
 
 
-def take_statements(session: AnnotationSession) -> None:
-    """Save the labels of statements that the browser sent since the last call."""
+def save_sent_labels(session: AnnotationSession) -> None:
+    """Save the labels that the browser sent since the last call."""
     now = annotator_state()
-    if now is None or now == st.session_state.get("annotator-taken"):
+    if now is None or now == st.session_state.get("annotator-saved"):
         return
     mine = _own_labels(session, now.sample)
     for place, label in enumerate(now.labels):
         if label and place < len(mine) and label != mine[place]:
             note = st.session_state.get(_note_key(now.sample, place)) or ""
-            _save(_statement_write(session, now.sample, place, label, note))
-    st.session_state["annotator-taken"] = now
+            _save(_label_writer(session, now.sample, place, label, note))
+    st.session_state["annotator-saved"] = now
 
 
-def _statement_write(
+def _label_writer(
     session: AnnotationSession, sample_id: str, place: int, label: Label, note: str
 ) -> Callable[[], None]:
     return partial(
@@ -113,8 +115,8 @@ def _statement_write(
     )
 
 
-def draw_statements(session: AnnotationSession, item: QueueItem) -> None:
-    """Draw the answer with its statements; the keys `1`, `2` and `3` label the current statement."""
+def show_statements(session: AnnotationSession, item: QueueItem) -> None:
+    """Show the answer with its statements. The keys `1`, `2` and `3` label the current statement."""
     report = get_sample(session.run, item.sample_id)
     _question(report.sample)
     sample, statements = report.sample, [statement.statement for statement in report.statements]
@@ -149,7 +151,7 @@ def _pieces(answer: str, statements: Sequence[Statement]) -> list[dict[str, Any]
 
 
 def note_field(session: AnnotationSession, item: QueueItem) -> None:
-    """Draw the field for a note on the current statement. A note on a labelled statement is stored with its label."""
+    """Show the field for a note on the current statement. If the statement has a label, the note is stored with it."""
     now = annotator_state()
     mine = _own_labels(session, item.sample_id)
     following = next((place for place, label in enumerate(mine) if not label), 0)
@@ -163,15 +165,15 @@ def note_field(session: AnnotationSession, item: QueueItem) -> None:
     )
     label = mine[at] if at < len(mine) else None
     if label and note and note != _saved_note(session, item.sample_id, at):
-        _save(_statement_write(session, item.sample_id, at, label, note))
+        _save(_label_writer(session, item.sample_id, at, label, note))
 
 
 def _note_key(sample_id: str, place: int) -> str:
     return safe_key("annotate-note", sample_id, str(place))
 
 
-def draw_answer(session: AnnotationSession, item: QueueItem) -> None:
-    """Draw the whole answer; the keys `1` to `5` grade it."""
+def show_answer(session: AnnotationSession, item: QueueItem) -> None:
+    """Show the whole answer. The keys `1` to `5` grade it."""
     sample = get_sample(session.run, item.sample_id).sample
     _question(sample)
     row = st.container(horizontal=True, vertical_alignment="center")
@@ -201,8 +203,8 @@ def draw_answer(session: AnnotationSession, item: QueueItem) -> None:
         _passages(sample.contexts or ())
 
 
-def draw_pair(session: AnnotationSession, item: QueueItem, against: RunRef) -> None:
-    """Draw two answers to one question, in random order; the keys are `a`, `b` and `t` for a tie."""
+def show_pair(session: AnnotationSession, item: QueueItem, against: RunRef) -> None:
+    """Show two answers to one question, in random order. The keys are `a`, `b` and `t` for a tie."""
     sides = [get_sample(session.run, item.sample_id).sample, get_sample(against, item.other_id).sample]
     _question(sides[0])
     row = st.container(horizontal=True, vertical_alignment="center")
@@ -238,7 +240,7 @@ def draw_pair(session: AnnotationSession, item: QueueItem, against: RunRef) -> N
 
 
 def _own_labels(session: AnnotationSession, sample_id: str) -> list[Label | None]:
-    """Return the annotator's latest label of each statement in this queue; None for a statement without a label."""
+    """Return the annotator's latest label of each statement in this queue; None if it has no label."""
     mine: list[Label | None] = []
     for each in get_sample(session.run, sample_id).statements:
         given: list[Label] = [
@@ -272,7 +274,7 @@ def _note(item: QueueItem) -> None:
 
 
 def _typed_note(item: QueueItem) -> str:
-    """Return the text in the field for a note; the field is drawn after the buttons that use its text."""
+    """Return the text in the field for a note. The field comes after the buttons that use its text."""
     return str(st.session_state.get(f"annotate-note-{item.sample_id}") or "")
 
 

@@ -1,4 +1,4 @@
-"""The Annotate page: a person labels statements, answers or pairs by keyboard, without seeing the judge's verdicts."""
+"""The Annotate page: label statements, answers or pairs by keyboard, without seeing the judge's verdicts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ragboard.human.judge_validation import RUN_LABELS
 from ragboard.human.labels import undo
 from ragboard.stats import MIN_LABELS
 from ragboard.store import RunRef
-from ragboard.store.queries.annotation import Draw
+from ragboard.store.queries.annotation import SampleDraw
 from ragboard.store.queries.labels import LabelKind, LabelSource
 from ragboard.tasks import Quality
 from ragboard_dashboard.controls import choose_evaluation, choose_run
@@ -30,11 +30,11 @@ from ragboard_dashboard.links import bound, link_to, open_page, open_run
 from ragboard_dashboard.text import plain, shortened
 from ragboard_dashboard.views.annotate.annotator import (
     AnnotationSession,
-    draw_answer,
-    draw_pair,
-    draw_statements,
     note_field,
-    take_statements,
+    save_sent_labels,
+    show_answer,
+    show_pair,
+    show_statements,
 )
 
 __all__ = ["draw"]
@@ -42,12 +42,12 @@ __all__ = ["draw"]
 KINDS: dict[str, LabelKind] = {"statements": "verdict", "answers": "grade", "pairs": "preference"}
 QUEUES: dict[str, LabelSource] = {"random": "random", "disagreements": "disagreement"}
 QUALITIES: dict[str, Quality] = {one.replace("_", " "): one for one in get_args(Quality) if one != "context_relevance"}
-ASKED: dict[LabelKind, str] = {
+QUESTIONS: dict[LabelKind, str] = {
     "verdict": "Do the passages support what the answers say?",
     "grade": "How good are the answers?",
     "preference": "Which of two answers is better?",
 }
-LEADS_TO: dict[LabelKind, str] = {
+USES: dict[LabelKind, str] = {
     "verdict": "With its labels, Estimate computes the mean for the whole run, and Agreement checks the judge.",
     "grade": "With its labels, Estimate computes the mean for the whole run.",
     "preference": "Export them with `ragboard labels export`; `ragboard agree` compares judges with them.",
@@ -83,7 +83,7 @@ def draw() -> None:
         _start(session, kind, drawn)
         return
     if kind == "verdict":
-        take_statements(session)
+        save_sent_labels(session)
     queue = get_queue(
         run,
         session.queue,
@@ -92,19 +92,19 @@ def draw() -> None:
         dimension=session.dimension,
         against=session.against,
     )
-    _draw_item(actions, session, kind, queue)
+    _show_item(actions, session, kind, queue)
 
 
 def _session(row: Any, run: RunRef) -> tuple[AnnotationSession, LabelKind]:
-    """Draw the choice of who labels what, in a popover; all choices are in the URL."""
-    in_address: dict[str, Any] = {"bind": "query-params"}
+    """Show the choice of who labels what, in a popover. All choices are in the URL."""
+    in_url: dict[str, Any] = {"bind": "query-params"}
     with row.popover("Setup", icon=":material/tune:"):
-        what = st.segmented_control("What", list(KINDS), default="statements", required=True, key="what", **in_address)
+        what = st.segmented_control("What", list(KINDS), default="statements", required=True, key="what", **in_url)
         queues = list(QUEUES) if KINDS[what] == "verdict" else ["random"]
-        queue = st.segmented_control("Queue", queues, default="random", required=True, key="queue", **in_address)
+        queue = st.segmented_control("Queue", queues, default="random", required=True, key="queue", **in_url)
         quality = "faithfulness"
         if KINDS[what] != "verdict":
-            quality = st.selectbox("Quality", list(QUALITIES), key="quality", **in_address)
+            quality = st.selectbox("Quality", list(QUALITIES), key="quality", **in_url)
         against = _runs(run, pairs=KINDS[what] == "preference")
         name = st.query_params.get("annotator", "").strip()
         if name:
@@ -114,7 +114,7 @@ def _session(row: Any, run: RunRef) -> tuple[AnnotationSession, LabelKind]:
 
 
 def _runs(run: RunRef, *, pairs: bool) -> RunRef | None:
-    """Draw the choice of the run and, for pairs, of the run to compare with; return the latter."""
+    """Show the choice of the run and, for pairs, of the other run. Return the other run."""
     names = [one.name for one in get_runs()]
     st.selectbox("Run", names, **bound("run", run.name, key="annotate-run", drops=("sample",)))
     choose_evaluation(run, "run")
@@ -124,28 +124,31 @@ def _runs(run: RunRef, *, pairs: bool) -> RunRef | None:
     return resolve(st.selectbox("Compare with", others, key="against", bind="query-params"))
 
 
-def _start(session: AnnotationSession, kind: LabelKind, drawn: Draw | None) -> None:
-    """Draw how long labelling takes and what it is for; ask for the annotator's name, and draw the first batch."""
+def _start(session: AnnotationSession, kind: LabelKind, drawn: SampleDraw | None) -> None:
+    """Say how long labelling takes and what it is for, ask for the annotator's name, and draw the first batch."""
     batch = get_batch(session.run, kind, session.against)
     if not batch.population:
         st.info("This run has nothing to label here.", icon=":material/info:")
         return
     one = "pairs" if kind == "preference" else "answers"
     if session.queue == "disagreement":
-        plain("Samples with disagreement. They show where the judge errs; do not compute means from them.")
+        plain(
+            "Samples on which annotators, judges or metrics disagree. They show where the judge errs. Do not compute"
+            " means from them, because they are not a random sample."
+        )
     elif drawn is None:
         statements = f", about {batch.labels:,} statements" if kind == "verdict" else ""
         plain(
-            f"{ASKED[kind]} A batch is {batch.samples:,} {one}{statements}: about {batch.minutes} minutes, at"
-            f" {batch.seconds:.0f} seconds each (an assumption; later, your own pace is used)."
+            f"{QUESTIONS[kind]} A batch is {batch.samples:,} {one}{statements}: about {batch.minutes} minutes, at"
+            f" {batch.seconds:.0f} seconds each (an assumption until your own pace is known)."
         )
         plain(
-            f"A batch is a random sample of this run's {batch.population:,} {one}. {LEADS_TO[kind]} You can add batches"
+            f"A batch is a random sample of this run's {batch.population:,} {one}. {USES[kind]} You can add batches"
             " later; the judge's verdicts stay hidden.",
             "note",
         )
     else:
-        plain(f"{ASKED[kind]} {len(drawn.positions):,} of {drawn.population:,} {one} were drawn for labelling.")
+        plain(f"{QUESTIONS[kind]} {len(drawn.positions):,} of {drawn.population:,} {one} were drawn for labelling.")
     with st.form("start", border=False):
         name = st.text_input("Your name", value=session.name, width=260, help="Stored with every label")
         started = st.form_submit_button("Start labelling", type="primary", icon=":material/play_arrow:")
@@ -161,11 +164,12 @@ def _start(session: AnnotationSession, kind: LabelKind, drawn: Draw | None) -> N
         return
     st.query_params["annotator"] = name.strip()
     if session.queue == "random" and drawn is None:
-        _draw_batch(session, kind, size, seed)
+        _draw_more_samples(session, kind, size, seed)
     st.rerun()
 
 
-def _draw_batch(session: AnnotationSession, kind: LabelKind, size: int, seed: int) -> None:
+def _draw_more_samples(session: AnnotationSession, kind: LabelKind, size: int, seed: int) -> None:
+    """Extend the random draw to `size` samples."""
     try:
         draw_samples(store(), session.run, size=size, seed=seed, kind=kind, against=session.against)
     except RagboardError as error:
@@ -175,8 +179,8 @@ def _draw_batch(session: AnnotationSession, kind: LabelKind, size: int, seed: in
     st.rerun()
 
 
-def _draw_item(actions: Any, session: AnnotationSession, kind: LabelKind, queue: AnnotationQueue) -> None:
-    """Draw the next sample, or the sample in the URL, with buttons and progress."""
+def _show_item(actions: Any, session: AnnotationSession, kind: LabelKind, queue: AnnotationQueue) -> None:
+    """Show the sample in the URL or the next one, with buttons and progress."""
     item = _item(queue)
     if actions.button(
         "Undo", icon=":material/undo:", shortcut="u", disabled=not any(one.labelled for one in queue.items)
@@ -189,19 +193,19 @@ def _draw_item(actions: Any, session: AnnotationSession, kind: LabelKind, queue:
             note_field(session, item)
     if queue.required:
         st.progress(queue.labelled / queue.required, queue.in_words)
-    plain(_design(session, kind, queue, item), "note")
+    plain(_details_line(session, kind, queue, item), "note")
     if item is None:
-        _draw_end(session, kind, queue)
+        _show_end(session, kind, queue)
     elif kind == "verdict":
-        draw_statements(session, item)
+        show_statements(session, item)
     elif kind == "grade":
-        draw_answer(session, item)
+        show_answer(session, item)
     elif session.against:
-        draw_pair(session, item, session.against)
+        show_pair(session, item, session.against)
 
 
 def _item(queue: AnnotationQueue) -> QueueItem | None:
-    """Return the sample in the URL if it is not finished, else the next sample; write it to the URL."""
+    """Return the sample in the URL if it is not finished, else the next one, and write it to the URL."""
     wanted = st.query_params.get("sample")
     item = next((one for one in queue.items if one.sample_id == wanted and not one.done), queue.next_item)
     if item is None:
@@ -230,7 +234,7 @@ def _undo(session: AnnotationSession, kind: LabelKind) -> None:
         st.rerun()
 
 
-def _design(session: AnnotationSession, kind: LabelKind, queue: AnnotationQueue, item: QueueItem | None) -> str:
+def _details_line(session: AnnotationSession, kind: LabelKind, queue: AnnotationQueue, item: QueueItem | None) -> str:
     drawn = queue.draw
     design = f"drawn at random from {drawn.population:,} (seed {drawn.seed})" if drawn else "largest disagreement first"
     why = f"disagreement: {item.reason}" if item and item.reason else ""
@@ -238,8 +242,8 @@ def _design(session: AnnotationSession, kind: LabelKind, queue: AnnotationQueue,
     return " · ".join(filter(None, (queue.pace if item else "", design, why, *(kappa.in_words for kappa in kappas))))
 
 
-def _draw_end(session: AnnotationSession, kind: LabelKind, queue: AnnotationQueue) -> None:
-    """Draw what to do with the labels, and a button for another batch."""
+def _show_end(session: AnnotationSession, kind: LabelKind, queue: AnnotationQueue) -> None:
+    """Say what to do with the labels, and show a button for another batch."""
     if not queue.items:
         st.info("Annotators, judges and metrics of the same name agree here: there is nothing to check.")
         return
@@ -263,7 +267,7 @@ def _draw_end(session: AnnotationSession, kind: LabelKind, queue: AnnotationQueu
         batch = get_batch(session.run, kind, session.against)
         more = min(left, batch.samples)
         if row.button(f"Another batch: {more:,} more", icon=":material/casino:"):
-            _draw_batch(session, kind, len(drawn.positions) + more, drawn.seed)
+            _draw_more_samples(session, kind, len(drawn.positions) + more, drawn.seed)
         if kind != "preference" and len(drawn.positions) < MIN_LABELS:
             plain(
                 f"With at least {MIN_LABELS} labelled answers, Estimate also uses the judge's scores, for a narrower"

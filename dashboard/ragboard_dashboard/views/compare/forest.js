@@ -1,4 +1,4 @@
-// One row for each metric: the result, the difference with its interval as text and on one scale, and both means.
+// One row for each metric: the result, the difference with its interval as text and as a plot, and both means.
 
 const WIDTH = 280
 const PAD = 6

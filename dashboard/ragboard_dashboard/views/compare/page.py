@@ -13,7 +13,7 @@ import streamlit as st
 
 from ragboard.analysis import (
     ANSWERS_ARE_REFERENCES,
-    POINTS,
+    DEFAULT_DIFFERENCE,
     POLICIES,
     Comparison,
     JudgeNoise,
@@ -79,6 +79,7 @@ from ragboard_dashboard.data import (
     get_pair_position,
     get_pair_rows,
     get_pairs_sql,
+    get_reference_runs,
     get_run,
     get_runs,
     get_unpaired,
@@ -114,13 +115,13 @@ __all__ = ["draw"]
 
 PAGE_SIZE = 20
 MANY_UNPAIRED = 0.1
-"""If a larger share of the questions is unpaired, the list of these questions is open."""
+"""If a larger share of the questions is unpaired, their list is expanded."""
 EMBEDDED = JudgeOptions()
 """The judge of the button "Evaluate both"."""
 MAX_LISTED, MAX_QUESTION_LENGTH = 1000, 300
 """Maximum number of unpaired questions in the list, and of characters of each question."""
 MAX_OTHER_RUNS = 10
-"""Maximum number of other runs with the same questions that are searched for a better mean."""
+"""Maximum number of other runs over the same questions that are searched for a better mean."""
 WHICH: dict[Which, str] = {
     "all": "All",
     "worse": "▼ Worse",
@@ -134,7 +135,7 @@ WHICH_WITHOUT_DIRECTION: dict[Which, str] = {
     "same": "= Same",
     "unscored": "Unscored",
 }
-"""The same for metrics without a better direction, or metrics scored by different judges."""
+"""The filters for metrics without a better direction or with different judges."""
 
 
 def draw() -> None:
@@ -171,7 +172,7 @@ def draw() -> None:
         if graded := grades_in_words(compared):
             plain(graded)
         plain(_summary(compared), "note")
-        for caution in (*_all_cautions(compared), *_doubts(b, compared)):
+        for caution in (*_all_cautions(compared), *_trust_cautions(b, compared)):
             plain(f"⚠ {caution}")
         _offer_better_run(runs, compared)
         _draw_evaluations(a, b, compared, running)
@@ -189,9 +190,9 @@ def _draw_empty_page() -> None:
 
 
 def _choose_runs(runs: tuple[ListedRun, ...]) -> tuple[RunRef, RunRef] | None:
-    """Draw the choice of A and B; by default, the newest two runs with the same questions.
+    """Draw the choice of A and B, by default the newest two runs over the same questions.
 
-    If only one of them is changed, to a run with other questions, the other one is replaced by a matching run.
+    If the user changes one of them to a run over other questions, the other one is replaced by a matching run.
     """
     first, second = default_pair(runs) if len(runs) > 1 else reversed(_evaluation_names(runs)[:2])
     wanted = {key: st.query_params.get(key, "").partition("@")[0] for key in ("a", "b")}
@@ -214,13 +215,13 @@ def _choose_runs(runs: tuple[ListedRun, ...]) -> tuple[RunRef, RunRef] | None:
 
 
 def _same_questions(runs: tuple[ListedRun, ...], names: Mapping[str, str]) -> bool:
-    """Return whether the runs with these names have the same questions; True if a name is unknown."""
+    """Return whether the runs with these names have the same questions, as far as the names are known."""
     keys = {run.dataset_key for run in runs if run.name in names.values()}
     return len(keys) < 2
 
 
 def _evaluation_names(runs: tuple[ListedRun, ...]) -> list[str]:
-    """Return the names of the newest run's evaluations as in URLs; the default evaluation comes first."""
+    """Return the names in URLs of the newest run's evaluations; the default evaluation comes first."""
     evaluations = get_evaluations().get(runs[0].run_id, ()) if runs else ()
     return [f"{runs[0].name}@{evaluation.judged.evaluation_id}" for evaluation in evaluations]
 
@@ -242,7 +243,7 @@ def _select_run(label: str, key: str, runs: tuple[ListedRun, ...], default: str)
 
 
 def _name_in_url(run: RunRef) -> str:
-    """Return the name of this evaluation in URLs: only the run's name if this is the run's default evaluation."""
+    """Return the name in URLs of this evaluation, which for the default evaluation is the run's name."""
     return run.name if resolve(run.name).evaluation_id == run.evaluation_id else f"{run.name}@{run.evaluation_id}"
 
 
@@ -280,7 +281,7 @@ def _draw_result(a: RunRef, b: RunRef, compared: Comparison, noise: tuple[JudgeN
 
 
 def _detectable_difference(compared: Comparison) -> str:
-    """Return the smallest detectable difference of the first metric, if no difference is significant; else empty."""
+    """Say which difference the first metric can detect, if no difference is significant; else return an empty text."""
     if any(one.change in ("better", "worse", "differs") for one in compared.metrics):
         return ""
     detectable = ((one.label, detectable_in_words(one)) for one in compared.metrics)
@@ -288,7 +289,7 @@ def _detectable_difference(compared: Comparison) -> str:
 
 
 def _draw_metrics(compared: Comparison, noise: tuple[JudgeNoise, ...]) -> str | None:
-    """Draw the shown metrics and, collapsed, the others; return the metric whose caution was clicked."""
+    """Draw the main metrics and, collapsed, the others. Return the metric whose caution was clicked."""
     shown = shown_metrics(compared)
     collapsed = [one for one in compared.metrics if one.metric not in shown]
     clicked = forest(compared, noise, key="forest", shown=shown)
@@ -303,14 +304,14 @@ def _draw_metrics(compared: Comparison, noise: tuple[JudgeNoise, ...]) -> str | 
 
 
 def _why_collapsed(one: MetricComparison) -> str:
-    """Return why a metric is collapsed, as words that follow a number of metrics."""
+    """Say why a metric is collapsed, in words after a number of metrics."""
     if one.change == ANSWERS_ARE_REFERENCES:
         return "that compare references with themselves"
     return "that cannot differ" if one.same_passages else "without a significant difference"
 
 
 def _summary(compared: Comparison) -> str:
-    """Return in one line what is compared, the judge, and the difference in configuration."""
+    """Say in one line what is compared, by which judge, and how the configurations differ."""
     total = compared.paired + _unpaired_count(compared)
     questions = (
         f"{compared.paired:,} questions" if total == compared.paired else f"{compared.paired:,} of {total:,} questions"
@@ -333,23 +334,26 @@ def _all_cautions(compared: Comparison) -> tuple[str, ...]:
     return tuple(filter(None, (few, *compared.cautions, warning)))
 
 
-def _doubts(b: RunRef, compared: Comparison) -> Iterator[str]:
-    """Yield a caution for each result by a judge that does not agree with labels better than a baseline."""
+def _trust_cautions(b: RunRef, compared: Comparison) -> Iterator[str]:
+    """Yield a caution for each result whose judge does not agree with labels better than a baseline."""
     for one in compared.metrics:
         trust = get_judge_validation(b, one.metric) if one.change in ("better", "worse") else None
-        if trust and trust.doubt:
-            yield f"{one.label}: {trust.doubt}."
+        if trust and trust.caveat:
+            yield f"{one.label}: {trust.caveat}."
 
 
 def _offer_better_run(runs: tuple[ListedRun, ...], compared: Comparison) -> None:
-    """Draw a link to a run with the same questions whose mean of the first metric is better than in A and B."""
+    """Draw a link to a run with the same questions whose mean of the first metric is better than in A and B.
+
+    A run whose answers are the references is not offered.
+    """
     first = next((one for one in compared.metrics if one.metric in shown_metrics(compared)), None)
-    if first is None or first.better == "neutral" or compared.a.dataset_key != compared.b.dataset_key:
+    if first is None or first.better_direction == "neutral" or compared.a.dataset_key != compared.b.dataset_key:
         return
     pair = (compared.a.run_id, compared.b.run_id)
     comparable = (run for run in runs if run.evaluated and run.dataset_key == compared.a.dataset_key)
-    others = [run for run in comparable if run.run_id not in pair]
-    sign = 1 if first.better == "higher" else -1
+    others = [run for run in comparable if run.run_id not in pair and run.run_id not in get_reference_runs()]
+    sign = 1 if first.better_direction == "higher" else -1
     means: dict[str, float] = {}
     for summary in (compared.a, compared.b, *(get_run(resolve(run.name)) for run in others[:MAX_OTHER_RUNS])):
         metric = summary.metrics.get(first.metric)
@@ -391,9 +395,10 @@ def _detail_lines(compared: Comparison) -> Iterator[str]:
 
 
 def _draw_evaluations(a: RunRef, b: RunRef, compared: Comparison, running: frozenset[str]) -> None:
-    """Draw running evaluations; if the runs share no metric, draw a button that evaluates both.
+    """Draw running evaluations or, if the runs share no metric, a button that evaluates both.
 
-    `running`: the evaluations that were running before the runs were read. If one has ended, the page is redrawn.
+    `running` are the evaluations that were running when the page began to read the runs. If one has ended since, redraw
+    the page.
     """
     if not running <= under_way(*(run.run_id for run in get_runs())):
         st.rerun()
@@ -417,7 +422,7 @@ def _default_metrics(run: RunRef) -> tuple[Metric, ...]:
 
 
 def _evaluate(metrics: Mapping[RunRef, tuple[Metric, ...]]) -> None:
-    """Start an evaluation of each run by the embedded judge; the page then shows their progress."""
+    """Start an evaluation of each run by the embedded judge, and redraw the page to show the progress."""
     for run, chosen in metrics.items():
         choice = Choice(metrics=tuple(metric.spec for metric in chosen), judge_options=EMBEDDED)
         try:
@@ -453,7 +458,7 @@ def _unpaired_count(compared: Comparison) -> int:
 
 
 def _draw_unpaired(a: RunRef, b: RunRef, compared: Comparison, *, expanded: bool) -> None:
-    """List the questions without a partner."""
+    """List the questions that are in no pair."""
     counts = [unpaired.only + unpaired.ambiguous for unpaired in (compared.unpaired_a, compared.unpaired_b)]
     with st.expander(f"Questions without a partner: {counts[0]:,} in A, {counts[1]:,} in B", expanded=expanded):
         for side, unpaired in (("A", compared.unpaired_a), ("B", compared.unpaired_b)):
@@ -483,7 +488,7 @@ def _draw_unpaired(a: RunRef, b: RunRef, compared: Comparison, *, expanded: bool
 
 
 def _draw_tools(a: RunRef, b: RunRef, compared: Comparison) -> None:
-    """Draw the buttons that copy, export and share the comparison, or make a quality gate."""
+    """Draw the buttons that copy, export and share the comparison, or turn it into a quality gate."""
     name = f"{b.name} vs {a.name}"
     pair_query = _pair_query(compared)
     with st.popover("Copy", icon=":material/content_copy:"):
@@ -502,14 +507,14 @@ def _draw_gate(compared: Comparison, judge_options: JudgeOptions | None) -> None
         "Allowed loss against A",
         min_value=0.0,
         max_value=1.0,
-        value=POINTS,
+        value=DEFAULT_DIFFERENCE,
         step=0.01,
         help="B fails if it is worse than A by more than this on a metric from 0 to 1.",
     )
     a, b = (st.query_params[key] for key in ("a", "b"))
     shown = {
         "Fail if B is worse than A": compare_command(compared, a, b, allowed=allowed),
-        "Fail if B misses its thresholds or falls below its present CI": check_command(compared, b),
+        "Fail if B misses its thresholds or falls below its current CI": check_command(compared, b),
         "Both as a GitHub workflow": gate_workflow(compared, judge_options, allowed=allowed),
     }
     if not any(list(shown.values())[:2]):
@@ -538,7 +543,7 @@ def _pair_query(compared: Comparison) -> PairQuery | None:
 
 
 def _titles(metric: MetricComparison) -> Mapping[Which, str]:
-    return WHICH_WITHOUT_DIRECTION if metric.better == "neutral" else WHICH
+    return WHICH_WITHOUT_DIRECTION if metric.better_direction == "neutral" else WHICH
 
 
 def _draw_pairs(a: RunRef, b: RunRef, compared: Comparison) -> None:
@@ -581,7 +586,7 @@ def _draw_pairs(a: RunRef, b: RunRef, compared: Comparison) -> None:
 
 def _pairs_heading(shown: MetricComparison, counts: Mapping[Which, int]) -> str:
     """Return the heading of the list of pairs."""
-    if shown.better == "neutral":
+    if shown.better_direction == "neutral":
         return "Questions, largest differences first"
     return "Questions, largest losses first" if counts["worse"] else "Questions: none is worse"
 
@@ -598,7 +603,7 @@ def _open_pair(sample_id: str) -> NoReturn:
 
 
 def _pairs_table(a: RunRef, b: RunRef, query: PairQuery) -> pd.DataFrame:
-    """Return all pairs of a query as a table. It reads the store, because downloads are made outside the page."""
+    """Return all pairs of a query as a table, without the page's cache, because downloads run outside pages."""
     return pairs_frame({query.metric: pair_rows(store(), a, b, pair_runs(store(), a, b), query).rows})
 
 
@@ -626,7 +631,7 @@ def _draw_pair_heading(a: RunRef, b: RunRef, compared: Comparison, sample_id: st
 
 
 def _draw_pair(pair: PairReport, a: RunRef, b: RunRef) -> None:
-    """Draw the scores and both answers."""
+    """Draw the scores of a pair and both answers."""
     shown = headline(tuple(pair.a.scores))
     sides = [(f"{side} · {short_name(report.run.name)}", report) for side, report in (("A", pair.a), ("B", pair.b))]
     for title, report in sides:
@@ -644,7 +649,7 @@ def _draw_pair(pair: PairReport, a: RunRef, b: RunRef) -> None:
 
 
 def _draw_steps(a: RunRef, b: RunRef, compared: Comparison, sample_id: str) -> None:
-    """Draw the links to the previous and next pair of the list below."""
+    """Draw the links to the previous and next pair of the list."""
     query = _pair_query(compared)
     if query is None:
         return

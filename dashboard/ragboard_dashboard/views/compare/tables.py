@@ -1,4 +1,4 @@
-"""The data of the components on the Compare page: the metrics, the pairs, and one pair side by side."""
+"""The tables of the Compare page: metrics, pairs, and one pair side by side."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from ragboard.analysis.verdict_style import (
 from ragboard.records import Outcome, Passage, Score
 from ragboard.spans import strip_bidi_controls
 from ragboard.stats import Interval, ci_text
-from ragboard.tasks.base import count_of
+from ragboard.tasks.base import count_in_words
 from ragboard_dashboard.components import COMPONENTS, widget
 from ragboard_dashboard.components.pairs import changed_words, passage_group
 from ragboard_dashboard.links import address
@@ -69,9 +69,9 @@ _MEANS = "Means are over the questions scored in both runs. The Runs page shows 
 def forest(
     compared: Comparison, noise: Sequence[JudgeNoise], *, key: str, shown: Collection[str] | None = None
 ) -> str | None:
-    """Draw the difference of each metric in `shown`, and behind it how much two evaluations of one run differ.
+    """Draw the difference of each metric in `shown`, and behind it the judge noise.
 
-    Return the metric whose caution was clicked, else None.
+    Return the metric whose caution was clicked, or None.
     """
     data = forest_data(compared, noise, shown)
     opened: str | None = _draw_forest(key=key, data=data, on_open_change=lambda: None).open
@@ -133,14 +133,14 @@ def grades_data(compared: Comparison) -> dict[str, Any]:
 
 
 def _without_warning(one: MetricComparison) -> MetricComparison:
-    """Return a comparison of grades without the warning about missing bounds: grades are on a short scale."""
+    """Return a comparison of grades without the warning about missing bounds, which does not apply to a short scale."""
     return replace(one, pairs=one.pairs and replace(one.pairs, warning=""))
 
 
 def _columns_data(columns: Sequence[MetricComparison], title: str, caption: str) -> dict[str, Any]:
     rows: list[dict[str, Any]] = []
     for column in columns:
-        row = _metric(column, [], sum(one.counts for one in columns))
+        row = _metric(column, [], sum(one.counts_as_comparison for one in columns))
         if column.pairs:
             row["a"], row["b"], difference, interval = cost_texts(column.pairs)
             row["interval"] = f"{difference}, {interval}"
@@ -151,10 +151,9 @@ def _columns_data(columns: Sequence[MetricComparison], title: str, caption: str)
 def _metric(
     metric: MetricComparison, noise: list[dict[str, Any]], tested: int, shared: Collection[str] = ()
 ) -> dict[str, Any]:
-    """Return one row of the table. If no question differs, it has no interval, because that means nothing then.
+    """Return one row of the table. If no question differs, it has no interval.
 
-    - `tested`: the number of comparisons for which p is adjusted.
-    - `shared`: warnings that are already in the caption.
+    `tested` is the number of comparisons that p is adjusted for. Warnings in `shared` are already in the caption.
     """
     found = metric.pairs
     bounds = found.interval if found and isinstance(found.interval, Interval) and found.ties < found.n else None
@@ -194,7 +193,7 @@ def _result(metric: MetricComparison) -> str:
 
 
 def _noise(metric: str, noise: Sequence[JudgeNoise]) -> list[dict[str, Any]]:
-    """Return the bands behind one metric, and their description."""
+    """Return the bands of judge noise behind one metric, with their descriptions."""
     return [
         {
             "low": one.paired.interval.low,
@@ -212,13 +211,13 @@ def _interval(metric: MetricComparison) -> str:
         return "no pair is scored in both runs"
     if metric.same_passages:
         return "cannot differ: both runs have the same passages"
-    if found.ties == found.n:  # the CI depends only on the number of questions then
+    if found.ties == found.n:  # the CI then depends only on the number of questions
         return "no question differs"
     return f"{found.difference:+.2f}, {ci_text(found.interval, '+.2f')}"
 
 
 def _pair_count(metric: MetricComparison) -> str:
-    """Return the number of pairs that count, and of all if some do not: "58 of 60"."""
+    """Return the number of pairs that count: `60`, or `58 of 60` if some do not."""
     n = metric.pairs.n if metric.pairs else 0
     left_out = _left_out(metric)
     return f"{n:,} of {n + left_out:,}" if left_out else f"{n:,}"
@@ -229,7 +228,7 @@ def _left_out(metric: MetricComparison) -> int:
 
 
 def unscored_in_words(metric: MetricComparison) -> str:
-    """Return the numbers of unscored pairs: "1 unscored in B (1 refused in full)". Empty if all are scored."""
+    """Count the unscored pairs: `1 unscored in B (1 refused in full)`. Empty if all are scored."""
     counts = {"in both": metric.scored_in_neither, "in A": metric.scored_only_b, "in B": metric.scored_only_a}
     reasons = {
         side: ", ".join(f"{count} {UNSCORED_REASONS.get(reason, reason)}" for reason, count in given.items())
@@ -243,13 +242,13 @@ def unscored_in_words(metric: MetricComparison) -> str:
 
 
 def changed_data(found: Sequence[ChangedQuestion], compared: Comparison, query: dict[str, str]) -> dict[str, Any]:
-    """Return the largest changes as rows of links with `query`. Each row shows the score that changed most."""
-    caption = f"{_largest(found)} Click a question to see both answers."
+    """Return a table of the largest changes, whose links have the parameters `query`. Rows show the largest change."""
+    caption = f"{_largest_caption(found)} Click a question to see both answers."
     return pairs_data((), compared, query, caption) | {"rows": [_changed_row(one, query) for one in found]}
 
 
-def _largest(found: Sequence[ChangedQuestion]) -> str:
-    """Return the caption: "The 3 questions that changed most, all for the better."."""
+def _largest_caption(found: Sequence[ChangedQuestion]) -> str:
+    """Return the caption: `The 3 questions that changed most, all for the better.`."""
     count = f"The {len(found)} questions" if len(found) > 1 else "The question"
     changes = {one.scores[0].change if one.scores else "" for one in found}
     only = {"better": ", all for the better", "worse": ", all for the worse"} if len(found) > 1 else {}
@@ -281,7 +280,7 @@ def _changed_row(one: ChangedQuestion, query: dict[str, str]) -> dict[str, Any]:
 
 
 def pairs_data(rows: Sequence[PairRow], compared: Comparison, query: dict[str, str], caption: str) -> dict[str, Any]:
-    """Return the pairs as rows of links with `query`."""
+    """Return a table of pairs, whose links have the parameters `query`."""
     a, b = (strip_bidi_controls(shortened(run.name)) for run in (compared.a, compared.b))
     return {
         "caption": caption,
@@ -313,19 +312,19 @@ def _score(outcome: Outcome, statements: int) -> dict[str, str]:
 
 
 def pair_data(found: PairReport) -> dict[str, Any]:
-    """Return one pair side by side, as data for JSON."""
+    """Return one pair side by side, for the browser component."""
     moved = (
-        (f"Lost: {count_of(found.lost, 'passage')} only in A", "A", found.lost),
-        (f"Gained: {count_of(found.gained, 'passage')} only in B", "B", found.gained),
+        (f"Lost: {count_in_words(found.lost, 'passage')} only in A", "A", found.lost),
+        (f"Gained: {count_in_words(found.gained, 'passage')} only in B", "B", found.gained),
     )
     rechunked = (
         (
-            f"Re-chunked: {count_of(found.rechunked_a, 'passage')} of A, split differently in B",
+            f"Re-chunked: {count_in_words(found.rechunked_a, 'passage')} of A, split differently in B",
             "A",
             found.rechunked_a,
         ),
         (
-            f"Re-chunked: {count_of(found.rechunked_b, 'passage')} of B, split differently in A",
+            f"Re-chunked: {count_in_words(found.rechunked_b, 'passage')} of B, split differently in A",
             "B",
             found.rechunked_b,
         ),

@@ -1,4 +1,4 @@
-"""The Dataset page: the questions that runs share, how scores changed, and the nuggets of each question."""
+"""The Datasets page: the questions that runs share, how scores changed, and the nuggets of each question."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from ragboard_dashboard.data import (
     store,
     writable,
 )
-from ragboard_dashboard.links import bound, link_to, number_in_address
+from ragboard_dashboard.links import bound, link_to, number_in_url
 from ragboard_dashboard.progress import live_lines, secret_fields
 from ragboard_dashboard.text import column_title, earlier_turns, facts, plain, shortened
 from ragboard_dashboard.views.dataset.tables import datasets_html, nuggets_html, trend_html
@@ -57,7 +57,10 @@ def draw() -> None:
     name = st.query_params.get("dataset") or (names[0] if len(names) == 1 else None)
     if name is None:
         plain("Datasets", "title")
-        plain("A dataset is the questions that runs share. Choose one to see its questions and their nuggets.", "note")
+        plain(
+            "A dataset is the set of questions that runs share. Choose one to see its questions and their nuggets.",
+            "note",
+        )
         st.html(datasets_html(rows))
         return
     if name not in names:
@@ -88,7 +91,7 @@ def _dataset(row: DatasetRow) -> None:
 
 
 def _trend(dataset: Dataset) -> None:
-    """Draw how a metric changed from run to run, and a link to its trend over time if its samples have times."""
+    """Draw how a metric changed from run to run and, for live traffic, a link to its trend over time."""
     if dataset.name in get_traffic_datasets():
         link_to("trend", "Trend over time", {"dataset": dataset.name}, ":material/timeline:")
     wanted = st.query_params.get("metric", "")
@@ -109,7 +112,7 @@ def _trend(dataset: Dataset) -> None:
 
 
 def _versions(dataset: Dataset) -> str:
-    """Return the versions of the dataset, if not all runs have the same questions."""
+    """Describe the versions of the dataset; empty if all runs have the same questions."""
     versions = dataset.versions
     if len(versions) < 2:
         return ""
@@ -119,7 +122,7 @@ def _versions(dataset: Dataset) -> str:
 
 
 def _judge_again(dataset: Dataset) -> None:
-    """Offer to judge answers whose nuggets have changed or were never judged."""
+    """Draw a form that judges answers again if their nuggets have changed since, or were never judged."""
     outdated = [run for run in dataset.runs if run.evaluation_id and run.outdated]
     unjudged = [run for run in dataset.runs if not run.evaluation_id and run.outdated]
     if unjudged:
@@ -175,7 +178,7 @@ def _questions(dataset: Dataset) -> None:
     if not numbers:
         plain("There are no such questions.", "note")
         return
-    wanted = number_in_address("question") or numbers[0]
+    wanted = number_in_url("question") or numbers[0]
     at = next((place for place, number in enumerate(numbers, 1) if number >= wanted), len(numbers))
     if len(numbers) > 1:
         pager(len(numbers), 1, at, "question") if shown == "all" else _steps(numbers, at)
@@ -193,7 +196,7 @@ def _is_shown(question: DatasetQuestion, shown: str) -> bool:
 
 
 def _steps(numbers: Sequence[int], at: int) -> None:
-    """Draw the links to the previous and next question among the shown questions."""
+    """Draw the links to the previous and next of the shown questions."""
     with st.container(horizontal=True, vertical_alignment="center"):
         for label, place in (("Previous", at - 1), ("Next", at + 1)):
             if st.button(label, disabled=not 1 <= place <= len(numbers), key=f"step-{label}"):
@@ -211,7 +214,7 @@ def _question(dataset: Dataset, number: int) -> None:
         plain(f"Reference: {question.reference}", "note")
     if question.different_references:
         plain(
-            "Runs have different references. This is the reference of the newest run. Runs without a reference do not"
+            "Runs have different references. This is the reference of the newest run; runs without a reference do not"
             " use it.",
             "note",
         )
@@ -229,7 +232,7 @@ def _question(dataset: Dataset, number: int) -> None:
 
 
 def _answerability(question: DatasetQuestion, number: int) -> None:
-    """Draw the label on whether the question can be answered, and the form that changes it."""
+    """Draw the label that says whether the question can be answered, and the form that changes it."""
     found = get_question_label(question.question, question.history)
     if found:
         by = f"{found.annotator}, {found.labelled_at:%Y-%m-%d %H:%M} UTC"
@@ -238,7 +241,7 @@ def _answerability(question: DatasetQuestion, number: int) -> None:
         return
     title = "Change whether it can be answered" if found else "Label whether it can be answered"
     with st.expander(title, icon=":material/help:"), st.form(f"answerability-{number}", border=False):
-        plain("The label counts in every run with this question, and replaces what the run file says.", "note")
+        plain("The label applies to every run with this question, and replaces what the run file says.", "note")
         options: list[Answerability | None] = [None, *ANSWERABILITY_CLASSES]
         chosen = st.selectbox(
             "Can it be answered?",
@@ -271,7 +274,7 @@ def _draw_nugget_source(question: DatasetQuestion) -> None:
 
 
 def _editor(question: DatasetQuestion, number: int) -> None:
-    """Draw the nuggets as a table that can be edited, saved and approved."""
+    """Draw a table in which the nuggets can be edited, and buttons that save or approve them."""
     found = question.nuggets
     given = found.nuggets if found else ()
     if not given:

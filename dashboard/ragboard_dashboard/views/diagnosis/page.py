@@ -24,16 +24,16 @@ from ragboard.analysis import (
     ResultQuery,
     SampleQuery,
     WeakGroup,
-    command_for,
-    condition_of,
+    cite_sources,
+    condition_in_words,
     diagnosis_warning,
+    evaluate_command,
     group_in_words,
     groups_compared_in_words,
     missing_in_words,
     small_groups_in_words,
-    source_of,
-    start_with,
     top_questions_in_words,
+    where_to_start,
     why_not_triggered,
 )
 from ragboard.spans import strip_bidi_controls
@@ -51,11 +51,11 @@ from ragboard_dashboard.views.run.samples import ONLY, ORDERS
 __all__ = ["PARTS", "draw", "figure_html", "finding_html", "rules_html"]
 
 MAX_PASSAGE_CHARS = 120
-"""Maximum number of characters of a passage."""
+"""Maximum number of characters of a passage in a link."""
 EVALUATE = "Evaluate these metrics"
 STYLES = Path(__file__).with_name("diagnosis.css")
 PARTS: Mapping[str, str] = MappingProxyType({"retriever": "Retriever", "generator": "Generator", "answers": "Answers"})
-"""The part of the pipeline that a finding is about."""
+"""The component that a finding is about, in words."""
 
 
 def draw() -> None:
@@ -99,14 +99,14 @@ def _other_run(run: RunRef) -> None:
 
 
 def _missing(found: Diagnosis, name: str) -> None:
-    """Draw which metrics are missing, which rules need them, and the button that evaluates them."""
+    """Say which metrics are missing for which rules, and draw the button that evaluates them."""
     note = " ".join(filter(None, (found.attribution_note, missing_in_words(found))))
     if note:
         plain(note, "note")
     if not found.missing:
         return
     if not evaluates():
-        plain(f"Run: {command_for(found)}", "note")
+        plain(f"Run: {evaluate_command(found)}", "note")
     elif st.button(EVALUATE, icon=":material/gavel:", type="secondary" if found.main_findings else "primary"):
         open_page("evaluate", _missing_metrics(found, name))
 
@@ -117,7 +117,7 @@ def _missing_metrics(found: Diagnosis, name: str) -> dict[str, str]:
 
 def _findings(found: Diagnosis, name: str) -> None:
     """Draw the most important finding, then the other findings and, collapsed, the hints."""
-    title, text = start_with(found)
+    title, text = where_to_start(found)
     st.subheader(title, anchor=False)
     if text:
         plain(text)
@@ -125,9 +125,9 @@ def _findings(found: Diagnosis, name: str) -> None:
     if first is None:
         _lowest_samples(found, name)
         return
-    says, figure = st.columns([3, 2], gap="medium")
-    says.html(finding_html(first, "rb-first"))
-    with says:
+    text_column, figure = st.columns([3, 2], gap="medium")
+    text_column.html(finding_html(first, "rb-first"))
+    with text_column:
         _link(first, name)
     figure.html(figure_html(first))
     shown = [one for one in found.leading if one is not first]
@@ -171,7 +171,7 @@ def _link(one: Finding, name: str) -> None:
 def _results_link(results: ResultQuery, name: str) -> tuple[str, dict[str, str], str]:
     """Return the page that shows the results of a query, its URL parameters, and the label of the link.
 
-    The Hallucinations page has only the default evaluation of each run. For another evaluation, link to its samples.
+    The Hallucinations page lists default evaluations. For another evaluation, this is the page of its samples.
     """
     if isinstance(results, HallucinationQuery) and all(run.name != name for run in get_runs()):
         results = SampleQuery(order="worst", only="loose", search=results.question)
@@ -196,7 +196,7 @@ def _results_link(results: ResultQuery, name: str) -> tuple[str, dict[str, str],
 
 
 def _worst(found: Diagnosis, name: str) -> None:
-    """Draw the worst questions, passages and groups side by side, without empty parts."""
+    """Draw the worst questions, passages and groups side by side; parts without content are left out."""
     parts = [
         part
         for part, has_content in (
@@ -226,10 +226,10 @@ def _questions(found: Diagnosis, name: str) -> None:
 
 def _passages(found: Diagnosis, name: str) -> None:
     st.subheader("Passages", anchor=False)
-    supplies = found.passages[0].wrong > 0
+    support_wrong = found.passages[0].wrong > 0
     plain(
         "Passages that support the most statements that are not in the reference. These statements may still be true."
-        if supplies
+        if support_wrong
         else "Passages that contradict the most statements.",
         "note",
     )
@@ -304,8 +304,8 @@ def _rules(found: Diagnosis) -> None:
 
 def _rules_table(found: Diagnosis) -> None:
     plain(
-        "A rule flags a run only if the whole 95% CI is beyond its threshold. The thresholds are rules of thumb."
-        " Unscored samples are always left out.",
+        "A rule flags a run if the whole 95% CI is beyond its threshold. The thresholds are rules of thumb. Unscored"
+        " samples are left out.",
         "note",
     )
     caution = diagnosis_warning(found)
@@ -315,7 +315,7 @@ def _rules_table(found: Diagnosis) -> None:
 
 
 def finding_html(found: Finding, css_class: str = "") -> str:
-    """Return the HTML of a finding: sentence, evidence, advice, impact, and the reason if it is only a hint."""
+    """Return the HTML of a finding: sentence, evidence, advice, impact, and why it is only a hint."""
     notes = [f"Affects {found.impact_text}." if found.impact_text else "", found.hint_reason]
     small = "".join(f'<p class="rb-note">{html_escaped(note)}</p>' for note in notes if note)
     evidence = f"<p>{html_escaped(found.evidence)}</p>" if found.evidence else ""
@@ -327,7 +327,7 @@ def finding_html(found: Finding, css_class: str = "") -> str:
 
 
 def figure_html(found: Finding) -> str:
-    """Return the HTML of a figure: a chart of its interval and the threshold, with the figure as text below it."""
+    """Return the HTML of a finding's figure: a chart of the interval and the threshold, and the figure as text."""
     interval, threshold = found.figure.interval, found.rule.threshold
     inside = isinstance(interval, Interval) and interval.low <= threshold <= interval.high
     condition = f"The 95% CI {'includes' if inside else f'is entirely {found.rule.side}'} the threshold, {threshold:g}."
@@ -361,7 +361,7 @@ def _scale(found: Finding) -> str:
 
 
 def rules_html(found: Diagnosis) -> str:
-    """Return the HTML of a table of the evaluated rules: condition, value, result, source. Flagged rules come first."""
+    """Return an HTML table of the evaluated rules, flagged ones first: condition, value, result, source."""
     every: list[Finding | NotTriggered] = [*found.findings, *found.not_triggered]
     shown = [one for one in every if one.figure]
     rows = "".join(map(_row, shown))
@@ -377,9 +377,9 @@ def _row(one: Finding | NotTriggered) -> str:
         result = "◐ hint" if one.hint_reason else "● flagged"
     quantity = QUANTITIES[one.rule.quantity]
     return (
-        f'<tr><th scope="row">{html_escaped(condition_of(one.rule))}'
+        f'<tr><th scope="row">{html_escaped(condition_in_words(one.rule))}'
         f'<div class="rb-note">{html_escaped(quantity.text)}</div></th>'
         f"<td>{html_escaped(str(one.figure))}</td>"
         f'<td class="{"rb-spoke" if triggered else ""}">{html_escaped(result)}</td>'
-        f'<td class="rb-note">{html_escaped(source_of(one.rule, quantity.inputs))}</td></tr>'
+        f'<td class="rb-note">{html_escaped(cite_sources(one.rule, quantity.inputs))}</td></tr>'
     )

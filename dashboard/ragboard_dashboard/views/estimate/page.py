@@ -1,4 +1,4 @@
-"""The Estimate page: the mean label of whole runs, from a few human labels and a judge's scores of all samples."""
+"""The Estimate page: estimate the mean label of runs from a few human labels and a judge's scores of all samples."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import streamlit as st
 from ragboard.analysis import ListedRun
 from ragboard.errors import NotFoundError, SettingError
 from ragboard.human.annotation import LabelledQuantity
-from ragboard.human.estimates import Estimates, RunEstimate, needed_for
-from ragboard.human.systems import SystemDifference, SystemEstimate, SystemsReport, against_order
-from ragboard.stats import Interval, NoInterval, PoweredMean, Ranked, estimate_text, range_text
+from ragboard.human.estimates import EstimateInputs, Estimates, predict_labels_needed
+from ragboard.human.systems import SystemDifference, SystemEstimate, SystemsReport, compare_with_order
+from ragboard.stats import Interval, MeanEstimate, NoInterval, Ranked, estimate_text, range_text
 from ragboard.store import RunRef
 from ragboard_dashboard.controls import evaluations_help, offer_upload, run_choices, trust_line
 from ragboard_dashboard.data import get_estimated_metrics, get_estimates, get_label_files, get_runs, resolve, writable
@@ -24,8 +24,8 @@ __all__ = ["differences_html", "draw", "estimates_html", "ranking_html"]
 
 STYLES = Path(__file__).with_name("estimate.css")
 LABEL_KINDS: tuple[LabelledQuantity, ...] = get_args(LabelledQuantity)
-LABELS_HELP = "Verdicts on every statement (estimates the share supported), or grades in one quality"
-RAW_HELP = "Show CIs as computed, even if they extend beyond 0 or 1"
+LABELS_HELP = "Verdicts on statements, to estimate the share of supported statements, or grades of one quality"
+RAW_HELP = "Show CIs as computed, even beyond 0 or 1"
 DEFAULT = "ragas.faithfulness"
 METHODS = (
     ("tuned", "PPI++", "labels and judge; the judge's weight depends on how well it predicts the labels"),
@@ -78,7 +78,7 @@ def _choose(runs: list[ListedRun]) -> tuple[tuple[RunRef, ...], str, LabelledQua
     specs = [metric.spec for metric in get_estimated_metrics(refs[0])]
     if not specs:
         st.info(
-            "An estimate corrects the scores of a metric from 0 to 1 where higher is better, and this run has none."
+            "An estimate needs the scores of a metric from 0 to 1 for which higher is better. This run has none."
             " Evaluate ragas.faithfulness."
         )
         return None
@@ -90,7 +90,7 @@ def _choose(runs: list[ListedRun]) -> tuple[tuple[RunRef, ...], str, LabelledQua
 
 
 def _default(runs: list[ListedRun]) -> list[str]:
-    """Return the newest run and the second newest run with the same questions."""
+    """Return the names of the newest run and of the next run with the same questions."""
     return [run.name for run in runs if run.dataset_key == runs[0].dataset_key][:2]
 
 
@@ -102,7 +102,7 @@ def _estimate(refs: tuple[RunRef, ...], metric: str, measured: LabelledQuantity,
         plain(str(error))
         return
     for one in found.report.systems:
-        if isinstance(one.best, PoweredMean):
+        if isinstance(one.best, MeanEstimate):
             best = one.best.clipped
             plain(
                 f"{one.name}: estimated mean {estimate_text(best.estimate, best, '.2f')},"
@@ -118,13 +118,13 @@ def _estimate(refs: tuple[RunRef, ...], metric: str, measured: LabelledQuantity,
 
 
 def _cautions(found: Estimates) -> None:
-    refused = [system for system in found.report.systems if system.refusal]
-    if refused:
+    unusable = [system for system in found.report.systems if system.unusable_reason]
+    if unusable:
         st.info("No estimate yet:", icon=":material/block:")
-        for one in refused:
-            plain(f"{one.name}: {one.refusal}.")
+        for one in unusable:
+            plain(f"{one.name}: {one.unusable_reason}.")
         if writable():
-            link_to("annotate", "Label a random sample", {"run": refused[0].name}, icon=":material/rate_review:")
+            link_to("annotate", "Label a random sample", {"run": unusable[0].name}, icon=":material/rate_review:")
         if files := get_label_files():
             plain(
                 "An estimate needs labels of a random sample of the run: from Annotate, or imported with"
@@ -134,27 +134,27 @@ def _cautions(found: Estimates) -> None:
             )
             link_to("agreement", "See agreement", {"agreement": files[0].agreement.id}, icon=":material/handshake:")
     for one in found.report.systems:
-        warning = one.best.warning if isinstance(one.best, PoweredMean) else ""
+        warning = one.best.warning if isinstance(one.best, MeanEstimate) else ""
         for note in filter(None, (warning, *one.notes)):
             plain(f"{one.name}: {note}.", "note")
 
 
 def _draw_needed_labels(found: Estimates) -> None:
-    sources = [source for source in found.sources if not source.system.refusal]
-    if not sources:
+    usable = [run_inputs for run_inputs in found.inputs if not run_inputs.system.unusable_reason]
+    if not usable:
         return
     st.subheader("Labels still needed", anchor=False)
     width = st.number_input(
         "Target width of the 95% CI", 0.01, 1.0, 0.1, 0.01, key="width", bind="query-params", width=220
     )
-    for source in sources:
-        plain(f"{source.run}: {_needed_labels(source, width)}.")
+    for run_inputs in usable:
+        plain(f"{run_inputs.run}: {_needed_labels(run_inputs, width)}.")
 
 
-def _needed_labels(source: RunEstimate, width: float) -> str:
-    needed = needed_for(source, width)
+def _needed_labels(run_inputs: EstimateInputs, width: float) -> str:
+    needed = predict_labels_needed(run_inputs, width)
     if needed is None:
-        return "there are too few labels to compute this"
+        return "too few labels to compute this"
     if needed.more is None:
         return needed.reason
     alone = f"; without the judge, {needed.without_judge:,} in total" if needed.without_judge else ""
@@ -173,7 +173,7 @@ def _draw_ranking(found: Estimates) -> None:
     names = [one.name for one in report.ranking]
     order = st.multiselect("Known order, best first", names, key="order", bind="query-params")
     if len(order) > 1:
-        known = against_order(report, order)
+        known = compare_with_order(report, order)
         plain(f"Kendall's tau with the known order: {_tau(known.tau)}; of the judge alone: {_tau(known.judge)}.")
 
 
@@ -182,14 +182,14 @@ def _tau(found: float | None) -> str:
 
 
 def estimates_html(report: SystemsReport, *, raw: bool) -> str:
-    """Return the HTML of a table for each system that has an estimate."""
+    """Return HTML with a table for each system that has an estimate."""
     shown = [one for one in report.systems if one.means]
     low, high = _ends([_interval(mean, raw=raw) for one in shown for mean in _means(one)])
     return "".join(_system(one, low, high, raw=raw) for one in shown)
 
 
 def differences_html(differences: Sequence[SystemDifference]) -> str:
-    """Return the HTML of a table with a row for each pair of systems: the CI, and whether it includes 0."""
+    """Return an HTML table with the difference of each pair of systems, and whether its CI includes 0."""
     intervals = [one.interval for one in differences if isinstance(one.interval, Interval)]
     low, high = _ends([*intervals, None], around=0.0)
     rows = "".join(_difference(one, low, high) for one in differences)
@@ -198,7 +198,7 @@ def differences_html(differences: Sequence[SystemDifference]) -> str:
 
 
 def ranking_html(ranking: Sequence[Ranked]) -> str:
-    """Return the HTML of a table with the ranking and the possible ranks of each run."""
+    """Return an HTML table with the rank and the possible ranks of each run."""
     rows = "".join(
         f"<tr><th>{one.rank}</th><td>{html_escaped(one.name)}</td><td>{one.estimate:.3f}</td><td>{_ranks(one)}</td></tr>"
         for one in ranking
@@ -232,7 +232,7 @@ def _accuracy_note(one: SystemEstimate) -> str:
 
 
 def _method_row(
-    found: PoweredMean | NoInterval, title: str, note: str, low: float, high: float, *, best: bool, raw: bool
+    found: MeanEstimate | NoInterval, title: str, note: str, low: float, high: float, *, best: bool, raw: bool
 ) -> str:
     css = " ".join(filter(None, ["rb-best" if best else "", "rb-judge" if title == "Judge alone" else ""]))
     name = f'<th scope="row" title="{html_escaped(note)}">{title}</th>'
@@ -242,10 +242,10 @@ def _method_row(
     source = ", ".join(
         f"{count:,} {what}" for count, what in ((found.labels, "labels"), (found.judged, "judged")) if count
     )
-    worth = f"{found.effective_labels:,.0f}" if found.effective_labels is not None and found.labels else ""
+    effective = f"{found.effective_labels:,.0f}" if found.effective_labels is not None and found.labels else ""
     return (
         f'<tr class="{css}">{name}<td>{_with_bounds(interval)}</td>'
-        f'<td class="rb-scale">{_track(interval, low, high)}</td><td>{source}</td><td>{worth}</td></tr>'
+        f'<td class="rb-scale">{_track(interval, low, high)}</td><td>{source}</td><td>{effective}</td></tr>'
     )
 
 
@@ -266,11 +266,11 @@ def _sign(found: Interval) -> str:
     return "▲ above 0" if found.low > 0 else "▼ below 0"
 
 
-def _means(one: SystemEstimate) -> Iterable[PoweredMean | NoInterval]:
+def _means(one: SystemEstimate) -> Iterable[MeanEstimate | NoInterval]:
     return (getattr(one.means, name) for name, _, _ in METHODS)
 
 
-def _interval(found: PoweredMean | NoInterval, *, raw: bool) -> Interval | None:
+def _interval(found: MeanEstimate | NoInterval, *, raw: bool) -> Interval | None:
     if isinstance(found, NoInterval):
         return None
     return found.interval if raw else found.clipped

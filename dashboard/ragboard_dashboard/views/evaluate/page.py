@@ -15,9 +15,9 @@ from ragboard.evaluation.identity import Choice
 from ragboard.evaluation.offers import (
     duration_in_words,
     expected_seconds,
-    refusal_in_words,
     scorable_defaults,
     unscorable,
+    unscorable_message,
 )
 from ragboard.evaluation.plan import Plan, PlannedTasks, plan_in_words, plan_notes
 from ragboard.judges import JudgeOptions
@@ -67,7 +67,7 @@ def _draw_form(run: RunRef) -> None:
     with top:
         judge_kind: Kind = st.segmented_control("Judge", KINDS, default=KINDS[0], required=True, key="judge-kind")
         judge, start, picker = st.container(), st.container(), st.container()
-    limits = _draw_limits()  # before the judge's fields: an error in them would hide the limits
+    limits = _draw_limits()  # drawn first, because an error in the judge's fields stops the page
     with judge:
         judge_options = _choose_judge_options(judge_kind)
         ready = judge_options is not None and _is_loaded(judge_kind, judge_options)
@@ -82,7 +82,7 @@ def _draw_form(run: RunRef) -> None:
         )
         pick_metrics(run.run_id, chosen, default_metrics, unscorable_metrics)
     with start:
-        obstacle = refusal_in_words(chosen, unscorable_metrics) or ("" if chosen else "Choose at least one metric.")
+        obstacle = unscorable_message(chosen, unscorable_metrics) or ("" if chosen else "Choose at least one metric.")
         if obstacle or judge_options is None or not ready:
             plain(obstacle or "Choose a judge to continue.")
             st.button("Start", icon=":material/play_arrow:", type="primary", disabled=True)
@@ -96,7 +96,7 @@ def _draw_form(run: RunRef) -> None:
 
 
 def _is_loaded(judge_kind: Kind, judge_options: JudgeOptions) -> bool:
-    """Return whether the judge is ready; if not, draw the button that downloads or loads it."""
+    """Return whether the judge is ready. If not, draw the button that downloads or loads it."""
     if judge_kind in ("Embedded", "Chat model") or st.session_state.get("judge-loaded") == judge_options:
         return True
     name = judge_options.judge.partition(":")[2]
@@ -114,7 +114,7 @@ def _is_loaded(judge_kind: Kind, judge_options: JudgeOptions) -> bool:
 
 
 def _panel(judge_kind: Kind, judge_options: JudgeOptions | None) -> Panel:
-    """Return the chosen judges or, until they are named and loaded, judges that support the same tasks."""
+    """Return the chosen judges. Until they are named and loaded, return judges that support the same tasks."""
     if judge_options is None:
         judge_options = (
             JudgeOptions()
@@ -133,7 +133,7 @@ def _cached_plan(run: RunRef, choice: Choice) -> Plan:
 
 
 def _expected_seconds(run: RunRef, chosen: Sequence[Metric], panel: Panel, plan: Plan) -> float | None:
-    """Return the expected seconds; None if they are unknown, or if some tasks are answered already."""
+    """Return the expected duration in seconds; None if it is not known, or if some tasks are already answered."""
     if plan.total.answered or plan.samples < get_contents(run.run_id).samples:
         return None
     return session_cached(
@@ -144,18 +144,18 @@ def _expected_seconds(run: RunRef, chosen: Sequence[Metric], panel: Panel, plan:
 
 
 def _draw_plan_line(plan: Plan, choice: Choice, seconds: float | None) -> None:
-    """Draw one line: number of samples, cost, time, and where texts are sent."""
+    """Draw one line with the number of samples, cost, time, and where texts are sent."""
     count = len(choice.metrics)
     metrics = f"{count} metric{'' if count == 1 else 's'} of {plan.samples:,} sample{'' if plan.samples == 1 else 's'}"
     cost = ", ".join(filter(None, (plan_in_words(plan), duration_in_words(seconds))))
     host = destination(choice.judge_options)
-    hidden = ", with the parts that match your patterns hidden" if choice.judge_options.redact else ""
+    hidden = ", without the parts that match your patterns" if choice.judge_options.redact else ""
     sent = f"Questions, passages and answers are sent to {host}{hidden}." if host else "Nothing leaves this machine."
     plain(f"{metrics} by {choice.judge_options.judge}: {cost}. {sent}")
 
 
 def _choose_judge_options(judge_kind: Kind) -> JudgeOptions | None:
-    """Draw the fields for a judge of this kind; return its options, or None until it has a name."""
+    """Draw the fields for a judge of this kind. Return its options, or None until it has a name."""
     match judge_kind:
         case "Chat model":
             return _chat_model()
@@ -188,7 +188,7 @@ def _chat_model() -> JudgeOptions | None:
         "Hide before sending",
         placeholder=r"[\w.+-]+@[\w-]+\.\w+",
         height=68,
-        help="Regular expressions, one per line. In all texts that are sent, matches are replaced by block characters.",
+        help="Regular expressions, one per line. Matches are replaced by block characters in all texts that are sent.",
     )
     batch = st.checkbox(
         "Send in batches",
@@ -247,7 +247,7 @@ def _by_name() -> JudgeOptions | None:
 
 
 def _draw_limits() -> Mapping[str, float]:
-    """Draw the fields for limits; return those that the user filled in."""
+    """Draw the fields for limits. Return those that the user filled in."""
     with st.expander("Limits"):
         columns = st.columns(5)
         values = {
@@ -297,6 +297,6 @@ def _draw_start_form(run: RunRef, choice: Choice) -> None:
             return
     start_evaluation(store(), run, choice, launch_context(), **secrets)
     del st.session_state["planned"]
-    if st.query_params.get("then") == "diagnosis":  # the user came from this page, which shows the progress, too
+    if st.query_params.get("then") == "diagnosis":  # the user came from this page, which also shows the progress
         open_page("diagnosis", {"run": run.name})
     open_run(run.name)

@@ -1,4 +1,4 @@
-"""The Hallucinations page: the statements of any runs that their passages do not support."""
+"""The Hallucinations page: the statements of runs that no passage supports."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ __all__ = ["draw"]
 
 PAGE_SIZE = 25
 MAX_NAMED_RUNS = 6
-"""Maximum number of chosen runs for which each run has its own count."""
+"""With more chosen runs, the page does not count the statements of each run."""
 SHOWN: dict[str, Label | None] = {"all": None, "contradicted": "contradicted", "unsupported": "unsupported"}
 GROUPS: dict[str, Grouping | None] = {
     "one by one": None,
@@ -64,14 +64,14 @@ HUMAN: dict[str, Human | None] = {
     "overruled": "overruled",
 }
 RENAMED = {"no label by people": "no human label", "people agree": "annotators agree"}
-"""The names of `HUMAN` choices in older links, with the present names."""
+"""{name of a `HUMAN` choice in older links: current name}."""
 FILTERS = ("by", "judge", "people", "passage", "miscited")
 """URL parameters of the collapsed filters."""
 ALL_RUNS = "hallucinations-all"
-"""Session key: whether the user has cleared the choice of runs. Then the page no longer chooses runs by default."""
+"""Session key: whether the user has cleared the choice of runs, after which the page has no default runs."""
 LISTED = "statements"
 OPENED = "hallucinations-opened"
-"""Session key of the group that was clicked. The next script run sets the filters to it."""
+"""Session key of the group that was clicked. The next script run filters by it."""
 
 
 def draw() -> None:
@@ -109,9 +109,9 @@ def draw() -> None:
 
 
 def _choose_newest_runs() -> None:
-    """Choose the evaluated runs of the user's newest dataset, if the URL has no parameters and there are other runs.
+    """By default, choose the evaluated runs of the user's newest dataset.
 
-    Statements of runs with different datasets have little in common. The user can still choose all runs.
+    Statements of different datasets have little in common. The user can still choose all runs.
     """
     evaluated = [run for run in get_runs() if run.evaluated]
     own = [run for run in evaluated if SAMPLE_TAG not in run.tags]
@@ -121,12 +121,12 @@ def _choose_newest_runs() -> None:
 
 
 def _has_filters(query: HallucinationQuery) -> bool:
-    """Return whether a filter other than the runs and the verdict is set."""
+    """Return whether a filter is set, apart from runs and verdict."""
     return replace(query, runs=(), verdict=None, limit=0, offset=0) != HallucinationQuery(limit=0)
 
 
 def _nothing_judged(query: HallucinationQuery) -> None:
-    """Draw that no statement of the chosen runs was judged, so that it does not look as if all were supported."""
+    """Say that no statement of the chosen runs was judged."""
     st.header("No statement was judged yet", anchor=False)
     names = [run.name for run in query.runs]
     plain(f"{', '.join(names) or 'The runs'}: evaluate faithfulness to see which statements no passage supports.")
@@ -136,7 +136,7 @@ def _nothing_judged(query: HallucinationQuery) -> None:
 
 
 def _runs_line(query: HallucinationQuery) -> None:
-    """Draw links for each chosen run; for several, with the number of unsupported statements, the highest first."""
+    """Draw links to the chosen run or, if there are several, a link with the count of each, highest first."""
     names = list(st.session_state["runs"])
     if len(names) == 1:
         with st.container(horizontal=True, vertical_alignment="center"):
@@ -161,7 +161,7 @@ def _runs_line(query: HallucinationQuery) -> None:
 
 
 def _with_evaluation(name: str) -> str:
-    """Return a name like `RUN@JUDGE` as in the choice of runs: with the id of the evaluation."""
+    """Return a name like `RUN@JUDGE` as `RUN@EVALUATION`, as in the choice of runs."""
     with suppress(NotFoundError):
         run = resolve(name)
         return f"{run.name}@{run.evaluation_id}"
@@ -169,7 +169,7 @@ def _with_evaluation(name: str) -> str:
 
 
 def _missing_runs() -> bool:
-    """Return whether runs in the URL are not in the store. If so, draw their names instead of the statements."""
+    """Return whether runs in the URL are not in the store. If so, draw an error with their names."""
     choices = run_choices(get_runs())
     named = {name: name if name in choices else _with_evaluation(name) for name in st.query_params.get_all("runs")}
     missing = [name for name, choice in named.items() if choice not in choices]
@@ -185,11 +185,11 @@ def _missing_runs() -> bool:
 
 
 def _query() -> tuple[HallucinationQuery, Grouping | None]:
-    """Draw the choice of runs and the filters; return the query and the grouping."""
+    """Draw the choice of runs and the filters. Return the query and the grouping."""
     _enter_group()
     row = st.container(horizontal=True, vertical_alignment="center")
     in_url: dict[str, Any] = {"bind": "query-params", "on_change": first_page}
-    alone: dict[str, Any] = in_url | {"label_visibility": "collapsed"}
+    without_label: dict[str, Any] = in_url | {"label_visibility": "collapsed"}
     choices = run_choices(get_runs())
     chosen = row.multiselect(
         "Runs",
@@ -202,8 +202,10 @@ def _query() -> tuple[HallucinationQuery, Grouping | None]:
         on_change=_runs_chosen,
         label_visibility="collapsed",
     )
-    shown = row.segmented_control("Verdict", list(SHOWN), default="all", required=True, key="verdict", **alone)
-    text = row.text_input("Search", placeholder="Search statements, questions, reasons", key="q", width=260, **alone)
+    shown = row.segmented_control("Verdict", list(SHOWN), default="all", required=True, key="verdict", **without_label)
+    text = row.text_input(
+        "Search", placeholder="Search statements, questions, reasons", key="q", width=260, **without_label
+    )
     filters = sum(name in st.query_params for name in FILTERS)
     with row.popover(f"Filters ({filters})" if filters else "Filters", icon=":material/filter_list:", key="filters"):
         by = st.segmented_control("Group by", list(GROUPS), default="one by one", required=True, key="by", **in_url)
@@ -234,7 +236,7 @@ def _runs_chosen() -> None:
 
 
 def _enter_group() -> None:
-    """If a group was clicked, set the filters to it and list its statements one by one."""
+    """If a group was clicked, filter by it and list its statements one by one."""
     opened = st.session_state.pop(OPENED, None)
     if opened is None:
         return
@@ -260,7 +262,7 @@ def _refs(names: list[str]) -> tuple[RunRef, ...]:
 
 
 def _question() -> str:
-    """Return the question in the URL; if there is one, draw it with a button that shows all questions."""
+    """Return the question in the URL. If there is one, draw it, with a button that shows all questions."""
     question = st.query_params.get("question", "")
     if question:
         row = st.container(horizontal=True, vertical_alignment="center")
@@ -273,7 +275,7 @@ def _question() -> str:
 
 
 def _on_existing_page(query: HallucinationQuery) -> HallucinationQuery:
-    """Return the query; at its first page if the page in the URL does not exist."""
+    """Return the query, at its first page if the page in the URL does not exist."""
     if query.offset and query.offset >= get_hallucinations(replace(query, offset=0)).total:
         return replace(query, offset=0)
     return query
@@ -297,8 +299,8 @@ def _groups(query: HallucinationQuery, by: Grouping) -> None:
         found = get_hallucination_groups(query, by)
     if by == "passage":
         plain(
-            "For each passage: the unsupported statements in all answers for which it was retrieved. ✕ counts the "
-            "statements that this passage contradicts.",
+            "Counts are over the answers for which a passage was retrieved: their unsupported statements and, after ✕, "
+            "the statements that this passage contradicts.",
             "note",
         )
     opened = group_list(found.groups, query=by, name=f"Statements by {by}", key=f"groups-{by}")

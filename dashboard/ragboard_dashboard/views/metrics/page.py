@@ -1,4 +1,4 @@
-"""The Metrics page: what each metric means, how it is computed, what it needs, and how many calls it takes."""
+"""The Metrics page: what each metric means, how it is computed, and what it needs."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _catalogue(groups: Mapping[str, tuple[MetricDescription, ...]], *, opened: b
 
 
 def _article(metric: MetricDescription, *, opened: bool) -> str:
-    """Return a line with name, summary, direction and range, needs and source; a click shows everything else."""
+    """Return a line with name, summary, direction, range, needs and source. A click expands the details."""
     known = known_metrics()
     judge = metric_judge(metric, known)
     needs = ", ".join(filter(None, (metric_needs(metric, known), judge if judge == "a chat model" else "")))
@@ -102,5 +102,5 @@ def _paragraphs(text: str) -> str:
 
 
 def _code(text: str) -> str:
-    """Return HTML in which words between backticks, as in docstrings, are code."""
+    """Return HTML in which words between backticks are code."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", html_escaped(text))

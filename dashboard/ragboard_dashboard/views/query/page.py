@@ -1,4 +1,4 @@
-"""The Query page: read the store in SQL, with a list of its tables."""
+"""The Query page: query the store in SQL, beside a list of its tables."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ __all__ = ["draw"]
 
 LIMITS = QueryLimits(size=16 * 2**20)
 MAX_CELL = 300
-"""Maximum number of characters of a text in the table on the page. Exports have the whole text."""
+"""Maximum number of characters of a text in the table on the page. Exports contain the whole text."""
 FIRST = next(iter(EXAMPLES.values()))
 RESULT = "query-answer"
-"""Session key of the last result: the statement, and its rows or the error."""
+"""Session key of (last statement, its result or error)."""
 FORMATS = ("csv", "json", "parquet")
 EXPLAIN_COLUMNS = ["explain_key", "explain_value"]
 
 
 def draw() -> None:
-    """Draw the page. A statement in the URL is shown but runs only after a click."""
+    """Draw the page. A statement in the URL is shown, but it runs after a click."""
     query, tables = st.columns([3, 1], gap="large")
     with query:
         st.header("Query", anchor=False)
@@ -44,7 +44,7 @@ def draw() -> None:
 
 
 def _editor() -> tuple[str, bool]:
-    """Draw the editor; return the statement, and whether "Run" was clicked."""
+    """Draw the editor. Return the statement, and whether `Run` was clicked."""
     initial: dict[str, Any] = {} if "sql" in st.session_state else {"value": FIRST}
     with st.form("query", border=False):
         sql = st.text_area(
@@ -80,7 +80,7 @@ def _run(sql: str) -> None:
 
 
 def _draw_result(sql: str) -> None:
-    """Draw the rows or the error, if the statement has run."""
+    """Draw the result or error of the statement, if it has run."""
     last, found = st.session_state.get(RESULT, ("", None))
     if last != sql:
         return

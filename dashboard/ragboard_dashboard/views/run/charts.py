@@ -1,4 +1,4 @@
-"""Charts of a run: the distribution of a column, its groups, two columns, and the origins of statements."""
+"""Charts of a run: distribution of a column, means of groups, scatter plot, and origins of statements."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 import streamlit as st
 
 from ragboard.analysis import Distribution, Group, Scatter
-from ragboard.metrics.partition import CLAIM_CLASSES, CORRECT, FROM_PASSAGES, ClaimClass
+from ragboard.metrics.claim_classes import CLAIM_CLASSES, CORRECT, FROM_PASSAGES, ClaimClass
 from ragboard.spans import strip_bidi_controls
 from ragboard.stats import Interval, NoInterval, ci_text, range_text
 from ragboard_dashboard.components import widget
@@ -38,7 +38,7 @@ Shape = Literal["Histogram", "Violin", "ECDF"]
 Range = tuple[float, float]
 SHAPES: tuple[Shape, ...] = ("Histogram", "Violin", "ECDF")
 STEPS = 80
-"""Number of points at which the density of a violin is computed, minus 1."""
+"""Number of steps between the points of a violin."""
 MAX_NAMED = 3
 """Maximum number of named groups in the note on groups without an interval."""
 
@@ -48,7 +48,7 @@ _draw_groups = widget("groups", "shapes", _HERE / "groups.js", _HERE / "charts.c
 
 
 def decimals(low: float, high: float) -> int:
-    """Return how many decimals values of this range need: two, or more if the range is 0.01 or less."""
+    """Return how many decimals to show for values in a range: two, or more for a small range."""
     return max(2, 1 - floor(log10(high - low)))
 
 
@@ -57,19 +57,19 @@ def spread_chart(
     shape: Shape,
     title: str,
     chosen: Range | None,
-    on_draw: Callable[[Range], None],
+    on_range: Callable[[Range], None],
     *,
     key: str,
 ) -> None:
     """Draw the distribution of a column, pale outside the range `chosen`.
 
-    If the user marks a range in the chart, `on_draw` is called with it.
+    `on_range` is called with a range that the user marks in the chart.
     """
 
     def mark_range() -> None:
         range_ = st.session_state[key]["brush"]
         if range_:
-            on_draw((float(range_[0]), float(range_[1])))
+            on_range((float(range_[0]), float(range_[1])))
 
     _draw_spread(key=key, data=spread_data(found, shape, title, chosen), on_brush_change=mark_range)
 
@@ -80,7 +80,7 @@ def groups_chart(groups: Sequence[Group], title: str, *, key: str) -> None:
 
 
 def spread_data(found: Distribution, shape: Shape, title: str, chosen: Range | None) -> dict[str, Any]:
-    """Return the distribution of a column as data for JSON."""
+    """Return the distribution of a column for the browser component."""
     bounds = found.interval if isinstance(found.interval, Interval) else None
     mean = "" if found.mean is None else f"mean {found.mean:.{decimals(found.bins[0].low, found.bins[-1].high)}f}"
     return {
@@ -101,11 +101,11 @@ def spread_data(found: Distribution, shape: Shape, title: str, chosen: Range | N
 
 
 def _threshold(found: Distribution) -> dict[str, Any] | None:
-    """Return the threshold as a value and as text, if it is inside the chart."""
-    limit = found.share.threshold if found.share else None
-    if limit is None or not found.bins[0].low <= limit.value <= found.bins[-1].high:
+    """Return the threshold for the browser component; None if there is none inside the chart."""
+    threshold = found.share.threshold if found.share else None
+    if threshold is None or not found.bins[0].low <= threshold.value <= found.bins[-1].high:
         return None
-    return {"at": limit.value, "text": str(limit)}
+    return {"at": threshold.value, "text": str(threshold)}
 
 
 def _bins(found: Distribution) -> list[dict[str, Any]]:
@@ -120,7 +120,7 @@ def _bins(found: Distribution) -> list[dict[str, Any]]:
 
 
 def _shape_data(found: Distribution, shape: Shape) -> dict[str, Any]:
-    """Return the data that only this shape needs."""
+    """Return the data for one shape of the chart."""
     if shape == "Histogram" or not found.quantiles:
         return {"top": max(part.count for part in found.bins) or 1, "y": "samples", "whole": True}
     if shape == "ECDF":
@@ -143,7 +143,7 @@ def _density(quantiles: Sequence[float]) -> list[tuple[float, float]]:
 
 
 def groups_data(groups: Sequence[Group], title: str) -> dict[str, Any]:
-    """Return the mean of each group with its interval, as data for JSON."""
+    """Return the mean of each group with its interval, for the browser component."""
     low, high = _ends(groups)
     places = decimals(low, high)
     rows = [row for group in groups if (row := _group(group, places)) is not None]
@@ -160,7 +160,7 @@ def groups_data(groups: Sequence[Group], title: str) -> dict[str, Any]:
 
 
 def _without_interval(groups: Sequence[Group]) -> str:
-    """Return which groups have no interval and why; empty if all have one."""
+    """Say which groups have no interval, and why; empty if all have one."""
     found = [
         f"{group.value}: {group.interval.reason}"
         for group in groups
@@ -172,7 +172,7 @@ def _without_interval(groups: Sequence[Group]) -> str:
 
 
 def _ends(groups: Sequence[Group]) -> tuple[float, float]:
-    """Return the ends of a scale that has room for every mean and interval."""
+    """Return the ends of a scale for all means and intervals."""
     ends = [group.mean for group in groups if group.mean is not None] or [0.0, 1.0]
     ends += [end for group in groups if isinstance(one := group.interval, Interval) for end in (one.low, one.high)]
     low, high = min(ends), max(ends)
@@ -217,7 +217,7 @@ def scatter_figure(found: Scatter, x: str, y: str, colours: Palette) -> go.Figur
 
 
 def _plain(text: str) -> str:
-    """Return a text for a figure. Plotly interprets some HTML tags, so the characters of tags are replaced."""
+    """Escape a text for Plotly, which interprets some HTML tags."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
@@ -245,7 +245,7 @@ def _set_layout(figure: go.Figure, colours: Palette, x: str, y: str) -> None:
 
 
 def origins_bar(counts: Mapping[ClaimClass, int], colours: Palette) -> str:
-    """Return the six classes of statements as a bar in HTML, with a legend of names and counts below it."""
+    """Return an HTML bar of the six classes of statements, with a legend of names and counts."""
     looks = {origin: _origin_look(origin, colours) for origin in CLAIM_CLASSES}
     pieces = "".join(
         f'<div style="flex:{count} 0 0;{looks[origin]}"></div>'
@@ -266,7 +266,7 @@ def origins_bar(counts: Mapping[ClaimClass, int], colours: Palette) -> str:
 
 
 def _origin_look(origin: ClaimClass, colours: Palette) -> str:
-    """Return the style of a class: solid if from a relevant passage, striped if irrelevant, a frame if from none."""
+    """Return the style of a class: solid for relevant passages, striped for irrelevant ones, framed for none."""
     colour = colours["right" if origin in CORRECT else "quiet"]
     if origin not in FROM_PASSAGES:
         return f"border:2px solid {colour}"

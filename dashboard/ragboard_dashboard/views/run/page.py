@@ -23,7 +23,7 @@ from ragboard.analysis import (
 from ragboard.errors import NotFoundError, RagboardError, SettingError
 from ragboard.evaluation.background import start_retry
 from ragboard.export.run_report import run_report
-from ragboard.metrics.partition import CORRECT, ClaimClass
+from ragboard.metrics.claim_classes import CORRECT, ClaimClass
 from ragboard.records import Score
 from ragboard.spans import strip_bidi_controls
 from ragboard.stats import estimate_text
@@ -91,9 +91,9 @@ from ragboard_dashboard.views.run.samples import list_samples
 __all__ = ["draw", "share_line"]
 
 MAX_LISTED = 20
-"""Maximum number of errors, and of wrong refusals, in a list."""
+"""Maximum number of listed errors, and of listed wrong refusals."""
 MAX_BUTTONS = 7
-"""Maximum number of columns that are offered as buttons. More columns are offered as a list."""
+"""With more columns than this, a list replaces the buttons."""
 REFUSAL_SOURCES = {
     "labels": "human labels",
     "file": "the run file",
@@ -102,9 +102,9 @@ REFUSAL_SOURCES = {
 MAX_QUESTION = 100
 """Maximum number of characters of a question in a list."""
 MAX_NAME = 40
-"""Maximum number of characters of a run name in the row of the buttons. A longer name has its own row."""
+"""A run name with more characters has its own row, above the buttons."""
 OVERVIEW = ("column", "shape", "group")
-"""URL parameters of the distribution: with one of them, it is not collapsed."""
+"""URL parameters that expand the distribution."""
 CHART = {"displayModeBar": False}
 
 
@@ -149,7 +149,7 @@ def draw() -> None:
 
 
 def _title(run: RunRef) -> tuple[RunSummary, UnscoredPolicy]:
-    """Draw the run's name and buttons; return its summary and how unscored samples count."""
+    """Draw the run's name and buttons. Return its summary, and how unscored samples count."""
     above = st.container()
     row = st.container(horizontal=True, vertical_alignment="center")
     title = row.container() if len(run.name) <= MAX_NAME else above
@@ -173,7 +173,7 @@ def _ragas_score(summary: RunSummary) -> None:
 
 
 def _draw_failures(run: RunRef) -> None:
-    """Draw the failures by error message, with an example of each, and a form that retries them."""
+    """Draw the errors that left scores missing, with an example of each, and a form that retries them."""
     kinds = get_failures(run)
     if not kinds:
         return
@@ -209,7 +209,7 @@ def _retry(run: RunRef) -> None:
 
 
 def _origins(summary: RunSummary) -> None:
-    """Draw how many statements of the answers are in the reference or come from passages, if this was judged."""
+    """Draw how many statements are in the reference and in passages, if this was judged."""
     if not summary.origins:
         return
     placed, judged = sum(summary.origins.values()), sum(summary.labels.values())
@@ -235,7 +235,7 @@ def _draw_origins(origins: Mapping[ClaimClass, int], placed: int, judged: int) -
 
 
 def _refusals(run: RunRef) -> None:
-    """Draw the parts of truthfulness and, if it is known which questions can be answered, which refusals are right."""
+    """Draw the counts of truthfulness and, if answerability is known, which refusals are right."""
     for shares in get_truthfulness(run):
         plain(str(shares), "note")
     try:
@@ -271,7 +271,7 @@ def _refusals(run: RunRef) -> None:
 
 
 def _self_agreement(run: RunRef) -> None:
-    """Draw how often the judge agrees with itself, if it was asked several times."""
+    """Draw how often the judge agrees with itself, if it made the same judgements several times."""
     found = get_self_agreement(run)
     if found is None:
         return
@@ -287,30 +287,30 @@ def _self_agreement(run: RunRef) -> None:
 
 
 def _lines(figures: Iterable[object]) -> None:
-    """Draw each figure as text on its own line, with space between the lines, because lines wrap on phones."""
+    """Draw each figure as text in its own paragraph."""
     with st.container(gap="xsmall"):
         for text in map(str, figures):
             plain(f"{text[:1].upper()}{text[1:]}")
 
 
 def _bundling(run: RunRef) -> None:
-    """Draw how often the judge gives the same verdict in one call and in separate calls, if both were made."""
+    """Draw how often bundled calls and the calls of the source give the same judgements, if both were made."""
     found = get_bundling(run)
     if found is None:
         return
     same, items = sum(one.equal for one in found.replies), sum(one.items for one in found.replies)
     title = f": {same:,} of {items:,} judgements are the same" if items else ""
-    with st.expander(f"One call compared with separate calls{title}", icon=":material/call_split:"):
+    with st.expander(f"Bundled calls compared with the source's calls{title}", icon=":material/call_split:"):
         _lines((*found.replies, *found.scores))
         plain(
-            "By default, one call judges all nuggets or passages of an answer, and citation metrics are computed from"
-            " the verdicts on its statements. With compat=True, the calls are the same as in the source.",
+            "A bundled call judges all nuggets or passages of an answer at once; citation metrics use the verdicts on"
+            " its statements. With compat=True, metrics make the calls of their source.",
             "note",
         )
 
 
 def _overview(run: RunRef, columns: Columns, unscored: UnscoredPolicy) -> tuple[str, Range | None]:
-    """Draw the distribution of one column, and its means by group; return the column and the chosen range."""
+    """Draw the distribution of one column, and its means by group. Return the column and the chosen range."""
     options = [*columns.metrics, *columns.numeric]
     if not columns.categories:
         column = _choose_column(options)
@@ -325,7 +325,7 @@ def _overview(run: RunRef, columns: Columns, unscored: UnscoredPolicy) -> tuple[
 
 
 def _choose_column(options: Sequence[str]) -> str:
-    """Draw the choice of the column: as buttons, or as a list if there are many columns."""
+    """Draw the choice of the column, as buttons or, for many columns, as a list."""
     wanted = st.query_params.get("column", "")
     shared = bound("column", wanted if wanted in options else options[0], drops=("page",))
     shared |= {"label_visibility": "collapsed"}
@@ -336,7 +336,7 @@ def _choose_column(options: Sequence[str]) -> str:
 
 
 def _distribution(run: RunRef, column: str, unscored: UnscoredPolicy) -> Range | None:
-    """Draw the distribution of a column; return the chosen range, or None for the whole range."""
+    """Draw the distribution of a column. Return the chosen range, or None for the whole range."""
     found = get_distribution(run, column, unscored=unscored)
     row = st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute")
     with row:
@@ -367,7 +367,7 @@ def _distribution(run: RunRef, column: str, unscored: UnscoredPolicy) -> Range |
 
 
 def _choose_range(whole: Range, key: str) -> Range | None:
-    """Draw the slider that limits the samples to a range; return the range, or None for the whole range."""
+    """Draw the slider that limits the samples to a range. Return the range, or None for the whole range."""
     initial: dict[str, Any] = {} if key in st.session_state else {"value": whole}
     places = decimals(*whole)
     step, shown = 10.0**-places, f"%.{places}f"

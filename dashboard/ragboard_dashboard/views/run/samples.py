@@ -69,8 +69,8 @@ _draw = widget("samples", "samples", _HERE / "samples.js", _HERE / "samples.css"
 
 
 def list_samples(run: RunRef, summary: RunSummary, column: str, between: Range | None) -> None:
-    """Draw the filters and the list of samples. With `between`, only samples with `column` in this range."""
-    with st.container():  # in it, the list comes before the filters on phones
+    """Draw the filters and the list of samples. `between` limits the samples to a range of `column`."""
+    with st.container():  # in this container, phones show the list before the filters
         _list_samples(run, summary, column, between)
 
 
@@ -125,17 +125,17 @@ def sample_list(
 
 
 def samples_data(rows: Sequence[SampleRow], titles: Mapping[str, str], run: str, caption: str) -> dict[str, Any]:
-    """Return the list of samples as data for JSON. If the judge was asked several times, there is a column of flips."""
-    drawn = any(row.flips for row in rows)
+    """Return the list of samples for the browser component. With several draws, it has a column of flips."""
+    has_flips = any(row.flips for row in rows)
     return {
         "caption": caption,
-        "titles": [*(strip_bidi_controls(title) for title in titles.values()), *(["Flips"] if drawn else [])],
-        "first": [*(spec in headline(list(titles)) for spec in titles), *([True] if drawn else [])],
-        "rows": [_row(row, titles, run, drawn=drawn) for row in rows],
+        "titles": [*(strip_bidi_controls(title) for title in titles.values()), *(["Flips"] if has_flips else [])],
+        "first": [*(spec in headline(list(titles)) for spec in titles), *([True] if has_flips else [])],
+        "rows": [_row(row, titles, run, has_flips=has_flips) for row in rows],
     }
 
 
-def _row(row: SampleRow, titles: Mapping[str, str], run: str, *, drawn: bool) -> dict[str, Any]:
+def _row(row: SampleRow, titles: Mapping[str, str], run: str, *, has_flips: bool) -> dict[str, Any]:
     outcomes = {**row.scores, **row.file_scores}
     reasons: dict[UnscoredReason, list[str]] = {}
     for spec, outcome in row.scores.items():
@@ -152,7 +152,7 @@ def _row(row: SampleRow, titles: Mapping[str, str], run: str, *, drawn: bool) ->
             for label, look in VERDICT_STYLES.items()
             if (count := row.labels.get(label, 0))
         ],
-        "scores": [*(_score(outcomes.get(spec)) for spec in titles), *([_flips(row)] if drawn else [])],
+        "scores": [*(_score(outcomes.get(spec)) for spec in titles), *([_flips(row)] if has_flips else [])],
         "note": strip_bidi_controls("; ".join(filter(None, [refuses, *unscored]))),
         "id": strip_bidi_controls(row.sample_id[:MAX_ID]),
     }
@@ -166,7 +166,7 @@ def _flips(row: SampleRow) -> dict[str, str]:
 
 
 def _note(reason: UnscoredReason, names: Sequence[str]) -> str:
-    """Return a note: "no score for Context relevance: nothing to judge". For full refusals, only the reason."""
+    """Return a note: `no score for Context relevance: nothing to judge`. For full refusals, it is only the reason."""
     if reason == "refusal":
         return NOTES[reason]
     return f"no score for {', '.join(names) if len(names) <= MAX_NAMED else f'{len(names)} metrics'}: {NOTES[reason]}"

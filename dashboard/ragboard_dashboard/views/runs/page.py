@@ -22,8 +22,8 @@ from ragboard.analysis import (
     different_judges_note,
     headline,
     means_sql,
-    own_first,
     runs_matching,
+    sample_runs_last,
 )
 from ragboard.analysis.verdict_style import ARROWS, VERDICT_STYLES
 from ragboard.export import runs_frame
@@ -58,13 +58,13 @@ from ragboard_dashboard.updates import offer_refresh, redraw_when
 __all__ = ["board_data", "draw"]
 
 MIN_FILTERED_RUNS = 6
-"""Number of runs from which on the page has a filter."""
+"""With at least this number of runs, the page has a filter."""
 STATEMENTS = 6
-"""Number of statements to check first."""
+"""Number of statements in the list of statements to check first."""
 BOTH = 2
 
 UNBOUNDED_END = 2.0
-"""The end of the scale of a metric without an upper bound."""
+"""The upper end of the scale for a metric without an upper bound."""
 CAPTIONS: dict[UnscoredPolicy, str] = {
     "excluded": "Mean of the scored samples with its 95% CI, and the number of scored samples.",
     "zero": "Mean with its 95% CI. Unscored samples count as 0, or as the worst value if lower is better.",
@@ -164,7 +164,7 @@ def _head() -> tuple[tuple[RunSummary, ...], tuple[RunSummary, ...], UnscoredPol
     with row.popover("Options", icon=":material/tune:"):
         unscored = unscored_choice()
         export = st.container()
-    runs = own_first(get_leaderboard(unscored=unscored))
+    runs = sample_runs_last(get_leaderboard(unscored=unscored))
     samples = [SAMPLE_TAG in run.tags for run in runs]
     if any(samples) and not all(samples):
         plain('Runs with the tag "sample" are sample data. To delete them: ragboard demo --remove', "note")
@@ -203,7 +203,7 @@ def _empty() -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class BoardAction:
-    """The ids of the runs that the user clicked to open or to edit; None without a click."""
+    """The id of the run that the user clicked to open, or to edit; else None."""
 
     open: str | None
     edit: str | None
@@ -232,7 +232,7 @@ def board_data(
     now: datetime,
     unscored: UnscoredPolicy = "excluded",
 ) -> dict[str, Any]:
-    """Return the leaderboard as data for JSON."""
+    """Return the leaderboard for the browser component."""
     labels = Counter(metrics[spec].label for spec in specs if spec in metrics)
     datasets = {run.dataset for run in runs}
     judges_note = strip_bidi_controls(different_judges_note(runs))
@@ -245,13 +245,13 @@ def board_data(
 
 
 def _differing(run: RunSummary, runs: Sequence[RunSummary]) -> frozenset[str]:
-    """Return the settings of a run that differ, or are missing, in another run with the same questions."""
+    """Return the settings of a run that differ or are missing in another run over the same questions."""
     others = [other.config for other in runs if other.dataset_key == run.dataset_key]
     return frozenset(key for key, value in run.config.items() if any(config.get(key) != value for config in others))
 
 
 def _column(spec: str, metric: MetricDescription | None, labels: Mapping[str, int]) -> dict[str, Any]:
-    """Return one metric, with its source if another metric has the same label."""
+    """Return the column of a metric, with its source if another metric has the same label."""
     if metric is None:
         return {"title": spec, "source": "", "arrow": "", "help": spec, "low": 0.0, "high": 1.0}
     return {
@@ -273,7 +273,9 @@ def _row(
     differing: Collection[str],
 ) -> dict[str, Any]:
     judged = run.judged
-    settings = sorted(run.config, key=lambda key: key not in differing)  # different first, because a long text is cut
+    settings = sorted(
+        run.config, key=lambda key: key not in differing
+    )  # differing settings first, because a long text is cut
     return {
         "key": run.run_id,
         "name": strip_bidi_controls(run.name),

@@ -1,4 +1,4 @@
-"""The Sample page: one answer, statement by statement, beside its passages."""
+"""The Sample page: one answer and its statements, beside the passages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ragboard.store import RunRef
 from ragboard_dashboard.components import safe_key
 from ragboard_dashboard.controls import breadcrumb, choose_run
 from ragboard_dashboard.data import get_calls, get_grows, get_sample, get_sample_rows, resolve, store, writable
-from ragboard_dashboard.links import number_in_address, open_sample
+from ragboard_dashboard.links import number_in_url, open_sample
 from ragboard_dashboard.text import (
     config_line,
     earlier_turns,
@@ -38,8 +38,8 @@ from ragboard_dashboard.views.sample.reader import statement_reader
 __all__ = ["calls_html", "draw"]
 
 IMPORTANCE: Mapping[Importance, str] = {"vital": " (vital)", "okay": " (good to have)"}
-LONGEST_ID = 80
-"""Maximum number of characters of a sample's id that are shown."""
+MAX_ID = 80
+"""Maximum number of characters of a sample's id."""
 CALLS_STYLE = """
 <style>
 .calls { font-size: 0.93rem; overflow-wrap: anywhere; }
@@ -68,14 +68,14 @@ def draw() -> None:
     earlier_turns(report.sample.history)
     plain(report.sample.question, "title")
     judge = f"judged by {report.judged.in_words}" if report.judged else "not evaluated"
-    about = [f"sample {shortened(report.sample.id, LONGEST_ID)}", config_line(report), judge]
+    about = [f"sample {shortened(report.sample.id, MAX_ID)}", config_line(report), judge]
     plain(" · ".join(filter(None, about)), "note")
     if report.rewritten:
         plain(f"Standalone question ({report.rewritten.author}): {report.rewritten.text}", "note")
     scores = report.scores.items()
     folded_facts({spec: outcome_fact(spec, outcome, _recomputed_note(report, spec)) for spec, outcome in scores})
     if answer_is_reference(report.sample):
-        plain("⚠ The answer is the reference, word for word: metrics that compare the two say nothing here.")
+        plain("⚠ The answer is a copy of the reference: metrics that compare the two say nothing here.")
     file_facts([outcome_fact(spec, outcome) for spec, outcome in report.file_scores.items()])
     if grades := human_grades(report.sample.metadata):
         plain("Human grades", "note")
@@ -120,7 +120,7 @@ def _head(report: SampleReport) -> None:
 def _reader(report: SampleReport) -> None:
     sample = report.sample
     key = safe_key("reader", report.run.run_id, sample.id)
-    asked = number_in_address("statement")
+    asked = number_in_url("statement")
     above = st.container()
     chosen = statement_reader(
         key=key,
@@ -152,7 +152,7 @@ def _note(report: SampleReport) -> str:
 
 
 def _verdict_row(report: SampleReport, chosen: int | None) -> None:
-    """Draw the buttons to label the chosen statement (from 0), once a statement is chosen and a name is given.
+    """Draw the buttons that label the chosen statement (from 0), if a statement is chosen and a name is entered.
 
     A label is stored immediately, and the page is redrawn.
     """
@@ -169,7 +169,7 @@ def _verdict_row(report: SampleReport, chosen: int | None) -> None:
         if row.button(f"{look.icon} {look.word}", key=f"say-{label}", shortcut=str(key)):
             given = label
     mine = any(one.annotator == name and one.queue == "browsing" for one in report.statements[chosen].people)
-    back = mine and row.button("Remove label", key="say-nothing", shortcut="0", icon=":material/undo:")
+    removes = mine and row.button("Remove label", key="say-nothing", shortcut="0", icon=":material/undo:")
     note = row.text_input(
         "Note",
         key=safe_key("note", report.run.run_id, report.sample.id, str(chosen)),
@@ -177,12 +177,12 @@ def _verdict_row(report: SampleReport, chosen: int | None) -> None:
         label_visibility="collapsed",
         width=220,
     )
-    if given or back:
+    if given or removes:
         _save_label(report, chosen + 1, given, name, note)
 
 
 def _name(row: DeltaGenerator) -> str:
-    """Draw the field for the user's name, and return the name; the session keeps it."""
+    """Draw the field for the user's name, which the session keeps. Return the name."""
     return row.text_input(
         "Your name",
         key="annotator",
@@ -207,7 +207,7 @@ def _save_label(report: SampleReport, number: int, verdict: Label | None, name: 
 
 
 def _recomputed_note(report: SampleReport, spec: str) -> str:
-    """Return a note with the score recomputed with annotators' labels; empty if no verdict was overruled."""
+    """Return a note with the score that annotators' labels give; empty if they overruled no verdict."""
     again = report.recomputed.get(spec)
     if not isinstance(again, Score):
         return ""
@@ -240,7 +240,7 @@ def _more(report: SampleReport) -> None:
 
 
 def _reference(sample: Sample) -> None:
-    """Draw the reference and, if it is not from the run file, which run it is from or why there is none."""
+    """Draw the reference. If it is not from the run file, say where it is from, or why there is none."""
     if sample.reference or sample.reference_note:
         st.subheader("Reference", anchor=False)
     if sample.reference:
@@ -250,7 +250,7 @@ def _reference(sample: Sample) -> None:
 
 
 def _calls(report: SampleReport) -> None:
-    """Draw the judge calls for this sample; prompts and replies only if the user wants to see them."""
+    """Draw the judge calls for this sample, with prompts and replies if the user asks for them."""
     found = get_calls(report.run, report.sample.id)
     st.subheader("Judge calls", anchor=False)
     plain(f"Not shown: {found.missing}." if found.missing else str(found), "note")
@@ -259,7 +259,7 @@ def _calls(report: SampleReport) -> None:
 
 
 def calls_html(found: SampleCalls) -> str:
-    """Return the judge tasks of a sample as HTML: a line each, with prompts and raw replies collapsed."""
+    """Return the judge tasks of a sample as HTML, with prompts and raw replies collapsed."""
     tasks = "".join(_call(number, one) for number, one in enumerate(found.tasks, 1))
     return f'{CALLS_STYLE}<div class="calls">{tasks}</div>'
 
@@ -278,7 +278,7 @@ def _quiet(text: str) -> str:
 
 
 def _messages(number: int, one: TaskCalls) -> str:
-    """Return all messages in order. A prompt after the first asks the judge to repair its previous reply."""
+    """Return all messages of a task in order. Prompts after the first ask the judge to repair its reply."""
     pieces: list[str] = []
     for place, message in enumerate(one.messages):
         what = "Raw reply" if message.role == "reply" else "Prompt" if place == 0 else "Repair request"

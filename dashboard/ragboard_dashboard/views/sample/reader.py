@@ -1,7 +1,7 @@
-"""Draw an answer, its statements and its passages as one component; choosing a statement shows its evidence.
+"""Draw an answer, its statements and its passages as one browser component. A click on a statement shows its evidence.
 
-Python computes the offsets and JavaScript draws. Every offset is in UTF-16 units and inside its text, and marks of one
-kind do not overlap.
+Python computes offsets, in UTF-16 units, and JavaScript draws. Offsets are inside their texts, and marks of one kind do
+not overlap.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from ragboard.analysis.verdict_style import (
     evidence_style,
     human_verdict_line,
     origin_words,
+    question_words_note,
     statement_style,
     style_of,
     support_sentence,
     verdict_words,
-    words_asked,
 )
 from ragboard.metrics.needs import Sentence
 from ragboard.records import BEST_GRADE, Evidence, Passage, Verdict
@@ -58,14 +58,14 @@ def statement_reader(
     citations: Sequence[SampleCitation] = (),
     asked: Sequence[str] = (),
 ) -> int | None:
-    """Draw the answer with marked statements, the list of statements, and the passages; return the chosen statement.
+    """Draw the answer with marked statements, the list of statements, and the passages. Return the chosen statement.
 
-    - `chosen`: the statement shown first, from 0; if the user then chooses another one, that one is shown.
-    - `answer_note`: text below the heading.
-    - `selected`: sentences of the passages that help to answer the question, marked while no statement is chosen.
-    - `grades`: relevance of the passages, by rank.
+    - `chosen`: the statement that is shown until the user chooses another one, from 0.
+    - `answer_note`: a text below the heading.
+    - `selected`: sentences of the passages that help to answer the question. They are marked if no statement is chosen.
+    - `grades`: {rank of a passage: relevance}.
     - `citations`: citations in the answer, which link to the cited passages.
-    - `asked`: the question and earlier turns; words that no passage has may come from them.
+    - `asked`: the question and earlier turns, which may contain words that no passage has.
     """
     state: dict[str, int | None] = st.session_state.get(key, {})
     now = state.get("chosen", chosen)
@@ -99,7 +99,7 @@ def reader_data(
     citations: Sequence[SampleCitation] = (),
     asked: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Return the data of the component, as JSON; `chosen` becomes None if there is no such statement."""
+    """Return the data of the browser component. `chosen` becomes None if there is no such statement."""
     counts = Counter(statement_style(judged).css for judged in statements)
     looks = (*VERDICT_STYLES.values(), *SINGLE_PASSAGE_STYLES.values(), NOT_JUDGED)
     by_rank = {passage.rank: passage for passage in passages}
@@ -122,7 +122,7 @@ def reader_data(
 
 
 def _by_mark(citations: Sequence[SampleCitation], length: int) -> dict[Offsets, list[SampleCitation]]:
-    """Return the citations with a mark in the answer, by the offsets of the mark, in order."""
+    """Return {offsets of a mark in the answer: its citations}, in order."""
     found: dict[Offsets, list[SampleCitation]] = {}
     for citation in citations:
         if citation.start is not None and citation.end is not None:
@@ -131,9 +131,9 @@ def _by_mark(citations: Sequence[SampleCitation], length: int) -> dict[Offsets, 
 
 
 def _pieces(answer: str, statements: Sequence[JudgedStatement], marks: Sequence[Offsets]) -> list[dict[str, Any]]:
-    """Return the marked parts of the answer in order. Marks of citations interrupt marks of statements.
+    """Return the marked parts of the answer in order. Citations split the marks of statements.
 
-    If statements overlap, the worst verdict comes first.
+    Where statements overlap, the worst verdict comes first.
     """
     spans = {
         place: (judged.statement.span.start, judged.statement.span.end)
@@ -174,7 +174,7 @@ def _citation(
     *,
     rule_based: bool,
 ) -> dict[str, Any]:
-    """Return a citation mark with the passages that it cites; its style is that of the worst cited passage."""
+    """Return a citation mark with the passages that it cites, in the style of the worst of them."""
     looks = [citation_style(citation, statements) for citation in citations]
     worst = min(looks, key=lambda look: (CSS_CLASSES_WORST_FIRST.index(look.css), look.icon == "✓"))
     return {
@@ -197,7 +197,7 @@ def _cited_evidence(
     text: str,
     unit: Callable[[int], int],
 ) -> dict[str, Any]:
-    """Return the evidence in a cited passage for the verdicts on the statements of the citing sentence."""
+    """Return the evidence in a cited passage for the statements of the citing sentence."""
     found: dict[Offsets, tuple[str, str]] = {}
     for judged in (statements[place] for place in citation.statements):
         for verdict in filter(None, (judged.single.get(citation.rank or 0), judged.verdict)):
@@ -230,7 +230,9 @@ def _statement(
         "text": strip_bidi_controls(judged.statement.text),
         "verdict": style_of(verdict).css,
         "words": verdict_words(judged, rule_based=rule_based),
-        "reason": strip_bidi_controls(" ".join(filter(None, [verdict.reason, words_asked(verdict.reason, asked)])))
+        "reason": strip_bidi_controls(
+            " ".join(filter(None, [verdict.reason, question_words_note(verdict.reason, asked)]))
+        )
         if verdict
         else "",
         "origin": origin_words(judged),
@@ -246,7 +248,7 @@ def _statement(
 
 
 def _support(judged: JudgedStatement, *, rule_based: bool) -> str:
-    """Return the judge's score, which is a probability if the judge is rule-based."""
+    """Return the judge's score as text. The score of a rule-based judge is a probability."""
     verdict = judged.verdict
     if verdict is None or verdict.score is None:
         return ""
@@ -259,7 +261,7 @@ def _support(judged: JudgedStatement, *, rule_based: bool) -> str:
 def _statement_alone(
     judged: JudgedStatement, passages: dict[int, Passage], units: dict[int, Callable[[int], int]]
 ) -> dict[str, Any]:
-    """Return a statement judged only against single passages, with the passages that support or contradict it."""
+    """Return a statement without a joint verdict, with the single passages that support or contradict it."""
     return {
         "text": strip_bidi_controls(judged.statement.text),
         "verdict": statement_style(judged).css,
@@ -278,7 +280,7 @@ def _statement_alone(
 
 
 def _people(judged: JudgedStatement) -> list[dict[str, str]]:
-    """Return the annotators' verdicts on a statement, the latest last."""
+    """Return the annotators' labels of a statement, oldest first."""
     return [
         {"look": VERDICT_STYLES[one.label].css, "text": strip_bidi_controls(human_verdict_line(one))}
         for one in judged.people

@@ -1,4 +1,4 @@
-// The chart of a metric over time: shapes that stretch with the page, and labels over them that do not.
+// The chart of a metric over time. Shapes stretch with the page, labels do not.
 
 function drawn({ tag, title, ...attributes }) {
   const node = shape(tag, attributes)

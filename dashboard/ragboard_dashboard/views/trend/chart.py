@@ -1,4 +1,4 @@
-"""The chart of a metric over time: the plot stretches to the page, and its labels keep their size."""
+"""The chart of a metric over time. Shapes stretch with the page, labels keep their size."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from ragboard_dashboard.components import widget
 
 __all__ = ["chart_data", "shown_periods", "trend_chart"]
 
-Drawn: TypeAlias = dict[str, str]
-"""A shape: its tag, its title and its attributes; or a label: its class, place, title and text."""
+ChartElement: TypeAlias = dict[str, str]
+"""A shape (tag, title and SVG attributes) or a label (class, place, title and text)."""
 
 MAX_DAYS = 120
-"""With more days, weeks are drawn."""
+"""With more days than this, the chart shows weeks."""
 WIDTH, HEIGHT = 1000.0, 300.0
 MAX_LABELS = 6
-"""Maximum number of intervals of the vertical scale."""
+"""Maximum number of steps of the vertical scale."""
 GAP = 3.5
-"""The line is interrupted if so many periods are without samples."""
+"""The line is interrupted between periods that are further apart than this, in periods."""
 
 
 def shown_periods(trend: TrafficTrend, days: int) -> tuple[tuple[Period, ...], int]:
-    """Return the periods of the last `days` days (0: all) that have scores, and the days of each: 1, or 7 for many."""
+    """Return the scored periods of the last `days` days (0: all), and their length in days: 1 or, for many, 7."""
     scored = [period for period in trend.days if period.mean is not None]
     if not scored:
         return (), 1
     since = scored[-1].start - timedelta(days=days) if days else scored[0].start - timedelta(days=1)
     span = (scored[-1].start - max(since, scored[0].start)).days
     length = 1 if span <= MAX_DAYS else 7
-    of = trend.days if length == 1 else trend.weeks
-    return tuple(period for period in of if period.mean is not None and period.start > since), length
+    periods = trend.days if length == 1 else trend.weeks
+    return tuple(period for period in periods if period.mean is not None and period.start > since), length
 
 
 _FOLDER = Path(__file__).parent
@@ -46,7 +46,7 @@ _mount = widget("trend", "trend", _FOLDER / "chart.js", _FOLDER / "chart.css")
 
 @dataclass(frozen=True)
 class _Frame:
-    """Where times and values are in the plot, as shares of its width and height."""
+    """Maps times and values to places in the plot, as shares of its width and height."""
 
     first: datetime
     last: datetime
@@ -61,22 +61,22 @@ class _Frame:
 
 
 def trend_chart(trend: TrafficTrend, days: int) -> None:
-    """Draw the chart of the last `days` days; 0: all."""
+    """Draw the chart of the last `days` days, or of all with 0."""
     data = chart_data(trend, days)
     if data:
         _mount(data=data, key="trend-chart")
 
 
 def chart_data(trend: TrafficTrend, days: int) -> dict[str, Any]:
-    """Return what the chart of the last `days` days (0: all) is drawn from; empty without scores."""
+    """Return the chart of the last `days` days (0: all) for the browser component; empty without scores."""
     periods, length = shown_periods(trend, days)
     if not periods:
         return {}
     first, last = periods[0].start, periods[-1].start + timedelta(days=length)
     low, high, step = _scale(trend, periods)
     frame = _Frame(first, last, low, high)
-    shapes: list[Drawn] = []
-    labels: list[Drawn] = []
+    shapes: list[ChartElement] = []
+    labels: list[ChartElement] = []
     for tick in _ticks(low, high, step):
         shapes.append(_line(0, frame.up(tick), 1, frame.up(tick), "grid"))
         labels.append({"class": "y", "bottom": f"{frame.up(tick):.2%}", "text": f"{tick:.{_decimals(step)}f}"})
@@ -95,9 +95,9 @@ def chart_data(trend: TrafficTrend, days: int) -> dict[str, Any]:
     }
 
 
-def _means(frame: _Frame, periods: Sequence[Period], length: int) -> list[Drawn]:
+def _means(frame: _Frame, periods: Sequence[Period], length: int) -> list[ChartElement]:
     """Return the line of the means and the band of their intervals."""
-    shapes: list[Drawn] = []
+    shapes: list[ChartElement] = []
     for part in _parts(periods, length):
         points = [(frame.across(one.start + timedelta(days=length) / 2), one) for one in part]
         shapes.append(_band([(x, frame.up(_low(one)), frame.up(_high(one))) for x, one in points]))
@@ -109,7 +109,7 @@ def _means(frame: _Frame, periods: Sequence[Period], length: int) -> list[Drawn]
     return shapes
 
 
-def _threshold(frame: _Frame, trend: TrafficTrend) -> tuple[list[Drawn], list[Drawn]]:
+def _threshold(frame: _Frame, trend: TrafficTrend) -> tuple[list[ChartElement], list[ChartElement]]:
     threshold = trend.state.threshold
     if not threshold:
         return [], []
@@ -118,11 +118,11 @@ def _threshold(frame: _Frame, trend: TrafficTrend) -> tuple[list[Drawn], list[Dr
     return [_line(0, height, 1, height, "threshold")], [label]
 
 
-def _configs(frame: _Frame, trend: TrafficTrend) -> tuple[list[Drawn], list[Drawn]]:
-    """Return a line where each configuration begins; its label stops where the next one begins."""
+def _configs(frame: _Frame, trend: TrafficTrend) -> tuple[list[ChartElement], list[ChartElement]]:
+    """Return a line and a label at the start of each configuration. A label ends where the next one starts."""
     shown = [config for config in trend.configs if frame.first < config.time < frame.last]
-    shapes: list[Drawn] = []
-    labels: list[Drawn] = []
+    shapes: list[ChartElement] = []
+    labels: list[ChartElement] = []
     for place, config in enumerate(shown):
         x = frame.across(config.time)
         end = frame.across(shown[place + 1].time) if place + 1 < len(shown) else 1.0
@@ -131,9 +131,9 @@ def _configs(frame: _Frame, trend: TrafficTrend) -> tuple[list[Drawn], list[Draw
     return shapes, labels
 
 
-def _changes(frame: _Frame, trend: TrafficTrend) -> tuple[list[Drawn], list[Drawn]]:
-    shapes: list[Drawn] = []
-    labels: list[Drawn] = []
+def _changes(frame: _Frame, trend: TrafficTrend) -> tuple[list[ChartElement], list[ChartElement]]:
+    shapes: list[ChartElement] = []
+    labels: list[ChartElement] = []
     for change in trend.changes:
         if frame.first < change.start < frame.last:
             end = frame.across(change.latest + timedelta(days=1))
@@ -166,13 +166,13 @@ def _decimals(step: float) -> int:
 
 
 def _dates(first: datetime, last: datetime) -> list[datetime]:
-    """Return some dates for the horizontal axis, the ends among them."""
+    """Return up to five dates for the horizontal axis, including its ends."""
     count = min(4, max((last - first).days, 1))
     return [first + (last - first) * place / count for place in range(count + 1)]
 
 
 def _parts(periods: Sequence[Period], length: int) -> list[list[Period]]:
-    """Return the periods in parts without a long gap."""
+    """Split the periods at long gaps."""
     parts = [[periods[0]]]
     for before, period in pairwise(periods):
         if (period.start - before.start) / timedelta(days=length) > GAP:
@@ -193,20 +193,20 @@ def _point(x: float, y: float) -> str:
     return f"{x * WIDTH:.1f} {(1 - y) * HEIGHT:.1f}"
 
 
-def _line(x: float, y: float, x2: float, y2: float, kind: str) -> Drawn:
+def _line(x: float, y: float, x2: float, y2: float, kind: str) -> ChartElement:
     return _path([(x, y), (x2, y2)], kind)
 
 
-def _path(points: Sequence[tuple[float, float]], kind: str) -> Drawn:
+def _path(points: Sequence[tuple[float, float]], kind: str) -> ChartElement:
     return {"tag": "path", "class": kind, "d": f"M{'L'.join(_point(*point) for point in points)}"}
 
 
-def _band(points: Sequence[tuple[float, float, float]]) -> Drawn:
+def _band(points: Sequence[tuple[float, float, float]]) -> ChartElement:
     outline = [(x, high) for x, _, high in points] + [(x, low) for x, low, _ in reversed(points)]
     return _path(outline, "band")
 
 
-def _rect(x: float, x2: float, kind: str, title: str = "") -> Drawn:
+def _rect(x: float, x2: float, kind: str, title: str = "") -> ChartElement:
     return {
         "tag": "rect",
         "class": kind,
@@ -218,13 +218,13 @@ def _rect(x: float, x2: float, kind: str, title: str = "") -> Drawn:
     }
 
 
-def _mark(x: float, kind: str, icon: str, title: str, text: str, room: float = 1.0) -> Drawn:
-    """Return a label at `x`, to the left of it if there is little space to the right."""
+def _mark(x: float, kind: str, icon: str, title: str, text: str, room: float = 1.0) -> ChartElement:
+    """Return a label to the right of `x` or, if there is little space, to the left."""
     place = {"right": f"{1 - x:.2%}"} if kind.startswith("change") and x > 0.9 else {"left": f"{x:.2%}"}
     return {"class": kind, **place, "maxWidth": f"{room:.2%}", "title": title, "text": f"{icon} {text}"}
 
 
-def _hover(frame: _Frame, periods: Sequence[Period], length: int) -> list[Drawn]:
+def _hover(frame: _Frame, periods: Sequence[Period], length: int) -> list[ChartElement]:
     """Return invisible areas that show the figures of a period under the pointer."""
     return [
         _rect(

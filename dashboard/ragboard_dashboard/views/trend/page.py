@@ -1,4 +1,4 @@
-"""Trend: metrics of traffic over time: their state, changes, the last two weeks, and new unsupported statements."""
+"""The Trends page: metrics of live traffic over time, their changes, and new unsupported statements."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["draw"]
 
 STYLES = Path(__file__).with_name("trend.css")
 RANGES = {"30": "30 days", "90": "90 days", "365": "1 year", "0": "All"}
-"""The days to show, as the address names them."""
+"""{number of days in the URL: text}; 0 is all."""
 BAD = ("below threshold", "dropped")
 ORDER = ("below threshold", "dropped", "ok", "too few")
 MAX_PERIODS = 60
@@ -56,20 +56,20 @@ def draw() -> None:
     if wanted not in datasets:
         st.warning("No traffic of this dataset is evaluated.", icon=":material/search_off:")
         wanted = datasets[0]
-    of_dataset = sorted((state for state in states if state.dataset == wanted), key=_rank)
-    chosen = _chosen(of_dataset)
+    dataset_states = sorted((state for state in states if state.dataset == wanted), key=_rank)
+    chosen = _chosen(dataset_states)
     title = st.container()
     if len(datasets) > 1:
         drops = bound("dataset", wanted, drops=("metric", "judge", "by"))
         st.selectbox("Dataset", datasets, width=420, format_func=shortened, **drops)
-    st.html(_states_html(of_dataset, chosen))
+    st.html(_states_html(dataset_states, chosen))
     try:
         trend = get_traffic_trend(chosen.dataset, chosen.metric, chosen.judge)
     except RagboardError as error:
         plain(str(error))
         return
     with title:
-        plain(_headline(of_dataset), "title")
+        plain(_headline(dataset_states), "title")
     _chart(trend)
     _week(trend)
     _groups(trend)
@@ -91,14 +91,14 @@ def _rank(state: SeriesState) -> int:
 
 
 def _chosen(states: Sequence[SeriesState]) -> SeriesState:
-    """Return the series in the address, or the one in the worst state."""
+    """Return the series in the URL, or the one in the worst state."""
     metric, judge = st.query_params.get("metric", ""), st.query_params.get("judge", "")
     named = [state for state in states if state.metric == metric]
     return next((state for state in named if state.judge == judge), (named or states)[0])
 
 
 def _headline(states: Sequence[SeriesState]) -> str:
-    """Return the worst state in one sentence; that all are ok if they are."""
+    """Return the worst state in one sentence."""
     worst = states[0]
     if worst.state == "dropped" and worst.change:
         return f"{worst.label} of {worst.dataset} {worst.change.in_short}"
@@ -111,7 +111,7 @@ def _headline(states: Sequence[SeriesState]) -> str:
 
 
 def _states_html(states: Sequence[SeriesState], chosen: SeriesState) -> str:
-    """Return the state of each series; each links to its chart."""
+    """Return an HTML list of series with their states. Each links to its chart."""
     judges = len({state.judge for state in states}) > 1
     rows: list[str] = []
     for state in states:
@@ -126,7 +126,7 @@ def _states_html(states: Sequence[SeriesState], chosen: SeriesState) -> str:
 
 
 def _figures(state: SeriesState) -> str:
-    """`mean 0.81 (0.79 to 0.84), n = 420; fell by 0.07 (0.88 to 0.80) around 2026-10-17`."""
+    """Return the figures of a series: `mean 0.81 (0.79 to 0.84), n = 420 in 7 days; fell by 0.07 ...`."""
     mean = "no score" if state.mean is None else f"mean {state.mean_in_words}, n = {state.samples:,} in 7 days"
     threshold = f", threshold {state.threshold}" if state.threshold else ""
     return mean + threshold + (f"; {state.change}" if state.change else "")
@@ -152,16 +152,16 @@ def _chart(trend: TrafficTrend) -> None:
     if trend.configs:
         notes.append("◆ is the first sample of another configuration.")
     if trend.changes:
-        notes.append("▲ ▼ is a detected change; the shaded days hold its start with 95% probability.")
+        notes.append("▲ ▼ is a detected change; it started in the shaded days with 95% probability.")
     else:
         notes.append("No change is detected.")
-    others = f" over the {trend.series} series watched" if trend.series > 1 else ""
-    notes.append(f"The detector is built to report one in at most 5% of years without a change{others}.")
+    others = f" over all {trend.series} series" if trend.series > 1 else ""
+    notes.append(f"Without any change, there is a false alarm{others} in at most 5% of years.")
     plain(" ".join(notes), "note")
 
 
 def _week(trend: TrafficTrend) -> None:
-    st.subheader("This week against the week before", anchor=False)
+    st.subheader("Last 7 days vs the 7 days before", anchor=False)
     plain(trend.week.in_words.capitalize() if trend.week.difference is None else trend.week.in_words)
     found = trend.week.difference
     if found:
@@ -194,22 +194,23 @@ def _groups(trend: TrafficTrend) -> None:
 def _groups_html(column: str, groups: Sequence[GroupTrend]) -> str:
     rows = "".join(
         f'<tr><th scope="row">{html_escaped(shortened(group.group, 60))}</th>'
-        f'<td data-name="This week">{html_escaped(group.in_words)}</td>'
+        f'<td data-name="Last 7 days">{html_escaped(group.in_words)}</td>'
         f'<td data-name="n">{group.n:,}</td>'
-        f'<td data-name="Against the week before"{" class=worse" if group.week.change == "worse" else ""}>'
+        f'<td data-name="Difference from the 7 days before"{" class=worse" if group.week.change == "worse" else ""}>'
         f"{html_escaped(group.week.in_words)}</td></tr>"
         for group in groups
     )
     return (
-        f'<table class="rb-weeks"><thead><tr><th scope="col">{html_escaped(column)}</th><th scope="col">This week</th>'
-        '<th scope="col">n</th><th scope="col">Against the week before (p: Holm)</th></tr></thead>'
+        f'<table class="rb-weeks"><thead><tr><th scope="col">{html_escaped(column)}</th>'
+        '<th scope="col">Last 7 days</th>'
+        '<th scope="col">n</th><th scope="col">Difference from the 7 days before (p: Holm)</th></tr></thead>'
         f"<tbody>{rows}</tbody></table>"
     )
 
 
 def _new_statements(dataset: str) -> None:
     found = get_new_statements(dataset)
-    st.subheader("New among the unsupported statements", anchor=False)
+    st.subheader("New unsupported statements", anchor=False)
     if not found.total:
         plain(f"No statement is unsupported since {found.start:%Y-%m-%d}.", "note")
         return
@@ -217,7 +218,7 @@ def _new_statements(dataset: str) -> None:
     if found.statements:
         st.html(_statements_html(found))
     if found.new > len(found.statements):
-        plain(f"The first {len(found.statements)}, those in most answers first.", "note")
+        plain(f"The first {len(found.statements)}; those in most answers come first.", "note")
 
 
 def _statements_html(found: NewStatements) -> str:

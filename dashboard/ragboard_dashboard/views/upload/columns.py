@@ -1,4 +1,4 @@
-"""Match the columns of an uploaded file to the fields of a sample, and ask the user if that is unclear."""
+"""Match the columns of an uploaded file to the fields of a sample, and ask the user if a match is unclear."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ __all__ = [
     "draw_columns",
     "draw_suggestions",
     "field_of",
-    "has_no_passages",
     "match_columns",
+    "record_no_passages",
 ]
 
 FieldMap = dict[str, str | None]
@@ -46,7 +46,7 @@ MIN_WORDS = 4
 MAX_CELL = 60
 """Maximum number of characters of the example cell next to a column's name."""
 CHOSEN = "columns-chosen"
-"""Session key of the user's choices, by the columns of the file: files with the same columns are read alike."""
+"""Session key of {columns of a file: the user's choices}. Files with the same columns are read in the same way."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +56,7 @@ class Chosen:
     file: UploadedFile
     mapping: FieldMap
     declined: frozenset[str] = frozenset()
-    """Columns that look like a field but remain metadata."""
+    """Columns that look like a field, but that the user keeps as metadata."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +66,7 @@ class Matched:
     file: UploadedFile
     preview: Preview
     own_columns: frozenset[str]
-    """The columns of the file, without mapped paths."""
+    """The columns of the file, without paths inside columns."""
     mapping: FieldMap
     columns: FieldMap
     """The column of each field, chosen or detected."""
@@ -76,14 +76,14 @@ class Matched:
     """Required fields without a column. The file cannot be read until they have one."""
     asks_for_passages: bool
     """Whether a column may contain the passages, but none was detected or chosen."""
-    taken_from: str = ""
-    """The earlier file whose choices are used; empty if no choice was made, or one for this file."""
+    choices_from: str = ""
+    """The name of the earlier file whose choices are used; empty if there is none."""
     error: RagboardError | None = None
-    """The reason why this mapping cannot be used."""
+    """Why this mapping cannot be used; None if it can."""
 
 
 def match_columns(path: Path, table: Table, file: UploadedFile) -> Matched:
-    """Match the columns as the user chose for this file or a file with the same columns, or as detected.
+    """Match the columns as the user chose for a file with the same columns, or as detected.
 
     Raises RunFileError.
     """
@@ -96,7 +96,7 @@ def match_columns(path: Path, table: Table, file: UploadedFile) -> Matched:
     fields_to_ask = previewed.missing if "question" in previewed.missing else tuple(unclear)
     required = ("question", *(("answer",) if previewed.unclear else ()))
     missing = tuple(field for field in required if columns[field] is None)
-    passages = ("contexts",) if not table.tool and _may_hold_passages(previewed, columns, chosen) else ()
+    passages = ("contexts",) if not table.tool and _may_have_passages(previewed, columns, chosen) else ()
     fields_to_ask = tuple(dict.fromkeys((*fields_to_ask, *missing, *passages)))
     error: RagboardError | None = None
     try:
@@ -112,12 +112,12 @@ def match_columns(path: Path, table: Table, file: UploadedFile) -> Matched:
         fields_to_ask=fields_to_ask,
         missing=missing,
         asks_for_passages=bool(passages),
-        taken_from=chosen.file.name if chosen.mapping and chosen.file.file_id != file.file_id else "",
+        choices_from=chosen.file.name if chosen.mapping and chosen.file.file_id != file.file_id else "",
         error=error,
     )
 
 
-def _may_hold_passages(previewed: Preview, columns: FieldMap, chosen: Chosen) -> bool:
+def _may_have_passages(previewed: Preview, columns: FieldMap, chosen: Chosen) -> bool:
     """Return whether no column is read as passages, but an unused column has texts in most rows."""
     if columns["contexts"] is not None or "contexts" in chosen.mapping:
         return False
@@ -129,7 +129,7 @@ def _may_hold_passages(previewed: Preview, columns: FieldMap, chosen: Chosen) ->
     )
 
 
-def has_no_passages(matched: Matched) -> None:
+def record_no_passages(matched: Matched) -> None:
     """Record that this file has no passages."""
     _choose(matched, {"contexts": None})
 
@@ -146,7 +146,7 @@ def _choose(matched: Matched, mapping: FieldMap, declined: Collection[str] = ())
 
 
 def field_of(error: RunFileError) -> tuple[str, ...]:
-    """Return the field that an error is about, if it is about one."""
+    """Return the field that an error is about, as a tuple; empty if there is none."""
     name = (error.field or "").rpartition(".")[2]
     return (name,) if name in MEANINGS else ()
 
@@ -189,7 +189,7 @@ def _column_title(column: str, first: Mapping[str, str]) -> str:
 
 
 def draw_suggestions(matched: Matched) -> None:
-    """For each column that looks like a field without a column, draw a button that reads it as this field."""
+    """For each unused column that looks like a field, draw a button that reads it as this field."""
     declined = _chosen(matched.file, matched.own_columns).declined
     for column, field in matched.preview.suggested.items():
         if column in declined:

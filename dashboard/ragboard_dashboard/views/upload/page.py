@@ -16,12 +16,12 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 from ragboard.errors import RagboardError, RunFileError, SettingError, StoreError
 from ragboard.evaluation.background import destination, forwards_key, planning_panel, start_evaluation
 from ragboard.evaluation.identity import Choice
-from ragboard.evaluation.offers import Offer, contents_of, make_offer, unscorable
+from ragboard.evaluation.offers import Offer, count_contents, make_offer, unscorable
 from ragboard.evaluation.progress import LiveEvaluation, live_evaluation
 from ragboard.judges import JudgeOptions
 from ragboard.prices import read_prices
 from ragboard.readers import EXTENSIONS, ImportReport, Preview, ReadResult, Table, own_run, read_runs, read_table
-from ragboard.readers.labels import LabelFile, detect_labels
+from ragboard.readers.labels import LabelFile, try_read_labels
 from ragboard.readers.runs import splitting_column
 from ragboard.records import Sample
 from ragboard.settings import read_pairs
@@ -31,15 +31,15 @@ from ragboard_dashboard.data import evaluates, get_runs, known_metrics, launch_c
 from ragboard_dashboard.links import link_to, open_comparison, open_page, open_run
 from ragboard_dashboard.progress import panel
 from ragboard_dashboard.text import plain
-from ragboard_dashboard.views.agreement.measure import measure
+from ragboard_dashboard.views.agreement.measure import measure_agreement
 from ragboard_dashboard.views.upload.columns import (
     LABELS,
     Matched,
     draw_columns,
     draw_suggestions,
     field_of,
-    has_no_passages,
     match_columns,
+    record_no_passages,
 )
 from ragboard_dashboard.views.upload.samples import draw_samples
 
@@ -52,7 +52,7 @@ NEXT_STEPS: Mapping[NextStep, tuple[str, str]] = {
     "choose": ("Import and choose metrics", ":material/tune:"),
     "keep": ("Import only", ":material/save:"),
 }
-"""What to do with a file, with the label and icon of its button."""
+"""What to do with a file: the label and the icon of its button."""
 EXAMPLE_MODEL = "gpt-4o-mini"
 """The chat model whose prices are shown as an example."""
 EMBEDDED = JudgeOptions()
@@ -61,11 +61,11 @@ LABELS_ARE_MEASURED = (
 )
 READING, PLANNING = "**Reading the file…**", "**Planning; nothing is sent…**"
 SPLIT_ASKED = "upload-split-asked"
-"""Session key of the file that was last searched for a column that splits it into runs."""
+"""Session key of the file in which a column that splits it into runs was last searched."""
 FIRST_ROWS = 10
-"""Number of rows to read for the first samples. More than the samples shown, because some rows may be bad."""
+"""Number of rows to read for the first samples: more than are shown, because some rows may be bad."""
 MAX_NAMED = 3
-"""Maximum number of names in the list of metrics that only a chat model can score, and in the list of runs."""
+"""Maximum number of metrics or runs that a sentence names."""
 
 
 def draw() -> None:
@@ -116,11 +116,11 @@ class Files(NamedTuple):
     """The files of `runs` that have human grades."""
     preferences: list[Path]
     unclear: list[str]
-    """Messages on why the other files cannot be read."""
+    """Why the other files cannot be read."""
 
 
 def _draw_files(files: Sequence[UploadedFile]) -> None:
-    """Draw what several files contain, and the buttons that import them together."""
+    """Say what several files contain, and draw the buttons that import them together."""
     heading, summary = st.empty(), st.container()
     with ExitStack() as stack:
         with summary:
@@ -148,13 +148,13 @@ def _draw_files(files: Sequence[UploadedFile]) -> None:
         added = [run for one in found.runs for run in _add(one.path, one.read, one.file.name)]
         _draw_imported([one.read.report for one in found.runs], tuple(added))
         for path in (*found.preferences, *(found.grades if next_step != "keep" else ())):
-            measure(path, keep=True)
+            measure_agreement(path, keep=True)
         if next_step == "evaluate":
             _start_evaluations(tuple(added), Choice(metrics=_specs(offer), judge_options=EMBEDDED))
 
 
 def _read_files(files: Sequence[UploadedFile], stack: ExitStack, heading: DeltaGenerator) -> Files:
-    """Read several files and draw a line for each."""
+    """Read several files, and draw a line about each."""
     found = Files([], [], [], [])
     for file in files:
         path = stack.enter_context(uploaded(file))
@@ -177,7 +177,7 @@ def _read_files(files: Sequence[UploadedFile], stack: ExitStack, heading: DeltaG
 
 
 def _read(path: Path, file: UploadedFile) -> ReadResult:
-    """Read a file with the columns that the user chose for a file with the same columns, or as detected."""
+    """Read a file with the columns that `match_columns` chooses. Raises SettingError if a column is unclear."""
     table = read_table(path)
     matched = match_columns(path, table, file)
     if matched.error:
@@ -215,7 +215,7 @@ def _show_error(name: str, error: RagboardError) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class ReadOptions:
-    """How to read a file, except for its columns. The fields are arguments of `read_runs`."""
+    """How to read a file, apart from its columns: arguments of `read_runs`."""
 
     name: str
     settings: str
@@ -224,7 +224,7 @@ class ReadOptions:
 
 
 class Layout(NamedTuple):
-    """The containers of the page from top to bottom. With them, no button moves while the page is drawn."""
+    """The containers of the page from top to bottom. They keep buttons in place while the page is drawn."""
 
     heading: DeltaGenerator
     summary: DeltaGenerator
@@ -238,7 +238,7 @@ class Layout(NamedTuple):
 
 
 def _draw_file(file: UploadedFile, path: Path) -> None:
-    """Draw what the file contains, what can be done with it, and how it is read. Errors come with a remedy."""
+    """Say what the file contains and how it is read, and draw the buttons that import it."""
     file_id, summary = st.session_state.get("upload-head", ("", ""))
     heading = st.markdown(summary if file_id == file.file_id else READING)
     layout = Layout(heading, *(st.container() for _ in Layout._fields[1:]))
@@ -272,7 +272,7 @@ def _draw_file(file: UploadedFile, path: Path) -> None:
 def _read_split(
     heading: DeltaGenerator, path: Path, table: Table, matched: Matched, options: ReadOptions
 ) -> tuple[ReadResult, ReadOptions]:
-    """Read the whole file. If one column splits it into runs, for example by model, the first reading does so."""
+    """Read the whole file, split into runs by the user's choice or, if there is none, by a column such as the model."""
     read = _read_cached(heading, path, table, matched, options)
     if st.session_state.get(SPLIT_ASKED) == matched.file.file_id:
         return read, options
@@ -286,7 +286,7 @@ def _read_split(
 
 
 def _draw_split(read: ReadResult, options: ReadOptions) -> None:
-    """Draw by which column the file is split into runs, and a button that reads it as one run."""
+    """Say which column splits the file into runs, and draw a button that reads it as one run."""
     if options.split is None or len(read.runs) < 2:
         return
     names = ", ".join(run.name for run in read.runs[:MAX_NAMED])
@@ -304,18 +304,18 @@ def _cached_labels(
 ) -> LabelFile | None:
     """Return the human labels in a file. The session caches them."""
     key = f"upload-labels-{file.file_id}"
-    return _cached_with_status(heading, READING, key, columns, lambda: detect_labels(path, columns))
+    return _cached_with_status(heading, READING, key, columns, lambda: try_read_labels(path, columns))
 
 
 def _draw_labels(layout: Layout, path: Path, matched: Matched, labels: LabelFile) -> None:
-    """Draw the human labels of a file that is not a run, and a button that measures agreement with them."""
+    """Describe the human labels in a file that is not a run, and draw a button that measures agreement with them."""
     _draw_heading(layout, matched, f"**{_contents_of_labels(labels)}.**")
     with layout.summary:
         plain(_use_of_labels(labels))
     with layout.buttons:
         wants_agreement = st.button("Measure agreement", icon=":material/handshake:", type="primary")
     with layout.result:
-        if wants_agreement and (agreement := measure(path, keep=True)):
+        if wants_agreement and (agreement := measure_agreement(path, keep=True)):
             open_page("agreement", {"agreement": agreement})
 
 
@@ -341,7 +341,7 @@ def _dimensions(labels: LabelFile) -> str:
 def _draw_runs(
     layout: Layout, path: Path, table: Table, matched: Matched, options: ReadOptions, graded: LabelFile | None
 ) -> tuple[str, ...]:
-    """Draw the runs in the file, what each judge can score, and the buttons that import the runs.
+    """Describe the runs in the file and what each judge can score, and draw the buttons that import the runs.
 
     Return the fields for which the page asks for a column.
     """
@@ -360,7 +360,7 @@ def _draw_runs(
             st.warning("To continue, choose the column with the passages. Statements are checked against them.")
         with layout.suggestions:
             draw_suggestions(matched)
-            st.button("The file has no passages", icon=":material/block:", on_click=has_no_passages, args=(matched,))
+            st.button("The file has no passages", icon=":material/block:", on_click=record_no_passages, args=(matched,))
         return matched.fields_to_ask
     with layout.judge:
         judge_options = _choose_judge() if evaluates() else EMBEDDED
@@ -390,7 +390,7 @@ def _draw_runs(
 
 
 def _cached_with_status(heading: DeltaGenerator, status: str, name: str, key: object, compute: Callable[[], T]) -> T:
-    """Return the value that the session caches as `name` for `key`. While it is computed, the heading is `status`."""
+    """Return the value that the session caches as `name` for `key`. The heading is `status` while it is computed."""
 
     def compute_with_status() -> T:
         heading.markdown(status)
@@ -419,7 +419,7 @@ def _skip() -> None:
 
 
 def _read_options(file_id: str, name: str) -> ReadOptions:
-    """Return the chosen options; for a new file, the defaults and the name in the file."""
+    """Return the chosen options. For a new file, these are the defaults and the name in the file."""
     state = st.session_state
     if state.get("options-of") != file_id or "upload-name" not in state:
         state["options-of"], state["upload-name"], state["upload-settings"] = file_id, name, ""
@@ -480,19 +480,19 @@ def _read_file(
 
 
 def _draw_heading(layout: Layout, matched: Matched, text: str) -> None:
-    """Draw in one line what the file contains, and store the line for the start of the next script run."""
+    """Say in one line what the file contains, and keep the line for the next script run."""
     st.session_state["upload-head"] = matched.file.file_id, text
     layout.heading.markdown(text)
 
 
 def _draw_summary(layout: Layout, matched: Matched, read: ReadResult) -> None:
-    """Draw what the file contains, and the column of each field."""
+    """Say what the file contains, and from which column each field is read."""
     preview = matched.preview
     _draw_heading(layout, matched, f"**{_contents_of(read)}.**")
     fields = ", ".join(f"{use.field} from {use.column}" for use in preview.columns if use.field)
     missing = f" Not in the file: {', '.join(preview.missing)}." if preview.missing else ""
     skipped = f" {len(read.report.dropped):,} bad rows are skipped." if read.report.dropped else ""
-    reused = f"\nThe columns are matched as for {matched.taken_from}." if matched.taken_from else ""
+    reused = f"\nThe columns are matched as for {matched.choices_from}." if matched.choices_from else ""
     with layout.summary:
         plain(f"Read as {preview.format}: {fields}.{missing}{skipped}{reused}", "note")
         if scores := scores_in_file(read):
@@ -500,7 +500,7 @@ def _draw_summary(layout: Layout, matched: Matched, read: ReadResult) -> None:
 
 
 def scores_in_file(read: ReadResult) -> str:
-    """Return a description of the scores and verdicts of another tool in the file; empty if there are none."""
+    """Describe another tool's scores and verdicts in the file; empty if there are none."""
     files = [run.scores for run in read.runs if run.scores]
     if not files:
         return ""
@@ -508,14 +508,14 @@ def scores_in_file(read: ReadResult) -> str:
     verdicts = f" and the verdicts of its judge on {statements:,} statements" if statements else ""
     names = ", ".join(dict.fromkeys(name for scores in files for name in scores.columns.values()))
     return (
-        f"The file has scores of {files[0].tool} ({names}){verdicts}. They are imported with the run; no judge is asked"
-        " again."
+        f"The file has scores of {files[0].tool} ({names}){verdicts}. They are imported with the run, without judge"
+        " calls."
     )
 
 
 def _contents_of(read: ReadResult) -> str:
     runs = f" in {len(read.runs):,} runs" if len(read.runs) > 1 else ""
-    return f"{contents_of(_samples(read))}{runs}"
+    return f"{count_contents(_samples(read))}{runs}"
 
 
 def _samples(read: ReadResult) -> list[Sample]:
@@ -523,14 +523,14 @@ def _samples(read: ReadResult) -> list[Sample]:
 
 
 def _metrics_of_verdicts(read: ReadResult) -> frozenset[str]:
-    """Return the metrics that can be computed from the verdicts in the file, in all of its runs."""
+    """Return the metrics that can be computed from verdicts in the file, for all its runs."""
     return frozenset.intersection(
-        *(frozenset(run.scores.recounted.values() if run.scores else ()) for run in read.runs)
+        *(frozenset(run.scores.equivalent_metrics.values() if run.scores else ()) for run in read.runs)
     )
 
 
 def _next_step(offer: Offer | None, first: NextStep, *, skipped: Sequence[NextStep] = ()) -> NextStep | None:
-    """Draw the buttons except `skipped`, with `first` as the primary button; return the step that was clicked."""
+    """Draw the buttons except `skipped`, with `first` as the primary one. Return the step that was clicked."""
     row = st.container(horizontal=True)
     is_offered: Mapping[NextStep, bool] = {
         "evaluate": offer is not None,
@@ -549,7 +549,7 @@ def _count(count: int, noun: str) -> str:
 
 
 def _choose_judge() -> JudgeOptions:
-    """Return the judge: if this server has a key for a chat model, the user's choice, else the embedded judge."""
+    """Return the user's choice of judge, or the embedded judge if the server has no key for a chat model."""
     if not forwards_key(EMBEDDED):
         return EMBEDDED
     host = destination(_chat_model(EXAMPLE_MODEL))
@@ -603,9 +603,9 @@ def _draw_offer(judge_options: JudgeOptions, offer: Offer | None) -> None:
 
 
 def _draw_chat_model_offer(read: ReadResult, offer: Offer) -> None:
-    """Draw which metrics a chat model can score, and what that costs. Nothing is sent."""
+    """Say which metrics a chat model could score, and at what cost."""
     judge_options = _chat_model(EXAMPLE_MODEL)
-    contents, metrics = contents_of(_samples(read)), known_metrics()
+    contents, metrics = count_contents(_samples(read)), known_metrics()
     not_by_embedded = unscorable(metrics.values(), contents, planning_panel(EMBEDDED))
     not_by_model = unscorable(metrics.values(), contents, planning_panel(judge_options))
     also = [metric.title for spec, metric in metrics.items() if spec in not_by_embedded and spec not in not_by_model]
@@ -617,12 +617,12 @@ def _draw_chat_model_offer(read: ReadResult, offer: Offer) -> None:
 def _import(
     path: Path, read: ReadResult, source: str, next_step: NextStep, choice: Choice, grades: LabelFile | None
 ) -> None:
-    """Import the runs, measure agreement with human grades in the file, and take the next step."""
+    """Import the runs, measure_agreement agreement with human grades in the file, and take the next step."""
     added = _add(path, read, source)
     del st.session_state["upload-read"], st.session_state["upload-table"]
     _draw_imported([read.report], added)
     if grades and next_step != "keep":
-        measure(path, keep=True)
+        measure_agreement(path, keep=True)
     if next_step == "evaluate":
         _start_evaluations(added, choice)
     if next_step == "choose" and added:

@@ -31,7 +31,7 @@ def draw_samples(runs: Sequence[Run]) -> None:
 
 
 def samples_html(runs: Sequence[Run]) -> str:
-    """Return the first samples as HTML, side by side. If there are several runs, each sample has its run's name."""
+    """Return the first samples as HTML, side by side, with the run's name if there are several runs."""
     first_samples = [(run, index) for run in runs for index in range(len(run.samples))][:MAX_SAMPLES]
     count = len(first_samples)
     title = f"First {count} samples as they will be read" if count > 1 else "First sample as it will be read"
@@ -104,7 +104,7 @@ def _scores(scores: FileScores, index: int) -> str:
 
 
 def _list(items: Iterable[str]) -> str:
-    """Return the first items as an HTML list, and the number of other items; empty if there are no items."""
+    """Return the first items as an HTML list, with the number of other items; empty without items."""
     remaining = iter(items)
     body = "".join(f"<li>{item}</li>" for item in islice(remaining, MAX_ITEMS))
     left_out = sum(1 for _ in remaining)
@@ -112,7 +112,7 @@ def _list(items: Iterable[str]) -> str:
 
 
 def _text(text: str) -> str:
-    """Return a text as HTML on one line. A long text is cut, and the number of other characters added."""
+    """Return a text as HTML on one line. A long text is cut, and the number of cut characters is shown."""
     text = " ".join(text.split())
     if len(text) <= MAX_CHARACTERS:
         return html_escaped(text)

@@ -1,6 +1,6 @@
-"""Runs made so that the truth is known, and a judge that reads them without error.
+"""Runs with known correct diagnoses, and a judge without errors.
 
-A claim is a word; a text is claims, each with its full stop. A text supports a claim that stands in it.
+A claim is a word. A text is a list of claims, each with a full stop, and supports the claims that it contains.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""On runs of which the truth is known the diagnosis says it, and nothing where all is well."""
+"""Tests of `diagnose` on runs with known correct diagnoses."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from ragboard.analysis import (
     Diagnosis,
     Finding,
     HallucinationQuery,
-    command_for,
     diagnose,
+    evaluate_command,
     group_in_words,
     groups_compared_in_words,
     hallucinations,
     missing_in_words,
     small_groups_in_words,
-    start_with,
     top_questions_in_words,
+    where_to_start,
     why_not_triggered,
 )
 from ragboard.analysis.diagnosis import FAITHFULNESS, weak_groups
@@ -112,7 +112,7 @@ def spoken(found: Diagnosis) -> set[str]:
         (contrary, {"contradicts-passages"}, {"refuses-often"}),
     ],
 )
-def test_the_truth_of_a_made_run_is_said(store: Store, texts: object, says: set[str], hushes: set[str]) -> None:
+def test_the_truth_of_a_made_run_is_reported(store: Store, texts: object, says: set[str], hushes: set[str]) -> None:
     found = diagnose(store, keep(store, make_run("made", texts)))  # type: ignore[arg-type]
     assert says <= spoken(found)
     assert not hushes & spoken(found)
@@ -189,7 +189,7 @@ def test_findings_against_references_are_hints_where_rules_judged_and_findings_w
 def test_the_first_thing_to_look_at_is_the_finding_with_the_largest_impact(store: Store) -> None:
     found = diagnose(store, keep(store, make_run("made", retriever_bad)))
     assert found.first == found.main_findings[0]
-    assert start_with(found) == ("Start with the retriever", "")
+    assert where_to_start(found) == ("Start with the retriever", "")
 
 
 def test_without_a_finding_the_first_hint_says_where_to_start_and_how_many_agree(store: Store) -> None:
@@ -198,7 +198,7 @@ def test_without_a_finding_the_first_hint_says_where_to_start_and_how_many_agree
         connection.execute("UPDATE evaluations SET heuristic = true")
     found = diagnose(store, run)
     assert (found.main_findings, found.first) == ((), found.hints[0])
-    assert start_with(found) == (
+    assert where_to_start(found) == (
         "Start with the generator (a hint)",
         "",
     )
@@ -221,7 +221,7 @@ def test_without_a_hint_the_rule_whose_estimate_is_beyond_its_threshold_is_named
     assert isinstance(interval, Interval)
     assert interval.low <= first.rule.threshold < interval.estimate
     assert first.hint_reason == "Probable, not certain: the threshold of 10% is inside the 95% CI."
-    assert start_with(found)[0] == "Start with the answers (not certain)"
+    assert where_to_start(found)[0] == "Start with the answers (not certain)"
 
 
 def test_where_no_rule_points_anywhere_unsupported_statements_do(store: Store) -> None:
@@ -230,7 +230,7 @@ def test_where_no_rule_points_anywhere_unsupported_statements_do(store: Store) -
 
     found = diagnose(store, keep(store, make_run("made", texts)))
     assert (found.first, found.unsupported) == (None, 1)
-    title, text = start_with(found)
+    title, text = where_to_start(found)
     assert title == "Nothing stands out"
     assert text == (
         "No rule shows a fault. 1 of 301 statements is not supported by the passages: read it, and the samples with the"
@@ -241,7 +241,7 @@ def test_where_no_rule_points_anywhere_unsupported_statements_do(store: Store) -
 def test_where_nothing_is_wrong_there_is_nowhere_to_start(store: Store) -> None:
     found = diagnose(store, keep(store, make_run("made", well)))
     assert (found.suspected, found.first) == ((), None)
-    title, text = start_with(found)
+    title, text = where_to_start(found)
     assert title == "Nothing stands out"
     assert text.startswith("No rule shows a fault. The passages support all ")
 
@@ -289,7 +289,7 @@ def test_the_lowest_group_comes_first_where_p_values_tie_or_none_can_be_computed
     answerable = np.array(["no" if one < 3 else "yes" for one in conversation], dtype=np.object_)
     turn = np.array([str(place // 12) for place in range(120)], dtype=np.object_)
     scores = np.where(answerable == "no", 0.0, np.where(turn == "8", 0.5, 0.75))
-    clusters = SampleClusters(of=conversation, conversations=True)
+    clusters = SampleClusters(ids=conversation, conversations=True)
     by_column = {"metadata.turn": turn, "metadata.answerable": answerable}
     worse, compared = weak_groups({FAITHFULNESS: scores}, by_column, clusters)
     assert worse == ()
@@ -401,7 +401,7 @@ def test_more_metrics_do_not_bury_unsupported_statements(store: Store) -> None:
         "Probable, not certain: the threshold of 80% is inside the 95% CI.",
     )
     assert found.ranked[0] == found.first
-    assert start_with(found)[0] == "Start with the answers (not certain)"
+    assert where_to_start(found)[0] == "Start with the answers (not certain)"
 
 
 def test_a_suspicion_whose_interval_shows_no_impact_is_none(store: Store) -> None:
@@ -413,7 +413,7 @@ def test_a_suspicion_whose_interval_shows_no_impact_is_none(store: Store) -> Non
     assert drift.figure is not None
     assert isinstance(drift.figure.interval, Interval)
     assert drift.figure.interval.estimate > 0, "beyond the threshold, by one statement"
-    assert (found.suspected, start_with(found)[0]) == ((), "Nothing stands out")
+    assert (found.suspected, where_to_start(found)[0]) == ((), "Nothing stands out")
 
 
 def test_the_sentence_and_its_figure_have_the_same_sign(store: Store) -> None:
@@ -443,10 +443,10 @@ def test_another_run_with_the_same_passages_and_better_answers_shows_that_the_ge
     assert (first.rule.id, first.component) == ("unfaithful", "generator")
     assert first.evidence.startswith(
         "The generator is probably at fault: over all 60 answers (scored in both runs, with the same passages), good"
-        " reaches a faithfulness of 1.00, this run 0.7"
+        " (the reference answers) reaches a faithfulness of 1.00, this run 0.7"
     )
     assert first.evidence.endswith(").")
-    assert start_with(found) == ("Start with the generator", "")
+    assert where_to_start(found) == ("Start with the generator", "")
     assert diagnose(store, store.resolve("good")).first is None
 
 
@@ -464,11 +464,11 @@ def test_a_rule_based_judge_that_sees_no_contradiction_shows_nothing(store: Stor
     with store.database.write() as connection:
         connection.execute("UPDATE evaluations SET heuristic = true")
     rule = next(one for one in diagnose(store, run).not_triggered if one.rule.id == "contradicts-passages")
-    assert rule.state == "not shown"
+    assert rule.state == "unreliable"
     assert "rarely finds a statement contradicted" in why_not_triggered(rule)
 
 
-def test_columns_that_group_alike_are_tested_once(store: Store) -> None:
+def test_columns_with_the_same_groups_are_tested_once(store: Store) -> None:
     run = make_run(
         "made", well, samples=40, metadata=lambda number: {"a": number % 2, "b": number % 2, "c": number % 4}
     )
@@ -476,7 +476,7 @@ def test_columns_that_group_alike_are_tested_once(store: Store) -> None:
     assert found.comparisons.columns == ("metadata.a", "metadata.c")
 
 
-def test_metrics_that_the_embedded_judge_can_evaluate_are_said_to_be_free(store: Store) -> None:
+def test_metrics_that_the_embedded_judge_can_evaluate_are_reported_to_be_free(store: Store) -> None:
     (added,) = store.add_runs([make_run("made", well, samples=20)])
     evaluate_run(store, added.id, metrics_named(["ragas.faithfulness"]), Panel(judge=EmbeddedJudge()))
     said = missing_in_words(diagnose(store, store.resolve("made")))
@@ -490,7 +490,7 @@ def test_metrics_that_are_missing_are_named_with_the_command(store: Store) -> No
         "To find out whether the retriever or the generator loses more, evaluate RAGChecker's claim recall and context"
         " utilization."
     )
-    assert command_for(found) == "ragboard evaluate 'my run' --metrics ragchecker"
+    assert evaluate_command(found) == "ragboard evaluate 'my run' --metrics ragchecker"
     missing = {one.rule.id: one.missing for one in found.not_triggered if one.missing}
     assert missing["retriever-misses"] == ("ragchecker.claim_recall",)
     assert "refuses-often" not in missing
@@ -520,4 +520,4 @@ def test_a_run_that_was_never_evaluated_has_silent_rules_only(store: Store) -> N
     found = diagnose(store, store.resolve("made"))
     assert (found.findings, found.judged, found.top_questions_share, found.questions) == ((), None, None, ())
     assert {one.rule.id for one in found.not_triggered if one.state != "not evaluated"} == {"retrieved-nothing"}
-    assert start_with(found) == ("Not evaluated yet", "")
+    assert where_to_start(found) == ("Not evaluated yet", "")

@@ -1,4 +1,4 @@
-"""The rules are complete, and a rule whose threshold is the true mean is seldom triggered."""
+"""Tests of the rules: they are complete, and rarely apply if the true mean equals the threshold."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from ragboard.analysis.diagnosis import (
     Finding,
     Rule,
     apply_rules,
-    condition_of,
+    cite_sources,
+    condition_in_words,
+    fill_template,
     measure,
-    sentence_of,
-    source_of,
     weak_groups,
 )
 from ragboard.metrics import METRICS
@@ -52,7 +52,7 @@ def test_a_rule_is_triggered_only_if_the_whole_interval_is_beyond_its_threshold(
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
 def test_a_rule_says_where_it_comes_from_and_where_to_look(rule: Rule) -> None:
-    assert "is a rule of thumb" in source_of(rule, QUANTITIES[rule.quantity].inputs)
+    assert "is a rule of thumb" in cite_sources(rule, QUANTITIES[rule.quantity].inputs)
     assert rule.advice
     assert isinstance(rule.query, HallucinationQuery | SampleQuery) != QUANTITIES[rule.quantity].counted
     if isinstance(rule.query, SampleQuery) and rule.query.column:
@@ -67,10 +67,10 @@ def test_rules_have_ids_of_their_own() -> None:
     assert {rule.quantity for rule in RULES} == set(QUANTITIES)
 
 
-def test_a_difference_is_said_with_the_sign_of_its_figure() -> None:
+def test_a_difference_is_reported_with_the_sign_of_its_figure() -> None:
     rule = next(one for one in RULES if one.id == "lost-in-generation")
-    assert "by 30% (95% CI 20% to 40%) of" in sentence_of(rule, interval(0.2, 0.4))
-    assert condition_of(rule) == "Lost in generation minus lost in retrieval above 0.1"
+    assert "by 30% (95% CI 20% to 40%) of" in fill_template(rule, interval(0.2, 0.4))
+    assert condition_in_words(rule) == "Lost in generation minus lost in retrieval above 0.1"
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_at_its_threshold_a_rule_is_triggered_about_one_time_in_forty(rule: Rule
     assert np.average(spoke, weights=times) <= 0.025 + 3 * (0.025 * 0.975 / runs) ** 0.5
 
 
-def test_answers_equally_faithful_whatever_their_length_are_seldom_told_apart() -> None:
+def test_equally_faithful_short_and_long_answers_rarely_trigger_the_rule() -> None:
     rng, runs = np.random.default_rng(4), 400
     rule = next(one for one in RULES if QUANTITIES[one.quantity].compares_groups)
     spoke = 0
@@ -101,7 +101,7 @@ def test_answers_equally_faithful_whatever_their_length_are_seldom_told_apart() 
     assert spoke / runs <= 0.05 + 3 * (0.05 * 0.95 / runs) ** 0.5
 
 
-def test_among_topics_that_are_alike_one_is_named_at_most_one_time_in_twenty() -> None:
+def test_with_equal_topics_one_is_flagged_at_most_one_time_in_twenty() -> None:
     rng, runs = np.random.default_rng(5), 200
     topics = {"metadata.topic": np.array([f"t{place % 8}" for place in range(80)], dtype=np.object_)}
     named = sum(bool(weak_groups({FAITHFULNESS: rng.binomial(4, 0.8, size=80) / 4}, topics)[0]) for _ in range(runs))

@@ -1,4 +1,4 @@
-"""One digest of what the embedded judge says to a fixed set of tasks, to be compared between versions of Python.
+"""Print a digest of the embedded judge's replies to fixed tasks, to compare versions of Python.
 
 PYTHONPATH=core python tests/core/judges/embedded/golden.py
 """

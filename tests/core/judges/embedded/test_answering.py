@@ -1,4 +1,4 @@
-"""Rating how well an answer answers: what it is asked for, what it says that is new, what it takes back."""
+"""Tests of rating answer relevance."""
 
 from __future__ import annotations
 

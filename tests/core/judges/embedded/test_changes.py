@@ -1,4 +1,4 @@
-"""What a change of one thing does to a verdict, and what other words for the same thing do not."""
+"""Tests of verdicts after one change to a statement, and after a paraphrase."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ragboard.judges.embedded.changes import changed, names_in
+from ragboard.judges.embedded.changes import changed_sentences, names_in
 from ragboard.judges.embedded.verify import verify
 from ragboard.records import Label
 from ragboard.sample_files import sample_folder
@@ -53,7 +53,7 @@ def supported(paraphrases: list[Pair]) -> list[Pair]:
 def cases(supported: list[Pair]) -> Iterator[tuple[str, Sequence[str], str]]:
     """Every third change of all that can be made, so that each text and each kind is among them."""
     names = names_in([text for _, passages in supported for text in passages])
-    made = list(changed(supported, names, seed=1))
+    made = list(changed_sentences(supported, names, seed=1))
     for kind, _, passages, other in made[:: len(made) // CASES][:CASES]:
         yield kind, passages, other
 

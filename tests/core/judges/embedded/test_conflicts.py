@@ -1,8 +1,7 @@
-"""When a statement is called contradicted: rarely, and then rightly.
+"""Tests of contradicted verdicts: they are rare and right.
 
-`conflicts_1.tsv` and `conflicts_2.tsv` were each written by an author who had not seen the rules, and no rule was
-changed for them. A row is what the passage makes of the statement, what sort of thing the two are about, the
-statement, and the passage.
+Two authors who had not seen the rules wrote `conflicts_1.tsv` and `conflicts_2.tsv`; no rule was changed for them. The
+columns are the label, the type of difference, the statement, and the passage.
 """
 
 from __future__ import annotations

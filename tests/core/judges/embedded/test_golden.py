@@ -1,4 +1,4 @@
-"""What the judge says goes with its version."""
+"""Test of the judge's version: it changes if replies change."""
 
 from __future__ import annotations
 

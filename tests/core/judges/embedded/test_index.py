@@ -1,4 +1,4 @@
-"""Where passages say what claims hold: most sentences are not read for figures, and nothing is missed."""
+"""Tests of the index of passages: it finds every match without reading every sentence."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ SAID = st.lists(
 @example(["It was built in 1998-99."], ["It was built in 1999."])
 @example(["A second bridge. It took 5 seconds."], ["The second bridge."])
 def test_a_sentence_is_found_where_it_says_what_is_sought_and_nowhere_else(said: list[str], claimed: list[str]) -> None:
-    corpus = Corpus.of_sentences(said, "en")
-    index = Index.of(corpus, [corpus.claim(text) for text in claimed])
+    corpus = Corpus.from_sentences(said, "en")
+    index = Index.build(corpus, [corpus.claim(text) for text in claimed])
     sought = {form for item in index.forms for form in (item, *(form for form, _ in index.forms[item]))}
     for form in sought:
         found = [number for number, sentence in enumerate(corpus.sentences) if form in sentence.everything]
@@ -41,9 +41,9 @@ def test_a_quantity_is_found_in_any_unit_of_its_kind(unit: str) -> None:
     kind, size = UNITS[unit]
     others = [other for other, (counted, _) in UNITS.items() if counted == kind]
     said = [f"It counts {84 * size / UNITS[other][1]:.9f} {other} here." for other in others]
-    corpus = Corpus.of_sentences(said, "en")
+    corpus = Corpus.from_sentences(said, "en")
     claim = corpus.claim(f"It counts 84 {unit}")
-    index = Index.of(corpus, [claim])
+    index = Index.build(corpus, [claim])
     brute = [number for number, sentence in enumerate(corpus.sentences) if claim.counted & sentence.everything]
     assert sorted({number for key in claim.counted for number in index.sentences_with.get(key, ())}) == brute
     assert others.index(unit) in brute

@@ -1,4 +1,4 @@
-"""The embedded judge as a judge: every task, reply_or_failure replies, the same in any company."""
+"""Tests of the embedded judge on every task: valid replies, independent of other tasks in the call."""
 
 from __future__ import annotations
 

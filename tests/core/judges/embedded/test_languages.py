@@ -1,4 +1,4 @@
-"""French, Spanish, Hindi and Chinese, judged by their words, numbers and denials."""
+"""Tests of French, Spanish, Hindi and Chinese."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def judge(language: str, statement: str) -> Verdict:
 
 
 @pytest.mark.parametrize("language", PASSAGES)
-def test_the_language_of_a_passage_is_told(language: str) -> None:
+def test_the_language_of_a_passage_is_recognised(language: str) -> None:
     assert language_of(PASSAGES[language]) == language
 
 

@@ -1,4 +1,4 @@
-"""Which passages are useful to an answer, and what a text names."""
+"""Tests of selecting useful passages, and of extracting entities."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def useful(answer: str, *passages: str) -> tuple[bool, ...]:
     return usefulness(JudgePassages(question="When did the bridge open?", answer=answer, passages=passages)).useful
 
 
-def test_a_passage_is_useful_that_bears_out_a_statement_of_the_answer() -> None:
+def test_a_passage_is_useful_if_it_supports_a_statement_of_the_answer() -> None:
     assert useful("The Tay Bridge opened in 1887.", BRIDGE, "Dundee lies on the north bank.", "") == (
         True,
         False,
@@ -31,17 +31,17 @@ def test_no_passage_is_useful_to_an_answer_that_states_nothing() -> None:
     assert found.reasons == ("The answer has no statement that a passage could support.",)
 
 
-def test_names_numbers_and_dates_are_named_as_they_are_written_in_order_and_once() -> None:
+def test_names_numbers_and_dates_are_listed_as_written_in_order_and_once() -> None:
     text = "The Tay Bridge was opened by Queen Victoria on 20 June 1887. The Tay Bridge cost £670,000."
     assert entities(text) == ("Tay Bridge", "Queen Victoria", "20 June 1887", "£670,000")
 
 
-def test_german_names_are_told_from_nouns_by_what_stands_before_them() -> None:
+def test_german_names_and_nouns_are_distinguished_by_the_words_before_them() -> None:
     assert entities("Die Brücke wurde 1887 von William Arrol in Dundee gebaut.") == ("1887", "William Arrol", "Dundee")
 
 
 @given(st.text(max_size=200))
-def test_every_entity_stands_in_the_text_and_is_not_empty(text: str) -> None:
+def test_every_entity_is_in_the_text_and_not_empty(text: str) -> None:
     found = entities(text)
     assert all(name and name in text for name in found)
     assert len(set(found)) == len(found)

@@ -1,4 +1,4 @@
-"""Whether a quality of ARES holds, by rules: hand-made cases, and the balanced accuracy as documented."""
+"""Tests of ARES's qualities by rules, and of the documented balanced accuracy."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_an_answer_is_faithful_where_every_statement_is_supported() -> None:
     assert not said("answer_faithfulness", "The Forth Bridge was opened in 1890.", contexts=("It rains.",)).holds
 
 
-def test_an_answer_of_one_figure_is_held_against_the_passages_as_it_is() -> None:
+def test_an_answer_of_one_number_is_compared_with_the_passages() -> None:
     assert said("answer_faithfulness", "1890").holds
     assert not said("answer_faithfulness", "1891").holds
 

@@ -1,4 +1,4 @@
-"""Sentences that decline, and denials that state something."""
+"""Tests of recognising refusals, and of negative statements that are not refusals."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ ROWS = [line.split("\t") for line in Path(__file__).with_name("refusals.tsv").re
 
 
 @pytest.mark.parametrize(("kind", "sentence"), ROWS)
-def test_what_declines_is_told_from_what_denies(kind: str, sentence: str) -> None:
+def test_refusals_are_distinguished_from_negative_statements(kind: str, sentence: str) -> None:
     assert is_refusal(sentence) == (kind == "declines")

@@ -1,4 +1,4 @@
-"""Sentences that help to answer a question."""
+"""Tests of selecting sentences that help to answer a question."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hashed words and letter groups: range and identity; test_golden.py says that the values stay."""
+"""Tests of text similarity: range and identity."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ragboard.text.sentences import tokens
 
 
 @given(st.text(max_size=80), st.text(max_size=80))
-def test_a_cosine_lies_in_range_and_a_text_is_like_itself(one: str, other: str) -> None:
+def test_a_cosine_is_in_range_and_is_1_for_equal_texts(one: str, other: str) -> None:
     itself, across = similarities(one, (one, other))
     assert itself == (1.0 if tokens(one) else 0.0)
     assert -1.0 <= across <= 1.0

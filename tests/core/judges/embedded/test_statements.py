@@ -1,4 +1,4 @@
-"""Answers taken apart: places, restating, refusals."""
+"""Tests of splitting answers into statements: spans, rewriting, refusals."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ def test_every_statement_has_words_and_a_span_in_order_and_apart(text: str) -> N
 
 
 @given(ANSWERS)
-def test_the_same_text_is_always_taken_apart_alike(text: str) -> None:
+def test_the_same_text_always_gives_the_same_statements(text: str) -> None:
     assert extract(text) == extract(text)
 
 
-def test_sentences_are_statements_where_they_stand() -> None:
+def test_statements_are_sentences_with_their_span() -> None:
     text = "The bridge is long. Sheep eat grass."
     assert said(text) == places(text) == ["The bridge is long.", "Sheep eat grass."]
 

@@ -1,4 +1,4 @@
-"""Verdicts by hand-made cases, and the shape of every reply."""
+"""Tests of verdicts: cases by hand, and the form of every reply."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_another_name_in_the_same_place_is_no_contradiction(statement: str, reas
     assert (verdict.label, verdict.reason, verdict.evidence) == ("unsupported", reason, ())
 
 
-def test_a_number_told_of_something_else_does_not_support_a_short_statement() -> None:
+def test_a_number_of_something_else_does_not_support_a_short_statement() -> None:
     assert judge("Hamburg was founded in 1237.").label == "unsupported"
 
 
@@ -140,7 +140,7 @@ def test_a_denial_of_it_may_be_of_something_else(statement: str, here: str, reas
         ),
     ],
 )
-def test_how_something_is_denied_stands_between_not_and_what_it_denies(statement: str, passage: str) -> None:
+def test_an_adverb_may_follow_not(statement: str, passage: str) -> None:
     verdict = judge(statement, passage)
     assert (verdict.label, verdict.reason) == ("contradicted", "Passage 1 denies what the statement says.")
     assert judge(passage.replace("officially ", "").replace("statistically ", ""), passage).label == "supported"
@@ -249,7 +249,7 @@ def test_a_number_from_a_sentence_about_something_else_supports_nothing() -> Non
     assert judge("The council listed the lake in 2013.", passage).label != "supported"
 
 
-def test_a_pronoun_in_a_passage_may_stand_for_the_name() -> None:
+def test_a_pronoun_in_a_passage_can_refer_to_the_name() -> None:
     assert judge("The Forth Bridge opened on 4 March 1890.").label == "supported"
 
 
@@ -270,7 +270,7 @@ def test_a_rough_number_agrees_with_a_near_one_and_an_exact_one_does_not() -> No
     assert judge("The lake in the north is 500 km long.", passage).label == "contradicted"
 
 
-def test_an_answer_that_is_not_sure_denies_nothing_and_speaks_of_itself() -> None:
+def test_an_uncertain_answer_denies_nothing() -> None:
     assert judge("I am not sure but the river flows north into the sea.").label == "unsupported"
     assert judge("Not only the river flows north into the sea.").label == "supported"
 
@@ -301,7 +301,7 @@ def test_german_is_judged_by_the_same_rules(statement: str, label: str) -> None:
     assert judge(statement, GERMAN).label == label
 
 
-def test_supported_scores_stand_above_contradicted_ones() -> None:
+def test_supported_statements_score_higher_than_contradicted_ones() -> None:
     assert (judge("Hamburg was founded in 808.").score or 0) > (judge("Hamburg was founded in 1237.").score or 0)
 
 

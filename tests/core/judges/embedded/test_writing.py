@@ -1,4 +1,4 @@
-"""Questions and answers that rules write to a passage."""
+"""Tests of writing questions and answers by rules."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragboard.judges.embedded.writing import questions_to, write_answer
+from ragboard.judges.embedded.writing import write_answer, write_questions
 from ragboard.readers.corpus import read_corpus
 from ragboard.sample_files import sample_folder
 from ragboard.tasks import AnswerKind, Failure, WriteAnswer, WrittenText
@@ -22,11 +22,11 @@ def written(kind: AnswerKind, question: str = QUESTION, passage: str = PASSAGE, 
 
 
 def test_a_question_asks_for_a_fact_and_names_what_it_is_about() -> None:
-    assert set(questions_to(PASSAGE, 3)) == {QUESTION, "By whom was the lighthouse at Fara built in 1871?"}
+    assert set(write_questions(PASSAGE, 3)) == {QUESTION, "By whom was the lighthouse at Fara built in 1871?"}
 
 
-def test_a_verb_that_would_have_to_be_conjugated_is_left_as_it_is() -> None:
-    assert set(questions_to("In 1858 Bessemer opened new works in Sheffield.", 9)) == {
+def test_a_verb_is_not_conjugated() -> None:
+    assert set(write_questions("In 1858 Bessemer opened new works in Sheffield.", 9)) == {
         "When was it that Bessemer opened new works in Sheffield?",
         "Where was it that in 1858 Bessemer opened new works?",
     }
@@ -34,26 +34,26 @@ def test_a_verb_that_would_have_to_be_conjugated_is_left_as_it_is() -> None:
 
 def test_statements_are_asked_in_turn_before_one_is_asked_twice() -> None:
     two = f"{PASSAGE} The harbour of Mora was painted in 1880 by Ines Dahl."
-    first, second, *_ = questions_to(two, 9)
+    first, second, *_ = write_questions(two, 9)
     assert ("Fara" in first, "Mora" in second) == (True, True)
 
 
 def test_what_only_the_sentences_around_it_explain_gets_no_question() -> None:
-    assert questions_to("It was built in 1871. They left it in 1904. The plan was drawn in 1905.", 3) == ()
+    assert write_questions("It was built in 1871. They left it in 1904. The plan was drawn in 1905.", 3) == ()
 
 
 def test_a_statement_that_fits_no_rule_is_asked_with_a_gap_in_any_language() -> None:
-    assert questions_to("Lake Burley Griffin covers 6.6 km².", 3) == (
+    assert write_questions("Lake Burley Griffin covers 6.6 km².", 3) == (
         'What fills the gap: "Lake Burley Griffin covers ____ km²"?',
     )
-    assert questions_to("Le pont de Normandie mesure 2 143 mètres et relie Le Havre à Honfleur.", 1) == (
+    assert write_questions("Le pont de Normandie mesure 2 143 mètres et relie Le Havre à Honfleur.", 1) == (
         "Le pont de Normandie mesure ____ mètres et relie Le Havre à Honfleur?",
     )
 
 
 def test_as_many_questions_as_asked_for_at_most() -> None:
-    assert questions_to(PASSAGE, 0) == ()
-    assert len(questions_to(PASSAGE * 3, 1)) == 1
+    assert write_questions(PASSAGE, 0) == ()
+    assert len(write_questions(PASSAGE * 3, 1)) == 1
 
 
 def test_an_answer_has_one_of_several_shapes_and_gives_what_was_asked_for() -> None:
@@ -104,7 +104,7 @@ def test_an_empty_passage_gives_an_empty_answer(kind: AnswerKind) -> None:
 
 @given(st.text(max_size=200), st.integers(0, 4))
 def test_any_text_gets_at_most_n_questions_each_once_and_each_is_answered(passage: str, n: int) -> None:
-    found = questions_to(passage, n)
+    found = write_questions(passage, n)
     assert len(found) == len(set(found)) <= n
     for question in found:
         assert question.endswith("?")
@@ -113,7 +113,7 @@ def test_any_text_gets_at_most_n_questions_each_once_and_each_is_answered(passag
 
 def test_the_sample_gets_a_good_hundred_questions_and_every_one_has_a_question_word() -> None:
     passages = [passage.text for passage in read_corpus(sample_folder() / "documents")]
-    found = [question for passage in passages for question in questions_to(passage, 5)]
+    found = [question for passage in passages for question in write_questions(passage, 5)]
     assert len(found) > 100
     assert all(
         question.startswith(("When was", "When were", "Who or what", "Where was", "By whom", "What fills the gap: "))
@@ -123,7 +123,7 @@ def test_the_sample_gets_a_good_hundred_questions_and_every_one_has_a_question_w
 
 def test_german_answers_are_german_in_every_shape() -> None:
     passage = "Im Jahr 1890 wurde die Brücke von Fowler in Schottland eröffnet. Die Züge fuhren von da an schneller."
-    (question,) = questions_to(passage, 1)
+    (question,) = write_questions(passage, 1)
     answers = {written("grounded", question, passage, draw) for draw in range(30)}
     assert len(answers) > 2
     assert not any(word in answer for answer in answers for word in ("the", "text", "passage"))

@@ -1,4 +1,4 @@
-"""A server of our own, and judges that ask it."""
+"""Fixtures: a local chat server, and judges that call it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A judge made of a function: prompts in, texts out, with the same prompts and the same strictness."""
+"""Tests of a judge from a Python function."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_after_two_repairs_it_is_a_failure_with_the_reply() -> None:
     assert calls == [1, 1, 1]
 
 
-def test_none_is_a_failure_of_that_task_alone() -> None:
+def test_none_fails_only_this_task() -> None:
     judge = judge_from(lambda prompts: [None, *map(answer, prompts[1:])], version="1", name="lab")
     assert ask(judge, RATE, RATE) == [Failure(detail="lab returned no reply"), Rating(value=3, reason="r")]
 

@@ -1,4 +1,4 @@
-"""A follow-up question is shown with the turns before it; a question without any is asked as ever."""
+"""Tests of earlier turns in prompts."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_a_judge_by_rules_answers_as_without() -> None:
     assert ask(judge, *(replace(task, history=TURNS) for task in tasks)) == ask(judge, *tasks)
 
 
-def test_a_prompt_of_ones_own_shows_the_turns_first_or_where_it_says(tmp_path: Path) -> None:
+def test_a_prompt_of_your_own_shows_the_turns_first_or_where_it_says(tmp_path: Path) -> None:
     task = RateAnswer(question="And who built it?", answer="Ines Dahl.", history=TURNS)
     file = tmp_path / "rate_answer.md"
     file.write_text("Rate this.\n\nQ: ${question}\nA: $answer", encoding="utf-8")

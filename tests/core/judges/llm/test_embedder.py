@@ -1,4 +1,4 @@
-"""Cosines of embeddings from a server, batched, and its faults as reasoned failures."""
+"""Tests of embeddings from a server: cosines, batches, and failures."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_an_empty_text_has_no_similarity(embedder: OpenAiEmbedder, server: ChatS
     assert server.asked[0]["input"] == ["a"]
 
 
-def test_nothing_to_compare_with_asks_nothing(embedder: OpenAiEmbedder, server: ChatServer) -> None:
+def test_nothing_to_compare_with_makes_no_calls(embedder: OpenAiEmbedder, server: ChatServer) -> None:
     assert ask(embedder, Similarity(text="a", others=())) == [Similarities(values=())]
     assert server.asked == []
 

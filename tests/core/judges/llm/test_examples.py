@@ -1,4 +1,4 @@
-"""A person's examples in the prompts of ARES's qualities: which, how, and as part of who the judge is."""
+"""Tests of few-shot examples in the prompts of ARES's qualities."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_examples_are_part_of_who_judges_these_qualities_and_of_nothing_else(tmp
     assert again.digest(Classify) not in {first.digest(Classify), none.digest(Classify)}
 
 
-def test_a_prompt_of_ones_own_without_a_place_for_examples_is_refused_where_there_are_some(tmp_path: Path) -> None:
+def test_a_prompt_of_your_own_without_a_place_for_examples_is_rejected_where_there_are_some(tmp_path: Path) -> None:
     path = file_of(tmp_path, "Who?\tAda did.\tAda\t\tYes\tYes\tYes")
     own = tmp_path / "own"
     own.mkdir()
@@ -92,12 +92,12 @@ def test_a_prompt_of_ones_own_without_a_place_for_examples_is_refused_where_ther
         Prompts.read(own, path)
 
 
-def test_a_file_without_a_label_is_refused(tmp_path: Path) -> None:
+def test_a_file_without_a_label_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(RunFileError, match=r"few\.tsv: has no label; expected"):
         Prompts.read(examples=file_of(tmp_path, "Who?\tAda did.\tAda", head="Query\tDocument\tAnswer"))
 
 
-def test_more_examples_than_a_call_should_carry_are_refused(tmp_path: Path) -> None:
+def test_more_examples_than_a_call_should_carry_are_rejected(tmp_path: Path) -> None:
     rows = [f"Who {number}?\tAda did.\tAda\t\tYes\t\t" for number in range(MAX_EXAMPLES + 1)]
     with pytest.raises(RunFileError, match=r"33 examples of context_relevance; at most 32"):
         Prompts.read(examples=file_of(tmp_path, *rows))

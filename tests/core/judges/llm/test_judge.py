@@ -1,4 +1,4 @@
-"""The LLM judge against a real server: every task answered well, every fault a right reply or a reasoned failure."""
+"""Tests of the chat model judge against a local server: every task, and every fault."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.core.judges.llm.conftest import Pauses, texts
 from ragboard.errors import JudgeError, SettingError
 from ragboard.judges.base import Judge
 from ragboard.judges.llm import Endpoint, LlmJudge
-from ragboard.judges.llm.responses import exchange
+from ragboard.judges.llm.responses import make_exchange
 from ragboard.records import Evidence, Nugget, Span, Verdict
 from ragboard.tasks import (
     TASKS,
@@ -30,7 +30,6 @@ from ragboard.tasks import (
     Critique,
     CritiqueVerdict,
     Entities,
-    Example,
     Exchange,
     ExtractedStatement,
     ExtractEntities,
@@ -67,6 +66,7 @@ from ragboard.tasks import (
     WriteAnswer,
     WriteNuggets,
     WriteQuestions,
+    WritingExample,
     WrittenText,
     reply_or_failure,
 )
@@ -97,7 +97,7 @@ SINGLE = (
 QUALITY = Classify(quality="answer_relevance", question=QUESTION, contexts=(), answer="The tower is high.")
 RATE = Rate(quality="faithfulness", question=QUESTION, answer="one two three", contexts=PASSAGES)
 
-EXAMPLE = Example(passage="A cat sat.", question="Who sat?", answer="A cat.", contradictory="A dog.")
+EXAMPLE = WritingExample(passage="A cat sat.", question="Who sat?", answer="A cat.", contradictory="A dog.")
 WELL: tuple[tuple[Task, Reply], ...] = (
     (
         ExtractStatements(question=QUESTION, text="It is red. It is old. I am sorry."),
@@ -224,7 +224,7 @@ NOTHING: tuple[tuple[Task, Reply], ...] = (
 
 
 @pytest.mark.parametrize(("task", "expected"), NOTHING, ids=lambda value: type(value).__name__)
-def test_nothing_is_asked_about_nothing(judge: LlmJudge, server: ChatServer, task: Task, expected: Reply) -> None:
+def test_empty_texts_need_no_call(judge: LlmJudge, server: ChatServer, task: Task, expected: Reply) -> None:
     assert ask(judge, task) == [expected]
     assert reply_or_failure(task, expected) is expected
     assert server.asked == []
@@ -369,7 +369,7 @@ UNTIDY = (
 
 
 @pytest.mark.parametrize("around", UNTIDY)
-def test_what_stands_around_the_object_does_not_matter(judge: LlmJudge, server: ChatServer, around: str) -> None:
+def test_text_around_the_object_is_ignored(judge: LlmJudge, server: ChatServer, around: str) -> None:
     server.faults = [replies(around.format('{"reason": "a } b", "rating": 8,\n}'))]
     assert ask(judge, RATE) == [Rating(value=8, reason="a } b")]
 
@@ -386,7 +386,7 @@ def test_a_quote_that_is_not_in_its_passage_is_no_evidence(judge: LlmJudge, serv
     assert ask(judge, task) == [Verification(joint=(Verdict(label="supported"),))]
 
 
-def test_a_quote_is_found_whatever_its_case_and_spaces(judge: LlmJudge, server: ChatServer) -> None:
+def test_a_quote_is_found_in_any_case_and_spacing(judge: LlmJudge, server: ChatServer) -> None:
     said = {"label": "supported", "quotes": [{"passage": 1, "quote": '"the TOWER\n is"'}]}
     server.faults = [replies(json.dumps({"verdicts": [{"statement": "1", "together": said}]}))]
     task = Verify(question="q", statements=("s",), passages=PASSAGES, joint=True, single=False)
@@ -636,7 +636,7 @@ def test_the_first_draw_is_asked_cold_and_later_ones_warm(server: ChatServer, en
     assert [request["temperature"] for request in server.asked] == [0.0, 1.0, 0.3, 0.3]
 
 
-def test_every_call_is_heard_repairs_included(server: ChatServer, endpoint: Endpoint) -> None:
+def test_every_call_is_reported_including_repairs(server: ChatServer, endpoint: Endpoint) -> None:
     heard: list[tuple[Task, Exchange]] = []
     judge = LlmJudge("m", endpoint)
     server.faults = [replies("no")]
@@ -654,7 +654,7 @@ def test_every_call_is_heard_repairs_included(server: ChatServer, endpoint: Endp
         ({"message": {"content": None}, "finish_reason": "content_filter"}, ""),
     ],
 )
-def test_a_call_that_the_model_declines_is_heard_for_it_is_paid_for(
+def test_a_declined_call_is_reported_because_it_is_billed(
     judge: LlmJudge, server: ChatServer, choice: dict[str, Any], said: str
 ) -> None:
     body = {"choices": [choice], "usage": {"prompt_tokens": 100, "completion_tokens": 7}}
@@ -680,7 +680,7 @@ def test_identity_tells_model_address_parameters_and_prompts(endpoint: Endpoint,
     assert len({judges[0].identity(kind) for kind in judges[0].answers}) == len(judges[0].answers)
 
 
-def test_what_ragboard_sets_itself_is_no_parameter(endpoint: Endpoint) -> None:
+def test_ragboards_own_settings_are_not_request_parameters(endpoint: Endpoint) -> None:
     with pytest.raises(SettingError, match="response_format"):
         LlmJudge("m", endpoint, parameters={"response_format": "x"})
 
@@ -707,5 +707,5 @@ def test_a_quality_is_rated_on_what_it_is_about_and_no_more(judge: LlmJudge, ser
     ids=["all", "no numbers", "negative", "none"],
 )
 def test_tokens_are_what_the_server_says_or_not_known(usage: object, expected: tuple[int | None, ...]) -> None:
-    heard = exchange("said", usage)
+    heard = make_exchange("said", usage)
     assert (heard.prompt_tokens, heard.completion_tokens, heard.cached_tokens) == expected

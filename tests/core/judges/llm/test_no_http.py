@@ -1,4 +1,4 @@
-"""A server that sends what is no HTTP response is asked again, and does not end the evaluation."""
+"""Tests of responses that are not HTTP: they are retried."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_it_is_asked_again_and_answers(sent: bytes) -> None:
 
 
 @pytest.mark.parametrize("sent", SENT.values(), ids=SENT)
-def test_where_that_goes_on_it_is_a_failure_with_its_reason(sent: bytes) -> None:
+def test_a_repeated_fault_is_a_failure_with_its_reason(sent: bytes) -> None:
     with server(sent) as (port, requests):
         judge = LlmJudge("m", Endpoint(f"http://127.0.0.1:{port}/v1", "key", sleep=no_pause))
         (reply,) = asyncio.run(judge.answer([TASK]))

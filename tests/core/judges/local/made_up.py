@@ -1,4 +1,4 @@
-"""Made-up pairs of premise and statement, to teach a small model what its three labels mean."""
+"""Generated pairs of premise and statement, to train a small NLI model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""BERTScore by a real model, against figures of its authors' package and, where it is installed, the package itself."""
+"""Tests of BERTScore: published figures, and the bert-score package if it is installed."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_model_layer_and_files_are_its_identity_and_it_answers_nothing_else(
 
 
 @pytest.mark.usefixtures("library")
-def test_without_a_known_baseline_it_is_refused(encoder_folder: Path) -> None:
+def test_without_a_known_baseline_it_is_rejected(encoder_folder: Path) -> None:
     for name in (str(encoder_folder), "some/model", f"some/model@{encoder_folder}"):
         with pytest.raises(SettingError, match=f"^bertscore: no baseline is known for [^\n]*; use {DEFAULT_MODEL}, "):
             embedder_named(f"bertscore:{name}")
@@ -118,7 +118,7 @@ def test_without_a_known_baseline_it_is_refused(encoder_folder: Path) -> None:
             BertScorer(f"{MODEL}:{layer}@{encoder_folder}")
 
 
-def test_a_folder_of_another_model_is_refused(encoder_folder: Path, tmp_path: Path) -> None:
+def test_a_folder_of_another_model_is_rejected(encoder_folder: Path, tmp_path: Path) -> None:
     library = needed("safetensors.torch")
     with pytest.raises(JudgeError, match=rf"has 6 layers; {DEFAULT_MODEL} has 48$"):
         BertScorer(f"{DEFAULT_MODEL}@{encoder_folder}")

@@ -1,4 +1,4 @@
-"""A real sentence encoder compares texts by meaning."""
+"""Tests of a real sentence encoder."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_a_batch_embeds_each_text_once(embedder: StEmbedder, monkeypatch: pytest
     assert embedded == [["a", "b", "c"]]
 
 
-def test_empty_and_hostile_texts_are_told_apart(embedder: StEmbedder) -> None:
+def test_empty_and_hostile_texts_are_failures_or_scores(embedder: StEmbedder) -> None:
     empty, nothing, hostile = ask(
         embedder,
         Similarity(text=" ", others=("a",)),
@@ -66,7 +66,7 @@ def test_it_answers_nothing_else_and_says_which_model(embedder: StEmbedder, enco
 
 
 @pytest.mark.usefixtures("library")
-def test_a_folder_that_is_no_sentence_encoder_is_refused(tmp_path: Path) -> None:
+def test_a_folder_that_is_no_sentence_encoder_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(JudgeError, match=r"contains no modules\.json; expected the folder of a sentence-transformers"):
         embedder_named(f"st:{tmp_path}")
 

@@ -1,4 +1,4 @@
-"""Each kind of model says through the judge what its library says of the same texts."""
+"""Tests of each kind of model: the judge gives the same results as the model's library."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ def test_marked_tokens_that_are_next_to_each_other_are_one_part() -> None:
         ("lettucedetect", "text_to_text", "is a T5ForConditionalGeneration; expected a model ForTokenClassification"),
     ],
 )
-def test_a_folder_of_another_kind_is_refused(folders: dict[str, Path], preset: str, kind: str, said: str) -> None:
+def test_a_folder_of_another_kind_is_rejected(folders: dict[str, Path], preset: str, kind: str, said: str) -> None:
     with pytest.raises(JudgeError, match=said):
         LocalJudge(f"{preset}@{folders[kind]}")
 
@@ -248,6 +248,6 @@ def test_threads_are_those_that_were_asked_for(folders: dict[str, Path], monkeyp
 
 
 @pytest.mark.parametrize("wrong", [{"device": "tpu"}, {"device": "cpu:1"}, {"threads": 0}])
-def test_hardware_that_cannot_be_is_refused(wrong: dict[str, Any]) -> None:
+def test_hardware_that_cannot_be_is_rejected(wrong: dict[str, Any]) -> None:
     with pytest.raises(SettingError, match=r"no device is called|threads is 0"):
         Hardware(**wrong)

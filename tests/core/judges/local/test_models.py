@@ -1,4 +1,4 @@
-"""A model that cannot be had is one line at once; the digest is of what the model is made of."""
+"""Tests of loading models: unavailable models are an error, and the digest covers weights and settings."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class KnowsNothing(BaseHTTPRequestHandler):
 
 @pytest.mark.usefixtures("hub")
 @pytest.mark.parametrize("name", ["no where", "../a/b/c", "a/b/c/d", "C:\\models"])
-def test_what_is_neither_folder_nor_name_is_refused(name: str) -> None:
+def test_a_name_that_is_no_folder_and_no_model_is_an_error(name: str) -> None:
     with pytest.raises(SettingError, match="expected OWNER/MODEL"):
         judge_named(f"nli:{name}")
 
@@ -192,7 +192,7 @@ def test_labels_are_read_from_the_config_in_any_order(
         ([], "its labels are not named"),
     ],
 )
-def test_other_labels_are_refused(config: Any, said: str, tmp_path: Path) -> None:
+def test_other_labels_are_rejected(config: Any, said: str, tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(json.dumps(config), encoding="utf-8")
     with pytest.raises(JudgeError, match=said):
         read_labels(tmp_path)
@@ -242,7 +242,7 @@ class OpensAFile:
         return open, (str(self.path), "w")
 
 
-def test_pickled_weights_run_nothing_whatever_the_settings_beside_them_ask_for(tmp_path: Path) -> None:
+def test_pickled_weights_never_run_code(tmp_path: Path) -> None:
     torch = needed("torch")
     folder = small_model(tmp_path / "model")
     (folder / "model.safetensors").unlink()

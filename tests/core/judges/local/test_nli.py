@@ -1,4 +1,4 @@
-"""A real cross-encoder verifies: its labels mean something, windows find what is deep in a passage."""
+"""Tests of a real NLI cross-encoder: labels, and windows over long passages."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_no_statements_and_no_passages_are_no_trouble(judge: NliJudge) -> None:
     assert none.single == ((),)
 
 
-def test_the_same_task_gets_the_same_answer_alone_and_in_a_batch(judge: NliJudge) -> None:
+def test_a_task_gets_the_same_reply_in_any_batch(judge: NliJudge) -> None:
     tasks = [verify(pair.statement, passages=(pair.premise, FILLER)) for pair in examples(3, 3)]
     for alone, together in zip([ask(judge, task)[0] for task in tasks], ask(judge, *tasks), strict=True):
         assert [verdict.label for verdict in alone.joint] == [verdict.label for verdict in together.joint]
@@ -133,7 +133,7 @@ def test_each_pair_is_read_once_in_one_go(judge: NliJudge, reads: list[list[Text
     assert [sorted(pairs) for pairs in reads] == [[("Other.", "A."), ("Other.", "B."), (HIT, "A."), (HIT, "B.")]]
 
 
-def test_the_event_loop_goes_on_while_it_reads(judge: NliJudge) -> None:
+def test_the_event_loop_continues_while_it_reads(judge: NliJudge) -> None:
     async def both() -> list[str]:
         order: list[str] = []
 
@@ -196,13 +196,13 @@ def test_its_identity_tells_weights_windows_and_thresholds(judge: NliJudge, nli_
         ({"contradicts": 1.1}, "contradicts is 1.1; expected a probability above 0 and at most 1"),
     ],
 )
-def test_settings_that_cannot_be_are_refused(nli_folder: Path, wrong: dict[str, Any], said: str) -> None:
+def test_settings_that_cannot_be_are_rejected(nli_folder: Path, wrong: dict[str, Any], said: str) -> None:
     with pytest.raises(SettingError, match=said):
         NliJudge(str(nli_folder), **wrong)
 
 
 @pytest.mark.usefixtures("library")
-def test_a_sentence_encoder_is_refused(encoder_folder: Path) -> None:
+def test_a_sentence_encoder_is_rejected(encoder_folder: Path) -> None:
     with pytest.raises(JudgeError, match="is a BertModel; expected a model ForSequenceClassification"):
         judge_named(f"nli:{encoder_folder}")
 
@@ -223,7 +223,7 @@ def test_order_of_labels_is_the_models_own(judge: NliJudge, nli_folder: Path, tm
     assert swapped._digest != judge._digest
 
 
-def test_an_evaluation_verifies_with_it_and_asks_nothing_twice(judge: NliJudge, store: Store) -> None:
+def test_an_evaluation_verifies_with_it_and_repeats_no_call(judge: NliJudge, store: Store) -> None:
     run = store.add_runs([make_run(samples=2)])[0]
     panel = Panel(judge=EmbeddedJudge(), roles={"verify": judge})
     metrics = metrics_named(["ragas.faithfulness"])
@@ -245,7 +245,7 @@ def test_the_command_verifies_with_it(nli_folder: Path, tmp_path: Path) -> None:
     assert (metric["mean"], metric["scored"]) == (1.0, 1)
 
 
-def test_alone_it_verifies_and_the_embedded_judge_answers_the_rest(nli_folder: Path, tmp_path: Path) -> None:
+def test_as_the_only_judge_it_verifies_and_the_embedded_judge_does_the_rest(nli_folder: Path, tmp_path: Path) -> None:
     run = tmp_path / "run.jsonl"
     run.write_text(json.dumps({"question": "q", "answer": "The boat is wet.", "contexts": [HIT]}), encoding="utf-8")
     arguments = ["evaluate", str(run), "--judge", f"nli:{nli_folder}", "--store", str(tmp_path / "store")]

@@ -1,4 +1,4 @@
-"""Local models by name: what each name means, what is known of each, and how one gets here."""
+"""Tests of presets: names, published facts, and downloads."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_names_mean_presets_places_or_both() -> None:
 
 
 @pytest.mark.parametrize("name", ["local:hhem", "local:vectara/hallucination_evaluation_model", "local:hhem@x"])
-def test_a_model_that_needs_code_of_its_own_is_refused_before_anything_is_fetched(name: str) -> None:
+def test_a_model_that_needs_code_of_its_own_is_rejected_before_anything_is_fetched(name: str) -> None:
     with pytest.raises(
         JudgeError, match=r"ragboard does not run .*: it only loads with Python code from its repository"
     ):
@@ -71,12 +71,12 @@ def test_a_model_that_needs_code_of_its_own_is_refused_before_anything_is_fetche
 
 
 @pytest.mark.parametrize("name", ["local:", "local@x", "embedded:x"])
-def test_names_that_are_none_are_refused(name: str) -> None:
+def test_names_that_are_none_are_rejected(name: str) -> None:
     with pytest.raises(SettingError, match=r"no judge is called .* local:MODEL"):
         judge_named(name)
 
 
-def test_local_alone_is_the_default_and_the_embedded_judge_answers_the_rest(
+def test_local_without_a_name_is_the_default_preset(
     library: object, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     assert library
@@ -94,8 +94,8 @@ def test_local_alone_is_the_default_and_the_embedded_judge_answers_the_rest(
         "embedded",
     ]
     assert panel.name == f"local:{DEFAULT} + embedded"
-    assert panel.note.startswith(f"local:{DEFAULT} verifies statements; the embedded judge")
-    assert not panel_named(JudgeOptions(verify="local")).note
+    assert panel.fallback_note.startswith(f"local:{DEFAULT} verifies statements; the embedded judge")
+    assert not panel_named(JudgeOptions(verify="local")).fallback_note
 
 
 def test_the_command_lists_judges_and_presets() -> None:

@@ -1,4 +1,4 @@
-"""A real cross-encoder with one output compares texts two by two."""
+"""Tests of a real similarity cross-encoder."""
 
 from __future__ import annotations
 

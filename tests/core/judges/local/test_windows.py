@@ -1,4 +1,4 @@
-"""Windows cover a text, keep to their room, and keep sentences whole."""
+"""Tests of windows: they cover the text, fit the limit, and keep sentences whole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files with one part gone or of the wrong type: each is read or refused in one line, and never ends in a traceback."""
+"""Files with a missing part or a wrong type: each is read or rejected in one line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DeepEval's test runs, however they are wrapped, give their samples, scores, statements and verdicts."""
+"""Tests of DeepEval's test runs in every form."""
 
 from __future__ import annotations
 
@@ -79,15 +79,15 @@ def test_a_test_run_gives_samples_scores_statements_and_reasons(
 
 
 def test_faithfulness_is_ours_only_where_it_is_the_share_of_supported_statements(write: Write) -> None:
-    def recounted(verdict: str, score: float) -> dict[str, str]:
+    def equivalent_metrics(verdict: str, score: float) -> dict[str, str]:
         judged = case(metricsData=[metric(score=score, verboseLogs=LOG % verdict)])
         (run,) = read_runs(write("run.json", json.dumps(test_run(judged)))).runs
         assert run.scores is not None
-        return dict(run.scores.recounted)
+        return dict(run.scores.equivalent_metrics)
 
-    assert recounted("no", 0.5) == {"deepeval-file.faithfulness": "ragas.faithfulness"}
-    assert recounted("borderline", 1.0) == {}, "DeepEval counts what is unclear as faithful"
-    assert recounted("idk", 1.0) == {}
+    assert equivalent_metrics("no", 0.5) == {"deepeval-file.faithfulness": "ragas.faithfulness"}
+    assert equivalent_metrics("borderline", 1.0) == {}, "DeepEval counts what is unclear as faithful"
+    assert equivalent_metrics("idk", 1.0) == {}
 
 
 def test_a_metric_that_failed_is_unscored_with_its_error(write: Write) -> None:
@@ -109,9 +109,9 @@ def test_verdicts_of_other_metrics_are_judgements(write: Write) -> None:
     (run,) = result.runs
     assert run.scores is not None
     assert [(one.about, one.number, one.says, one.reason) for one in run.scores.recorded[0].judgements] == [
-        ("useful toward reference", 1, "yes", "It names it."),
-        ("useful toward reference", 2, "no", ""),
-        ("statement of the answer relevant", 1, "idk", '"It grinds rye."'),
+        ("passage is useful for the reference", 1, "yes", "It names it."),
+        ("passage is useful for the reference", 2, "no", ""),
+        ("statement is relevant to the question", 1, "idk", '"It grinds rye."'),
         ("verdict of Contextual Relevancy", 1, "no", '"Old." Off.'),
     ]
     assert run.samples[0].metadata == {"topic": "mills"}, "criteria and steps are not of the sample"
@@ -127,7 +127,7 @@ def test_a_log_with_fewer_verdicts_than_statements_is_kept_as_text(write: Write)
     assert [one.what for one in result.report.coerced] == ["Faithfulness log: could not be parsed, kept as metadata"]
 
 
-def test_cases_stand_in_their_order_and_without_a_name_of_their_own_get_an_id_from_the_question(write: Write) -> None:
+def test_cases_keep_their_order_and_get_ids_from_questions(write: Write) -> None:
     cases = [case(name=f"test_case_{order}", input=f"Question {order}?", order=order) for order in (2, 0, 1)]
     (run,) = read_runs(write("run.json", json.dumps(test_run(*cases)))).runs
     assert [sample.question for sample in run.samples] == ["Question 0?", "Question 1?", "Question 2?"]
@@ -213,7 +213,7 @@ def test_every_run_of_the_store_is_a_run(tmp_path: Path) -> None:
     assert result.report.format == "DeepEval store (SQLite)"
 
 
-def test_a_store_with_a_damaged_run_is_refused_with_its_row(tmp_path: Path) -> None:
+def test_a_store_with_a_damaged_run_is_rejected_with_its_row(tmp_path: Path) -> None:
     path = tmp_path / "deepeval.db"
     with sqlite3.connect(path) as database:
         database.execute("CREATE TABLE test_runs (payload_json TEXT)")
@@ -223,12 +223,12 @@ def test_a_store_with_a_damaged_run_is_refused_with_its_row(tmp_path: Path) -> N
         read_runs(path)
 
 
-def test_the_cache_is_refused_with_the_file_to_bring(write: Write) -> None:
-    with pytest.raises(RunFileError, match=r"is DeepEval's cache.*import the test run next to it"):
+def test_the_cache_is_rejected_with_the_file_to_bring(write: Write) -> None:
+    with pytest.raises(RunFileError, match=r"is DeepEval's cache.*import the test run in the same folder"):
         read_runs(write(".deepeval-cache.json", json.dumps({"test_cases_lookup_map": {}})))
 
 
-def test_a_bad_value_is_refused_with_its_place(write: Write) -> None:
+def test_a_bad_value_is_rejected_with_its_place(write: Write) -> None:
     path = write("run.json", json.dumps(test_run(case(), case(input={"a": 1}, order=1)), indent=1))
     line = next(n for n, text in enumerate(path.read_text().splitlines(), 1) if '"a": 1' in text) - 3
     with pytest.raises(RunFileError, match=rf"run.json:{line}: testCases\[1\].question: got an object, expected text"):
@@ -256,7 +256,7 @@ def test_statements_and_verdicts_are_shown_with_the_sample(write: Write, tmp_pat
 
 
 @pytest.mark.parametrize("name", ["test_run", "latest_test_run", "evaluation_result"])
-def test_files_of_deepeval_itself(data: Path, name: str) -> None:
+def test_files_written_by_deepeval(data: Path, name: str) -> None:
     result = read_runs(data / f"tools/deepeval/{name}.json")
     (run,) = result.runs
     assert [(sample.id, sample.contexts and len(sample.contexts)) for sample in run.samples] == [
@@ -271,10 +271,10 @@ def test_files_of_deepeval_itself(data: Path, name: str) -> None:
     assert run.scores.judge == "gpt-4o-mini"
     labels = [[verdict and verdict.label for _, verdict in one.statements] for one in run.scores.recorded]
     assert labels == [["contradicted", "supported"], ["contradicted"], ["supported"], ["supported"]]
-    assert run.scores.recounted == {"deepeval-file.faithfulness": "ragas.faithfulness"}
+    assert run.scores.equivalent_metrics == {"deepeval-file.faithfulness": "ragas.faithfulness"}
 
 
-def test_the_cache_of_deepeval_itself_is_refused(data: Path) -> None:
+def test_the_cache_of_deepeval_is_rejected(data: Path) -> None:
     with pytest.raises(RunFileError, match="is DeepEval's cache"):
         read_runs(data / "tools/deepeval/cache.deepeval-cache.json")
 

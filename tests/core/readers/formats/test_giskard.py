@@ -1,4 +1,4 @@
-"""Giskard's test sets are questions with references; in the folder of a report the answers and scores are read too."""
+"""Tests of Giskard's test sets and reports."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ def test_in_the_folder_of_a_report_answers_and_scores_are_read_too(tmp_path: Pat
     assert run.scores is not None
     assert run.scores.outcomes[0]["giskard-file.correctness"] == Score(value=0.0, counted="as the file has it")
     assert run.scores.outcomes[1]["giskard-file.ragas_faithfulness"] == Unscored(
-        reason="skipped", detail="the agent gave no documents, for which Giskard's score is 0"
+        reason="skipped", detail="the agent returned no documents, so Giskard wrote 0"
     )
     assert [(one.about, one.says, one.reason) for one in run.scores.recorded[0].judgements] == [
         ("correctness", "no", "It is not named.")
     ]
 
 
-def test_a_report_whose_files_do_not_belong_together_is_refused(tmp_path: Path) -> None:
+def test_a_report_whose_files_do_not_belong_together_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(RunFileError, match=r"agent_answer.json: has 1 answers, expected 2, one for each question"):
         read_runs(report(tmp_path, answers=ANSWERS[:1]))
     with pytest.raises(RunFileError, match=r"metrics_results.json: has scores of the question 'new'"):
@@ -72,7 +72,7 @@ def test_a_report_whose_files_do_not_belong_together_is_refused(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("name", ["agent_answer.json", "metrics_results.json"])
-def test_the_other_files_of_a_report_are_refused_with_the_one_to_bring(tmp_path: Path, name: str) -> None:
+def test_the_other_files_of_a_report_are_rejected_with_the_one_to_bring(tmp_path: Path, name: str) -> None:
     report(tmp_path)
     with pytest.raises(RunFileError, match=r"is part of Giskard's report; import testset.jsonl from its folder"):
         read_runs(tmp_path / name)
@@ -105,7 +105,7 @@ def test_reasons_are_shown_with_the_sample(tmp_path: Path) -> None:
     assert [(str(one), one.reason) for one in shown.judgements] == [("correctness: no", "It is not named.")]
 
 
-def test_files_of_giskard_itself(data: Path) -> None:
+def test_files_written_by_giskard(data: Path) -> None:
     (questions,) = read_runs(data / "tools/giskard/testset.jsonl").runs
     assert [one.answer for one in questions.samples] == [None] * 4
     (run,) = read_runs(data / "tools/giskard/report/testset.jsonl").runs

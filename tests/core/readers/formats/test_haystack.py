@@ -1,4 +1,4 @@
-"""Haystack's reports, results of evaluators and outputs of pipelines are read whole."""
+"""Tests of Haystack's reports, evaluator results and pipeline outputs."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_statements_and_relevant_sentences_of_the_evaluators_are_kept(tmp_path: 
     assert run.scores.outcomes[1]["haystack-file.faithful"] == Unscored(
         reason="failed", detail="Haystack's evaluator: error"
     )
-    assert run.scores.recounted == {"haystack-file.faithful": "ragas.faithfulness"}
+    assert run.scores.equivalent_metrics == {"haystack-file.faithful": "ragas.faithfulness"}
     recorded = run.scores.recorded[0]
     assert [(one.text, verdict and verdict.label) for one, verdict in recorded.statements] == [
         ("Ines.", "supported"),
@@ -90,13 +90,13 @@ def test_the_verdicts_are_shown_with_the_sample(tmp_path: Path) -> None:
     assert report.judged is not None
 
 
-def test_results_of_evaluators_without_their_inputs_are_refused(tmp_path: Path) -> None:
+def test_results_of_evaluators_without_their_inputs_are_rejected(tmp_path: Path) -> None:
     for value in (EVALUATION["results"], EVALUATION["results"]["faithful"]):
         with pytest.raises(RunFileError, match="Haystack's evaluators without the questions and answers; save json"):
             read_runs(written(tmp_path / "e.json", value))
 
 
-def test_lists_of_different_length_are_refused_with_their_place(tmp_path: Path) -> None:
+def test_lists_of_different_length_are_rejected_with_their_place(tmp_path: Path) -> None:
     short = {**EVALUATION, "inputs": {**INPUTS, "topic": ["art"]}}
     with pytest.raises(RunFileError, match=r"inputs\.topic: has 1 values, expected 2, one for each question$"):
         read_runs(written(tmp_path / "e.json", short))
@@ -127,7 +127,7 @@ def test_a_pipelines_passages_are_what_its_last_ranker_passed_on(tmp_path: Path)
     assert second.contexts is None, "no retriever ran as far as the file tells"
 
 
-def test_replies_without_their_question_are_refused(tmp_path: Path) -> None:
+def test_replies_without_their_question_are_rejected(tmp_path: Path) -> None:
     rows = [{"llm": {"replies": ["A"], "meta": [{}]}, "retriever": {"documents": []}}]
     with pytest.raises(RunFileError, match="has no answer with its query; add an AnswerBuilder to the pipeline"):
         read_runs(written(tmp_path / "p.jsonl", rows))
@@ -153,4 +153,4 @@ def test_real_files_have_what_a_careful_reader_finds(data: Path) -> None:
     assert scores is not None
     assert scores.judge == "gpt-4o-mini"
     assert [len(one.statements) for one in scores.recorded] == [2, 1, 1, 1]
-    assert scores.recounted == {"haystack-file.faithfulness": "ragas.faithfulness"}
+    assert scores.equivalent_metrics == {"haystack-file.faithfulness": "ragas.faithfulness"}

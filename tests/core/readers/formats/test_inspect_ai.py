@@ -1,4 +1,4 @@
-"""Inspect's logs, however they are packed, give questions, answers, passages where the task keeps them, and scores."""
+"""Tests of Inspect's logs in every form."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_a_log_gives_samples_scores_statements_and_verdicts(tmp_path: Path, pack
     assert one.contexts
     assert [passage.text for passage in one.contexts] == ["The old mill.", "It grinds wheat."]
     assert run.scores is not None
-    assert (run.scores.judge, run.scores.recounted) == (
+    assert (run.scores.judge, run.scores.equivalent_metrics) == (
         "house/judge",
         {"inspect-file.faithfulness": "ragas.faithfulness"},
     )
@@ -188,7 +188,7 @@ def test_statements_of_a_scorer_of_something_else_are_judgements(write: Write) -
     ]
 
 
-def test_a_log_without_samples_and_a_damaged_one_are_refused(tmp_path: Path) -> None:
+def test_a_log_without_samples_and_a_damaged_one_are_rejected(tmp_path: Path) -> None:
     path = tmp_path / "log.eval"
     with pytest.raises(RunFileError, match="is an Inspect log without samples"):
         read_runs(archive(path, log()))
@@ -237,7 +237,7 @@ def test_verdicts_are_shown_with_the_sample(write: Write, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("name", ["log.json", "log_zstd.eval", "samples_df.csv"])
-def test_files_of_inspect_itself(data: Path, name: str) -> None:
+def test_files_written_by_inspect(data: Path, name: str) -> None:
     (run,) = read_runs(data / "tools/inspect" / name).runs
     assert [one.id for one in run.samples] == ["q1", "q2", "q3", "q4"]
     assert [None if one.contexts is None else len(one.contexts) for one in run.samples] == [2, 3, 0, 1]

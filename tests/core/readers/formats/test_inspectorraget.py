@@ -1,4 +1,4 @@
-"""InspectorRAGet's files give a run for each model, with the scores of algorithms; human labels are left out."""
+"""Tests of InspectorRAGet's files: a run for each model; human labels are left out."""
 
 from __future__ import annotations
 
@@ -72,12 +72,10 @@ def test_each_model_is_a_run_with_passages_scores_and_texts(write: Write) -> Non
         {"inspectorraget-file.faithfulness": Score(value=0.5, counted="as the file has it")},
     )
     assert [(one.about, one.says) for one in small.scores.recorded[0].judgements] == [("why", "Half.")]
-    assert any(
-        note.startswith("annotations of natural left out: they are human labels") for note in result.report.notes
-    )
+    assert any(note.startswith("annotations of natural left out: human labels") for note in result.report.notes)
 
 
-def test_schema_2_is_read_alike(write: Write) -> None:
+def test_schema_2_gives_the_same_samples(write: Write) -> None:
     found = {
         "task_id": "mill",
         "model_id": "m1",
@@ -99,12 +97,12 @@ def test_schema_2_is_read_alike(write: Write) -> None:
     ]
 
 
-def test_models_of_one_name_are_told_apart(write: Write) -> None:
+def test_models_with_the_same_name_become_separate_runs(write: Write) -> None:
     models = [{"model_id": "m1", "name": "mill"}, {"model_id": "m2", "name": "mill"}]
     assert [run.name for run in read_runs(write("file.json", json.dumps(whole(models=models)))).runs] == ["m1", "m2"]
 
 
-def test_an_answer_to_no_task_and_a_passage_of_no_document_are_refused_with_their_place(write: Write) -> None:
+def test_an_answer_to_no_task_and_a_passage_of_no_document_are_rejected_with_their_place(write: Write) -> None:
     with pytest.raises(RunFileError, match=r"evaluations\[0\].task_id: task 'mill' is not among the tasks"):
         read_runs(write("file.json", json.dumps(whole(tasks=[]))))
     with pytest.raises(RunFileError, match=r"evaluations\[0\].contexts: passage 1"):

@@ -1,4 +1,4 @@
-"""LangChain's chains, traced runs and graphs are read whole, however their documents are written."""
+"""Tests of LangChain's chains, traced runs and graphs."""
 
 from __future__ import annotations
 
@@ -73,9 +73,9 @@ def test_a_chains_documents_are_passages(tmp_path: Path, form: str) -> None:
     assert second.contexts == ()
 
 
-def test_a_printed_document_that_may_be_another_is_refused(tmp_path: Path) -> None:
+def test_a_printed_document_that_may_be_another_is_rejected(tmp_path: Path) -> None:
     cut = "page_content='a' metadata={}' metadata={'x': 1}"
-    with pytest.raises(RunFileError, match="passage 2 is a printed LangChain document with an ambiguous text"):
+    with pytest.raises(RunFileError, match=r"passage 2 is the str\(\) of a LangChain document, and the end"):
         read_runs(written(tmp_path / "c.jsonl", [{**CHAIN[0], "context": [DOCUMENTS["printed"], cut]}]))
 
 

@@ -1,4 +1,4 @@
-"""Langfuse: what its SDK posts, observations of its API and of the blob export, experiments."""
+"""Tests of Langfuse: requests of its SDK, observations, and experiments."""
 
 from __future__ import annotations
 
@@ -153,9 +153,9 @@ def test_results_of_an_experiment_have_references_and_evaluations(write: Write) 
     assert list(run.scores.columns.values()) == ["exact"]
 
 
-def test_scores_alone_are_refused_with_the_file_to_bring(write: Write) -> None:
+def test_a_file_with_only_scores_is_rejected_and_names_the_needed_file(write: Write) -> None:
     row = {"trace_id": "t", "name": "tone", "value": 1.0, "data_type": "NUMERIC", "source": "EVAL", "comment": None}
-    with pytest.raises(RunFileError, match=r"has scores of Langfuse without the answers .* import the observations"):
+    with pytest.raises(RunFileError, match=r"has scores of Langfuse without the answers; import the observations"):
         read_runs(write("scores.jsonl", json.dumps(row)))
 
 

@@ -1,4 +1,4 @@
-"""LangSmith: rows of an experiment, their table, and the examples of a data set."""
+"""Tests of LangSmith: rows and tables of experiments, and examples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LlamaIndex's responses, evaluations, data sets and predictions are read whole."""
+"""Tests of LlamaIndex's responses, evaluations, datasets and predictions."""
 
 from __future__ import annotations
 
@@ -53,16 +53,16 @@ def test_printed_nodes_are_read_with_a_note_that_they_are_cut(tmp_path: Path, wo
     assert passage.text == (text if words == 8 else text[:347] + "...")
     assert (passage.id, passage.score) == ("n1", 0.5)
     notes = [change.what for change in result.report.coerced]
-    assert "line breaks of a printed LlamaIndex node are lost" in notes[0]
-    assert any("cut after 350" in note for note in notes) == (words == 200)
+    assert "read from the str() of a LlamaIndex node, without line breaks" in notes[0]
+    assert any("cut off after 350" in note for note in notes) == (words == 200)
 
 
-def test_responses_without_questions_and_cut_sources_are_refused(tmp_path: Path) -> None:
+def test_responses_without_questions_and_cut_sources_are_rejected(tmp_path: Path) -> None:
     rows = [{"response": "Red.", "source_nodes": [NODE]}]
-    with pytest.raises(RunFileError, match="has responses without their questions"):
+    with pytest.raises(RunFileError, match="has responses without questions"):
         read_runs(written(tmp_path / "r.jsonl", rows))
     rows = [{"query": "Q", "response": "A", "sources": "> Source (Doc id: n1): It is r..."}]
-    with pytest.raises(RunFileError, match=r"get_formatted_sources\(\), cut after 100"):
+    with pytest.raises(RunFileError, match=r"get_formatted_sources\(\), cut off after 100"):
         read_runs(written(tmp_path / "r.jsonl", rows))
 
 
@@ -89,17 +89,17 @@ def test_what_the_evaluators_said_is_shown_with_the_sample(tmp_path: Path) -> No
     ]
 
 
-def test_evaluators_of_other_questions_are_refused(tmp_path: Path) -> None:
+def test_evaluators_of_other_questions_are_rejected(tmp_path: Path) -> None:
     other = {**BATCH, "relevancy": [{**JUDGED, "query": "Another"}]}
-    with pytest.raises(RunFileError, match=r"relevancy\[0\]: has another question or answer"):
+    with pytest.raises(RunFileError, match=r"relevancy\[0\]: has a different question or answer"):
         read_runs(written(tmp_path / "b.json", other))
     with pytest.raises(RunFileError, match="relevancy: has 2 results, expected 1 as in 'correctness'"):
         read_runs(written(tmp_path / "b.json", {**BATCH, "relevancy": [JUDGED, JUDGED]}))
 
 
-def test_predictions_belong_to_the_data_set_beside_them(tmp_path: Path) -> None:
+def test_predictions_are_read_with_the_dataset_next_to_them(tmp_path: Path) -> None:
     path = written(tmp_path / "predictions.json", PREDICTIONS)
-    with pytest.raises(RunFileError, match=r"save the dataset next to it as rag_dataset\.json"):
+    with pytest.raises(RunFileError, match=r"save the dataset as rag_dataset\.json"):
         read_runs(path)
     data_set = written(tmp_path / "rag_dataset.json", EXAMPLES)
     first, second = read_runs(path).runs[0].samples
@@ -110,7 +110,7 @@ def test_predictions_belong_to_the_data_set_beside_them(tmp_path: Path) -> None:
         ("Q2", None),
     ]
     written(data_set, {"examples": EXAMPLES["examples"][:1]})
-    with pytest.raises(RunFileError, match=r"has 2 predictions, but rag_dataset.json next to it has 1 examples$"):
+    with pytest.raises(RunFileError, match=r"but rag_dataset.json in the same folder has 1 examples$"):
         read_runs(path)
     data_set.write_text("[", encoding="utf-8")
     with pytest.raises(RunFileError, match=r"rag_dataset.json: not JSON"):

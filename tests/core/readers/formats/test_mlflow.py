@@ -1,4 +1,4 @@
-"""MLflow: traces with their assessments, as JSON and as the tables of `search_traces` and `genai.evaluate`."""
+"""Tests of MLflow: traces and assessments, as JSON and as tables."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def test_one_trace_is_one_sample(write: Write) -> None:
     assert (sample.question, sample.contexts) == (QUESTION, PASSAGES)
 
 
-def test_the_artifact_of_a_trace_has_its_spans_alone(write: Write) -> None:
+def test_the_artifact_of_a_trace_has_only_its_spans(write: Write) -> None:
     (sample,) = one_run(write("traces.json", json.dumps(TRACES[1]["data"]))).samples
     assert (sample.question, sample.answer, sample.contexts) == (QUESTION, ANSWER, PASSAGES)
 
@@ -185,8 +185,8 @@ def test_traces_that_are_not_finished_are_left_out(write: Write) -> None:
     }
     result = read_runs(write("traces.json", json.dumps([half, TRACES[0]])))
     assert [sample.question for sample in result.runs[0].samples] == ["Why?"]
-    assert "1 traces without a question left out" in result.report.notes
-    with pytest.raises(RunFileError, match="contains 1 traces of MLflow without a question"):
+    assert "1 traces without a question dropped" in result.report.notes
+    with pytest.raises(RunFileError, match="has 1 traces of MLflow, but none has a question"):
         read_runs(write("traces.json", json.dumps(half)))
 
 

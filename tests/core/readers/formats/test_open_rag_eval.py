@@ -1,4 +1,4 @@
-"""Open RAG Eval's answers and evaluations are read with passages, scores, nuggets and verdicts."""
+"""Tests of Open RAG Eval's answers and evaluations."""
 
 from __future__ import annotations
 
@@ -62,13 +62,13 @@ def test_rows_of_one_query_are_one_sample_of_its_run(tmp_path: Path) -> None:
 QUERIES = "query_id,query,expected_answer\nq1,Which?,Red\nq2,Why?,\nq9,Where?,Here\n"
 
 
-def test_references_are_taken_from_the_queries_beside_the_answers_or_above_the_results(tmp_path: Path) -> None:
+def test_references_come_from_the_queries_file_next_to_the_answers_or_above_results(tmp_path: Path) -> None:
     (tmp_path / "results").mkdir()
     for place in (tmp_path, tmp_path / "results"):
         (place / "queries.csv").write_text(QUERIES, encoding="utf-8")
         result = read_runs(written(tmp_path / "results" / "answers.csv", ANSWERS))
         assert [sample.reference for run in result.runs for sample in run.samples] == ["Red", None, "Red"]
-        assert "references are from queries.csv, joined by query_id" in result.report.notes
+        assert "references are from queries.csv, matched by query_id" in result.report.notes
         (place / "queries.csv").unlink()
 
 
@@ -82,8 +82,8 @@ def test_queries_that_ask_something_else_give_no_references(tmp_path: Path) -> N
         read_runs(written(tmp_path / "answers.csv", ANSWERS))
 
 
-def test_two_answers_to_one_query_of_one_run_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(RunFileError, match=r":3: generated_answer: column 'generated_answer' differs between rows"):
+def test_two_answers_to_one_query_of_one_run_are_rejected(tmp_path: Path) -> None:
+    with pytest.raises(RunFileError, match=r":3: generated_answer: column 'generated_answer' has several values"):
         read_runs(written(tmp_path / "a.csv", [ANSWERS[0], {**ANSWERS[1], "generated_answer": "Blue"}]))
 
 
@@ -105,10 +105,10 @@ def test_an_evaluation_has_its_scores_nuggets_and_verdicts(tmp_path: Path) -> No
     assert said == {
         ("UMBRELA relevance of passage (0-3)", 1): ("3", 3.0, ""),
         ("UMBRELA relevance of passage (0-3)", 2): ("0", 0.0, ""),
-        ("citation supports what cites it", 1): ("1", 1.0, ""),
+        ("passage supports the text that cites it", 1): ("1", 1.0, ""),
         ("nugget in the answer", 1): ("partial_support", 0.5, "vital: red"),
-        ("claim of the answer, by the reference", 1): ("entailment", None, "It is red"),
-        ("claim of the answer, by the reference", 2): ("contradiction", None, "It is old"),
+        ("answer claim, checked against the reference", 1): ("entailment", None, "It is red"),
+        ("answer claim, checked against the reference", 2): ("contradiction", None, "It is old"),
         ("query answered", 1): ("yes", None, ""),
     }
 
@@ -126,7 +126,7 @@ def test_nuggets_and_verdicts_are_shown_with_the_sample(tmp_path: Path) -> None:
     assert ("nugget in the answer", "partial_support") in [(one.about, one.says) for one in report.judgements]
 
 
-def test_a_cell_that_is_no_json_is_refused_with_its_column(tmp_path: Path) -> None:
+def test_a_cell_that_is_no_json_is_rejected_with_its_column(tmp_path: Path) -> None:
     cut = {**EVALUATED, "run_1_generated_answer": '[{"text": "Red'}
     with pytest.raises(RunFileError, match=r"e\.csv:2: run_1_generated_answer: not JSON"):
         read_runs(written(tmp_path / "e.csv", [cut]))

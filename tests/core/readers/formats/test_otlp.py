@@ -1,4 +1,4 @@
-"""Traces of OpenTelemetry are samples: by whatever convention, in whatever form they were exported."""
+"""Tests of OpenTelemetry traces in every convention and export format."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ def test_every_form_of_an_export_gives_the_same_samples(write: Write, given: Any
         assert run.samples == expected.samples, name
 
 
-def test_a_file_of_protobuf_that_is_cut_or_something_else_is_refused(write: Write) -> None:
+def test_a_file_of_protobuf_that_is_cut_or_something_else_is_rejected(write: Write) -> None:
     message = wire(GENAI)
     for end in range(1, len(message), 37):
         read_or_refused(write("cut.pb", message[:end]))
@@ -297,7 +297,7 @@ def test_messages_of_the_root_are_question_and_history(write: Write) -> None:
     assert [turn.text for turn in sample.history] == ["Hello", "Hi"]
 
 
-def test_a_history_beside_the_question_is_the_history(write: Write) -> None:
+def test_a_history_next_to_the_question_is_read(write: Write) -> None:
     talk = [{"type": "human", "content": "Hello"}, {"type": "ai", "content": "Hi"}]
     root: dict[str, Any] = {"openinference.span.kind": "CHAIN", "input.mime_type": "application/json"}
     given = {"input.value": json.dumps({"input": "Why?", "chat_history": talk}), "output.value": "So."}
@@ -348,7 +348,7 @@ def test_traces_of_evaluators_are_left_out(write: Write) -> None:
         write("a.json", json.dumps(request(evaluator, *openinference(1, "Why?", "So.", [], at=0, session=""))))
     )
     assert [sample.question for sample in result.runs[0].samples] == ["Why?"]
-    assert "1 traces without a question left out" in result.report.notes
+    assert "1 traces without a question dropped" in result.report.notes
 
 
 def test_a_model_within_an_evaluator_does_not_answer(write: Write) -> None:
@@ -368,7 +368,7 @@ def test_each_project_is_a_run(write: Write) -> None:
     assert {run.name: run.config for run in result.runs} == {"old": config, "new": config}
 
 
-def test_other_spans_are_refused_with_what_to_do(write: Write) -> None:
+def test_other_spans_are_rejected_with_what_to_do(write: Write) -> None:
     given = request(span(1, 1, 0, at=0, http__method="GET"))
     with pytest.raises(
         RunFileError, match="has 1 spans of OpenTelemetry, none with attributes of OpenInference, GenAI"
@@ -422,7 +422,7 @@ def test_the_real_exports_of_one_program_agree(data: Path) -> None:
     assert [len(sample.history) for sample in found[0].samples] == [0, 2, 0, 2]
 
 
-def test_ids_of_passages_may_be_in_the_output_alone_as_langchain_has_them(write: Write) -> None:
+def test_passage_ids_can_be_only_in_the_output_as_in_langchain(write: Write) -> None:
     documents = [{"id": f"p{place}", "page_content": text, "metadata": {}} for place, text in enumerate(TEXTS)]
     retriever: dict[str, Any] = {
         "openinference.span.kind": "RETRIEVER",

@@ -1,4 +1,4 @@
-"""Phoenix: spans, experiments, evaluations and what its helpers make of spans."""
+"""Tests of Phoenix: spans, experiments, evaluations, and tables of its helpers."""
 
 from __future__ import annotations
 
@@ -257,7 +257,7 @@ def test_evaluations_bring_scores_labels_and_the_judge(write: Write) -> None:
             "toxicity": "lower",
         }
         assert run.scores.recorded[0].judgements[0].reason == "It says so."
-        assert any(note.startswith("passages are joined") for note in result.report.notes)
+        assert any(note.startswith("the file has the passages") for note in result.report.notes)
 
 
 def test_the_passages_that_phoenix_calls_reference_are_no_reference(write: Write) -> None:
@@ -279,7 +279,7 @@ def test_inputs_outputs_and_contexts_have_one_joined_passage(write: Write) -> No
     assert [one.text for one in sample.contexts or ()] == ["One.\n\n['Two']"]
 
 
-def test_annotations_alone_are_refused_with_the_file_to_bring(write: Write) -> None:
+def test_a_file_with_only_annotations_is_rejected_and_names_the_needed_file(write: Write) -> None:
     cells = {"span_id": "a", "annotation_name": "tone", "annotator_kind": "LLM", "result.score": 1.0}
     with pytest.raises(RunFileError, match=r"has annotations of Phoenix without their spans; import an experiment"):
         read_runs(write("annotations.csv", pd.DataFrame([cells]).to_csv(index=False)))

@@ -1,4 +1,4 @@
-"""promptfoo's results give a run for each provider and prompt, its variables as question, passages and reference."""
+"""Tests of promptfoo's results: a run for each provider and prompt."""
 
 from __future__ import annotations
 
@@ -68,10 +68,10 @@ def test_variables_output_scores_and_reasons_are_read(write: Write) -> None:
         ("icontains", "fail", 0.0, "Not in it."),
     ]
     assert read.report.format == "promptfoo results 0.121.20 (JSON)"
-    assert [one.what for one in read.report.coerced] == ["contexts: one text kept as one passage"]
+    assert [one.what for one in read.report.coerced] == ["contexts: single text read as one passage"]
 
 
-def test_lines_are_the_results_alone(write: Write) -> None:
+def test_lines_contain_only_the_results(write: Write) -> None:
     (run,) = read_runs(write("out.jsonl", json.dumps(result()))).runs
     assert (run.name, run.samples[0].id) == ("house:small", "mill")
 
@@ -156,7 +156,7 @@ def test_reasons_are_shown_with_the_sample(write: Write, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("name", ["results.json", "results.jsonl", "results.csv"])
-def test_files_of_promptfoo_itself(data: Path, name: str) -> None:
+def test_files_written_by_promptfoo(data: Path, name: str) -> None:
     (run,) = read_runs(data / "tools/promptfoo" / name).runs
     assert [one.answer for one in run.samples][1:] == [
         "Ada Moreno designed the bridge in 1990.",

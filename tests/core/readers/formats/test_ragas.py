@@ -1,4 +1,4 @@
-"""Traces of ragas: samples, scores, and what its judge said of each statement."""
+"""Tests of ragas's traces: samples, scores, statements and verdicts."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_statements_verdicts_and_reasons_are_those_of_ragas_judge(write: Write, 
         "Its wheel is iron.",
     ]
     judged = {(one.about, one.number): (one.says, one.reason) for one in report.judgements}
-    assert judged["useful toward reference", 2] == ("no", "No year.")
+    assert judged["passage is useful for the reference", 2] == ("no", "No year.")
     assert judged["question generated from the answer", 1] == ("What closed?", "the judge called the answer evasive")
     assert run_summary(store, store.resolve("traces")).judged.judge == "ragas (file)"
 
@@ -136,7 +136,9 @@ def test_scores_that_our_formula_gives_for_the_verdicts_count_as_ours(write: Wri
 
 def test_scores_that_the_verdicts_do_not_explain_stay_those_of_the_tool(write: Write) -> None:
     path = write("traces.json", json.dumps(run_tree([ROW], {**SCORES, "faithfulness": 0.25})))
-    assert scores_of(read_runs(path).runs[0]).recounted == {"ragas-file.context_recall": "ragas.context_recall"}
+    assert scores_of(read_runs(path).runs[0]).equivalent_metrics == {
+        "ragas-file.context_recall": "ragas.context_recall"
+    }
 
 
 @pytest.mark.parametrize("shape", ["object by id", "under evaluation_run"])
@@ -147,14 +149,14 @@ def test_the_other_shapes_of_a_trace_are_the_same(write: Write, shape: str) -> N
     assert read_runs(write("other.json", json.dumps(value))).runs[0].samples == read_runs(traces(write)).runs[0].samples
 
 
-def test_samples_beside_their_traces(write: Write) -> None:
+def test_samples_and_traces_in_one_file(write: Write) -> None:
     kept = {
         metric: {name: {"input": given, "output": said} for name, given, said in prompts}
         for metric, prompts in PROMPTS.items()
     }
     path = write("kept.json", json.dumps([{"sample": ROW, "scores": SCORES, "traces": kept}]))
     (read,) = read_runs(path).runs
-    assert scores_of(read).recounted == {
+    assert scores_of(read).equivalent_metrics == {
         "ragas-file.faithfulness": "ragas.faithfulness",
         "ragas-file.context_recall": "ragas.context_recall",
     }
@@ -181,11 +183,11 @@ def test_an_experiment_that_kept_its_calls(write: Write) -> None:
 
 @pytest.mark.parametrize(
     ("said", "what"),
-    [({"statements": ["a"]}, "traces without their samples"), ("statements=['a']", "traces printed by Python")],
+    [({"statements": ["a"]}, "traces without samples"), ("statements=['a']", r"the repr\(\) of traces")],
 )
-def test_traces_alone_say_which_file_to_bring(write: Write, said: object, what: str) -> None:
+def test_a_file_with_only_traces_names_the_needed_file(write: Write, said: object, what: str) -> None:
     alone = [{"faithfulness": {"statement_generator_prompt": {"input": {}, "output": said}}}]
-    with pytest.raises(RunFileError, match=rf"has {what}.*save json\.dump\(.*ragas_traces"):
+    with pytest.raises(RunFileError, match=rf"has {what}.*use json\.dump\(.*ragas_traces"):
         read_runs(write("alone.json", json.dumps(alone)))
 
 
@@ -205,7 +207,7 @@ def test_a_result_in_memory_is_read_like_its_file(write: Write) -> None:
         from_ragas({})
 
 
-def test_our_own_judge_evaluates_beside_it(write: Write, tmp_path: Path) -> None:
+def test_our_judge_evaluates_in_a_separate_evaluation(write: Write, tmp_path: Path) -> None:
     (read,) = read_runs(traces(write)).runs
     store = Store(tmp_path / "store")
     store.add_runs([read])

@@ -1,4 +1,4 @@
-"""TruLens's database and its table of records give a run for each version of an app, with every number it gave."""
+"""Tests of TruLens's database and table of records: a run for each app version."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def test_the_latest_score_counts_and_a_failed_one_says_why(tmp_path: Path) -> No
     assert {one.spec: one.direction for one in run.scores.metrics}["trulens-file.distance"] == "lower"
 
 
-def test_what_is_still_in_the_log_beside_a_database_is_read(tmp_path: Path) -> None:
+def test_rows_in_the_write_ahead_log_of_a_database_are_read(tmp_path: Path) -> None:
     path = database(tmp_path / "default.sqlite", *question())
     writer = sqlite3.connect(path)
     writer.execute("PRAGMA journal_mode = WAL")
@@ -166,7 +166,7 @@ def test_what_is_still_in_the_log_beside_a_database_is_read(tmp_path: Path) -> N
     writer.close()
 
 
-def test_a_database_of_the_first_versions_is_refused_with_what_to_save(tmp_path: Path) -> None:
+def test_a_database_of_the_first_versions_is_rejected_with_what_to_save(tmp_path: Path) -> None:
     connection = sqlite3.connect(tmp_path / "default.sqlite")
     connection.execute("CREATE TABLE trulens_records (record_id)")
     connection.execute("INSERT INTO trulens_records VALUES ('r1')")
@@ -213,7 +213,7 @@ def test_calls_that_are_python_text_are_left_out_and_named(write: Write) -> None
     (run,) = result.runs
     assert run.scores is not None
     assert (len(run.scores.metrics), run.scores.recorded, run.samples[0].contexts) == (2, (), None)
-    assert any("they are Python text in this file; save json.dump" in note for note in result.report.notes)
+    assert any("this file has them as Python text; instead, save" in note for note in result.report.notes)
 
 
 def test_statements_without_a_verdict_are_shown_with_the_sample(tmp_path: Path) -> None:
@@ -245,7 +245,7 @@ def test_broken_databases_are_read_or_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name", ["otel_2.16.sqlite", "records_and_feedback_2.16.json", "records_and_feedback_2.16.jsonl"]
 )
-def test_files_of_trulens_itself(data: Path, name: str) -> None:
+def test_files_written_by_trulens(data: Path, name: str) -> None:
     (run,) = read_runs(data / "tools/trulens" / name).runs
     assert [None if one.contexts is None else len(one.contexts) for one in run.samples] == [2, 3, 0, 1]
     assert run.samples[2].answer == "I do not know."

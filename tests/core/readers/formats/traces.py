@@ -1,4 +1,4 @@
-"""Traces of a small system as OpenTelemetry has them, for the tests of all tools that record such."""
+"""Example traces of a small RAG system, for the tests of all tracing tools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the components of the Agreement page are handed."""
+"""Tests of the data for the components of the Agreement page."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from ragboard import EmbeddedJudge, Panel, Store
 from ragboard.human.agree import agree
-from ragboard.human.agreement import agreement_named, item_detail, load_agreement, questions_of
+from ragboard.human.agreement import find_agreement, item_detail, load_agreement, load_item_texts
 from ragboard.human.grades import grade_report, grade_verdicts
 from ragboard.human.preferences import pair_verdicts, preference_report
 from ragboard.readers.labels import read_labels
@@ -43,7 +43,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
 
 
 def test_every_scorer_has_a_cell_for_each_dimension_within_the_scale(store: Store) -> None:
-    data = pairs_data(preference_report(load_agreement(store, agreement_named(store, "pairs"))))
+    data = pairs_data(preference_report(load_agreement(store, find_agreement(store, "pairs"))))
     assert [column["title"] for column in data["columns"]] == ["Faithfulness", "Answer relevance", "Context relevance"]
     assert [row["kind"] for row in data["rows"]] == ["metric", *["trivial"] * 3, *["published"] * 3]
     for row in data["rows"]:
@@ -56,11 +56,11 @@ def test_every_scorer_has_a_cell_for_each_dimension_within_the_scale(store: Stor
 
 
 def test_votes_that_only_name_a_side_draw_no_table_of_correlations(store: Store) -> None:
-    assert votes_data(preference_report(load_agreement(store, agreement_named(store, "pairs"))), "pearson") is None
+    assert votes_data(preference_report(load_agreement(store, find_agreement(store, "pairs"))), "pearson") is None
 
 
 def test_grades_are_drawn_with_people_as_the_ceiling_and_nothing_steers_the_page(store: Store) -> None:
-    report = grade_report(load_agreement(store, agreement_named(store, "graded")))
+    report = grade_report(load_agreement(store, find_agreement(store, "graded")))
     data = grades_data(report)
     assert [column["title"] for column in data["columns"]] == list(MEASURES)
     assert data["rows"][0]["kind"] == "people"
@@ -74,26 +74,26 @@ def test_grades_are_drawn_with_people_as_the_ceiling_and_nothing_steers_the_page
 
 
 def test_items_link_to_themselves_and_say_what_became_of_them(store: Store) -> None:
-    kept = agreement_named(store, "pairs")
+    kept = find_agreement(store, "pairs")
     verdicts = pair_verdicts(load_agreement(store, kept), "faithfulness", "ragas")
-    rows = pair_rows(verdicts, questions_of(store, kept, [one.position for one in verdicts]), {"agreement": "pairs"})
+    rows = pair_rows(verdicts, load_item_texts(store, kept, [one.position for one in verdicts]), {"agreement": "pairs"})
     assert {row["change"] for row in rows} == {"✕ wrong", "= tied", "✓ right"}
     assert rows[0]["change"] == "✕ wrong"
     assert rows[0]["href"].startswith("agreement?agreement=pairs&item=q")
     assert {row["a"]["shown"] for row in rows} == {"A", "B"}
-    kept = agreement_named(store, "graded")
+    kept = find_agreement(store, "graded")
     graded = grade_verdicts(load_agreement(store, kept), "faithfulness", "shorter")
-    found = grade_rows(graded, questions_of(store, kept, [one.position for one in graded]), {})
+    found = grade_rows(graded, load_item_texts(store, kept, [one.position for one in graded]), {})
     assert {row["change"].split()[0] for row in found} <= {"▲", "▼", "="}
     assert found[0]["b"]["shown"].startswith("-")
     assert not any("\u202e" in row["question"] + row["where"] for row in found)
 
 
 def test_a_pair_is_opened_with_both_sides_whole_and_shared_passages_once(store: Store) -> None:
-    kept = agreement_named(store, "pairs")
+    kept = find_agreement(store, "pairs")
     found = item_detail(store, kept, "q01:faithfulness")
     data = opened_data(found)
-    for side, sample in zip(("a", "b"), found.sides, strict=True):
+    for side, sample in zip(("a", "b"), found.samples, strict=True):
         assert "".join(part["text"] for part in data[side]["words"]).split() == (sample.answer or "").split()
     assert [group["title"] for group in data["groups"]] == ["Passages: 1"]
     contexts = opened_data(item_detail(store, kept, "q01:context_relevance"))

@@ -1,4 +1,4 @@
-"""What the Compare page says beside the comparison: a better run, and a judge that labels do not confirm."""
+"""Tests of the Compare page's notes: a better run, and a judge that labels do not confirm."""
 
 from __future__ import annotations
 

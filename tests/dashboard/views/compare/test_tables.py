@@ -1,4 +1,4 @@
-"""What the components of the Compare page are handed."""
+"""Tests of the data for the components of the Compare page."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def store(tmp_path_factory: pytest.TempPathFactory, evaluated_samples: Evaluated
     return evaluated_samples(tmp_path_factory.mktemp("comparison") / "store")
 
 
-def test_every_interval_lies_within_the_reach_of_the_scale(store: Store) -> None:
+def test_every_interval_is_within_the_scale(store: Store) -> None:
     data = forest_data(compare_runs(store, store.resolve("bm25-k3"), store.resolve("bm25-rerank-k5")))
     assert len(data["rows"]) == len(DEFAULT_METRICS)
     for row in data["rows"]:
@@ -212,7 +212,7 @@ def test_where_no_question_differs_the_interval_is_written_and_not_drawn(store: 
     assert row["interval"] == "no question differs"
 
 
-def test_a_warning_of_several_metrics_is_said_once(store: Store) -> None:
+def test_a_warning_of_several_metrics_is_reported_once(store: Store) -> None:
     compared = compare_runs(store, store.resolve("bm25-k3"), store.resolve("bm25-rerank-k5"))
     warned = [replace(one, pairs=one.pairs and replace(one.pairs, warning="few values")) for one in compared.metrics]
     shown = forest_data(replace(compared, metrics=tuple(warned)))

@@ -1,4 +1,4 @@
-"""A diagnosis as HTML: every rule has its row, and the drawing puts an interval where it lies."""
+"""Tests of the Diagnosis page's HTML: a row for each rule, and the drawn interval."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Estimates as HTML: beside the intervals how often the judge is right, and nothing of a name is markup."""
+"""Tests of the Estimate page's HTML: judge accuracy, and escaped names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ragboard.stats import Interval
 from ragboard_dashboard.views.estimate.page import estimates_html
 
 
-def test_the_judges_accuracy_stands_beside_the_number_of_labels_with_its_interval() -> None:
+def test_judge_accuracy_is_next_to_the_number_of_labels_with_its_interval() -> None:
     report = systems_report([system("<b>a", 0.7, seed=1)])
     (one,) = report.systems
     assert isinstance(one.accuracy, Interval)
@@ -22,5 +22,5 @@ def test_the_judges_accuracy_stands_beside_the_number_of_labels_with_its_interva
 
 
 def test_a_system_without_an_estimate_has_no_table() -> None:
-    refused = replace(system("a", 0.7, seed=1), refusal="not random")
+    refused = replace(system("a", 0.7, seed=1), unusable_reason="not random")
     assert estimates_html(systems_report([refused]), raw=False) == ""

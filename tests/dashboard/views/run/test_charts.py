@@ -1,4 +1,4 @@
-"""What the charts of a run draw is what its report says; text that others wrote is inert."""
+"""Tests of the charts of a run: they draw the report's values, and escape texts."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_equal_values_and_none_at_all_can_be_drawn(shape: str) -> None:
         assert data["low"] < data["high"]
 
 
-def test_a_column_of_small_numbers_is_told_in_as_many_decimals_as_it_takes() -> None:
+def test_small_numbers_of_a_column_have_enough_decimals() -> None:
     small = Distribution(
         column="metadata.cost",
         bins=(Bin(low=0.0003, high=0.0018, count=1), Bin(low=0.0018, high=0.0033, count=1)),
@@ -74,7 +74,7 @@ def test_a_column_of_small_numbers_is_told_in_as_many_decimals_as_it_takes() -> 
     assert [decimals(0.0, high) for high in (1.0, 290.0, 0.03)] == [2, 2, 3]
 
 
-def test_a_threshold_is_drawn_where_it_lies_within_the_picture() -> None:
+def test_a_threshold_is_drawn_if_it_is_within_the_chart() -> None:
     for value, expected in ((0.8, {"at": 0.8, "text": "at least 0.8"}), (1.5, None)):
         limit = Threshold(metric="m", value=value, fail="below")
         share = ShareMeetingThreshold(threshold=limit, good=1, n=2, interval=NONE)

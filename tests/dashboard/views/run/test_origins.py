@@ -1,10 +1,10 @@
-"""Figures are pure: report objects in, pictures out."""
+"""Tests of figures from report objects."""
 
 from __future__ import annotations
 
 import pytest
 
-from ragboard.metrics.partition import CLAIM_CLASSES
+from ragboard.metrics.claim_classes import CLAIM_CLASSES
 from ragboard_dashboard.theme import palette
 from ragboard_dashboard.views.run.charts import origins_bar
 

@@ -1,4 +1,4 @@
-"""The table of a run's samples shows what its rows say; text that others wrote is inert."""
+"""Tests of the table of samples: values, and escaped texts."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_verdicts_are_counted_in_one_order_and_none_that_is_not_there() -> None:
     assert [(one["name"], one["count"]) for one in drawn["labels"]] == [("supported", 1), ("unsupported", 2)]
 
 
-def test_a_link_leads_to_the_sample_whatever_its_id_holds() -> None:
+def test_a_link_leads_to_the_sample_with_any_id() -> None:
     (drawn,) = samples_data([row("a&b=1\u202e", "x\u202ey" * 400)], {}, "r&d", "")["rows"]
     assert drawn["href"] == "sample?run=r%26d&sample=a%26b%3D1%E2%80%AE"
     assert "\u202e" not in drawn["question"] + drawn["id"]

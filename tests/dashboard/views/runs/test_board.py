@@ -1,4 +1,4 @@
-"""The leaderboard's data: metrics that could be taken for one another carry their source."""
+"""Tests of the leaderboard's data: metrics with the same title show their source."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from tests.dashboard.views.conftest import Draw
 
 from ragboard import EmbeddedJudge, Panel, Run, Sample, Store, evaluate_run, sample_runs
-from ragboard.analysis import RunSummary, board_metrics, leaderboard, metric_descriptions, own_first
+from ragboard.analysis import RunSummary, board_metrics, leaderboard, metric_descriptions, sample_runs_last
 from ragboard.analysis.metrics import in_order
 from ragboard.metrics import metrics_named
 from ragboard_dashboard.views.runs.page import board_data
@@ -23,7 +23,7 @@ from ragboard_dashboard.views.runs.page import board_data
         (["overlap.token_f1", "ragboard.refusal"], ["", ""]),
     ],
 )
-def test_a_metric_keeps_its_label_whichever_metrics_are_beside_it(
+def test_a_metric_keeps_its_label_next_to_any_other_metrics(
     tmp_path: Path, metrics: list[str], sources: list[str]
 ) -> None:
     store = Store(tmp_path / "store")
@@ -34,7 +34,7 @@ def test_a_metric_keeps_its_label_whichever_metrics_are_beside_it(
     assert [column["source"] for column in data["columns"]] == sources
 
 
-def test_runs_over_the_same_questions_by_different_judges_are_said_to_be_not_comparable(tmp_path: Path) -> None:
+def test_runs_over_the_same_questions_by_different_judges_are_reported_as_not_comparable(tmp_path: Path) -> None:
     store = Store(tmp_path / "store")
     (added,) = store.add_runs(sample_runs()[:1])
     evaluate_run(store, added.id, metrics_named(["overlap.token_f1", "ragboard.refusal"]), Panel(judge=EmbeddedJudge()))
@@ -79,7 +79,7 @@ def test_the_columns_do_not_depend_on_which_run_has_more_metrics_and_own_runs_co
         evaluate_run(store, run.id, metrics_named(metrics), Panel(judge=EmbeddedJudge()))
     runs = leaderboard(store)
     assert board_metrics(runs) == board_metrics(runs[::-1]) == in_order(every)
-    assert own_first(runs[::-1])[0].name == own_first(runs)[0].name == "own"
+    assert sample_runs_last(runs[::-1])[0].name == sample_runs_last(runs)[0].name == "own"
 
 
 def test_the_share_of_refusals_is_of_the_samples_that_were_evaluated(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The calls behind a sample as HTML: nothing that a model or a user wrote is markup in it."""
+"""Tests of the HTML of a sample's calls: all texts are escaped."""
 
 from __future__ import annotations
 

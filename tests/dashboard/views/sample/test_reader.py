@@ -1,4 +1,4 @@
-"""What Python hands to the statement reader."""
+"""Tests of the data for the statement reader."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ TOGETHER = "Judged against each passage separately, not against all together."
         (alone(p9="supported"), "supported alone", "Passage 9 says this.", {}),
     ],
 )
-def test_what_single_passages_say_is_told_apart_from_a_verdict_on_all(
+def test_verdicts_on_single_passages_are_shown_differently_from_joint_verdicts(
     statement: JudgedStatement, look: str, words: str, named: dict[int, str]
 ) -> None:
     (shown,) = drawn(statement)["statements"]
@@ -160,7 +160,7 @@ def test_a_verdict_on_all_passages_goes_before_what_single_ones_say() -> None:
     assert shown["origin"] == "Not in the reference."
 
 
-def test_support_is_said_only_where_the_judge_gave_one() -> None:
+def test_support_is_reported_only_where_the_judge_gave_one() -> None:
     statements = drawn(judged("supported", score=0.405), judged("supported"), judged("contradicted", score=0.0))
     assert [statement["support"] for statement in statements["statements"]] == ["support 0.41", "", "support 0.00"]
 
@@ -176,7 +176,7 @@ def test_a_retriever_score_of_zero_is_shown_and_a_missing_one_is_not() -> None:
     assert [passage["score"] for passage in data["passages"]] == ["score 0", ""]
 
 
-def test_the_grade_of_a_passage_stands_before_the_retrievers_score() -> None:
+def test_the_grade_of_a_passage_comes_before_the_retrievers_score() -> None:
     passages = [Passage(id="a", text="", rank=1, score=0.5), Passage(id="b", text="", rank=2)]
     data = reader_data(answer="", statements=(), passages=passages, chosen=None, grades={1: 0.0, 2: 3.0})
     assert [passage["score"] for passage in data["passages"]] == ["relevance 0 of 3 · score 0.5", "relevance 3 of 3"]
@@ -194,7 +194,7 @@ def test_no_text_brings_controls_that_reorder_its_neighbours() -> None:
     assert "\u2066" not in handed
 
 
-def test_markup_is_handed_over_as_it_is() -> None:
+def test_markup_is_handed_over_unchanged() -> None:
     assert drawn(answer="<b>&amp;</b>")["answer"] == "<b>&amp;</b>"
 
 

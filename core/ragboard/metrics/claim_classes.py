@@ -1,7 +1,7 @@
-"""Sort the claims of an answer into six classes, by whether they are right and which passages support them.
+"""Classify the claims of an answer, by whether they are right and which passages support them.
 
-Every claim is in exactly one class. RAGChecker's precision, noise sensitivities, hallucination, self-knowledge and
-faithfulness are sums of the shares of classes.
+Every claim is in exactly one of six classes. RAGChecker's precision, noise sensitivities, hallucination, self-knowledge
+and faithfulness are sums of the shares of classes.
 """
 
 from __future__ import annotations
@@ -9,7 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-__all__ = ["CLAIM_CLASSES", "CORRECT", "FROM_PASSAGES", "ClaimClass", "claim_class", "partition", "relevant_passages"]
+__all__ = [
+    "CLAIM_CLASSES",
+    "CORRECT",
+    "FROM_PASSAGES",
+    "ClaimClass",
+    "classify_claim",
+    "classify_claims",
+    "relevant_passages",
+]
 
 ClaimClass = Literal[
     "right_relevant",
@@ -35,6 +43,7 @@ CLAIM_CLASSES: dict[ClaimClass, str] = {
 }
 """The description of each class, in the order of reports."""
 
+# The classes of right claims, and of claims that a passage supports.
 CORRECT: frozenset[ClaimClass] = frozenset({"right_relevant", "right_irrelevant", "self_knowledge"})
 FROM_PASSAGES: frozenset[ClaimClass] = frozenset(
     {"right_relevant", "right_irrelevant", "wrong_relevant", "wrong_irrelevant"}
@@ -49,8 +58,8 @@ def relevant_passages(reference: SupportTable, passage_count: int) -> tuple[bool
     return tuple(any(row[index] for row in reference) for index in range(passage_count))
 
 
-def claim_class(*, correct: bool, supported_by: Sequence[bool], relevant: Sequence[bool]) -> ClaimClass:
-    """Return the class of one claim; `supported_by` and `relevant` have one entry per passage."""
+def classify_claim(*, correct: bool, supported_by: Sequence[bool], relevant: Sequence[bool]) -> ClaimClass:
+    """Return the class of one claim. `supported_by` and `relevant` have one entry per passage."""
     sources = [is_relevant for supports, is_relevant in zip(supported_by, relevant, strict=True) if supports]
     if not sources:
         return "self_knowledge" if correct else "hallucination"
@@ -59,9 +68,11 @@ def claim_class(*, correct: bool, supported_by: Sequence[bool], relevant: Sequen
     return "right_irrelevant" if correct else "wrong_irrelevant"
 
 
-def partition(correct: Sequence[bool], supported_by: SupportTable, relevant: Sequence[bool]) -> tuple[ClaimClass, ...]:
+def classify_claims(
+    correct: Sequence[bool], supported_by: SupportTable, relevant: Sequence[bool]
+) -> tuple[ClaimClass, ...]:
     """Return the class of each claim of an answer, in order. `correct` and `supported_by` have one entry per claim."""
     return tuple(
-        claim_class(correct=right, supported_by=row, relevant=relevant)
+        classify_claim(correct=right, supported_by=row, relevant=relevant)
         for right, row in zip(correct, supported_by, strict=True)
     )

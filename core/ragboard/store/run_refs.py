@@ -1,4 +1,4 @@
-"""References to runs in the store, and results of adding runs."""
+"""References to runs and evaluations in the store."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RESULT_TABLES = (
     "answer_places",
     "spending",
 )
-"""Tables that an evaluation fills; each has a column `evaluation_id`."""
+"""Tables with results of evaluations. Each has a column `evaluation_id`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +31,7 @@ class AddedRun:
 
     id: str
     name: str
-    """Its name in the store: if the store already had the run, it may have been renamed."""
+    """Name in the store, which may differ from the name in the file if the run was added before and renamed."""
     samples: int
     added: bool
     """False if the store already had the same run."""
@@ -39,26 +39,26 @@ class AddedRun:
 
 @dataclass(frozen=True, kw_only=True)
 class RunRef:
-    """A run in the store, and the evaluations that its verdicts and scores are taken from.
+    """A run in the store, and the evaluations whose verdicts and scores are used.
 
-    A run's name alone stands for its newest results: each metric is taken from the newest evaluation of all samples
-    that computed it. `RUN@EVALUATION` stands for one evaluation.
+    `RUN` means the newest results: each metric from the newest evaluation of all samples that computed it.
+    `RUN@EVALUATION` means one evaluation.
     """
 
     run_id: str
     name: str
     evaluation_id: str | None
-    """The evaluation of the statements and verdicts; None if the run was never evaluated."""
+    """The evaluation with the statements and verdicts; None if the run was never evaluated."""
     other_evaluations: tuple[tuple[str, str], ...] = ()
-    """(metric, evaluation) pairs for the metrics whose scores are not taken from `evaluation_id`."""
+    """(metric, evaluation) for each metric whose scores are in another evaluation than `evaluation_id`."""
     chosen: bool = True
     """Whether the user named the evaluation (`RUN@EVALUATION`)."""
 
     def evaluation_of(self, metric: str) -> str | None:
-        """Return the evaluation that the scores of a metric are taken from."""
+        """Return the evaluation with the scores of a metric."""
         return dict(self.other_evaluations).get(metric, self.evaluation_id)
 
     @property
     def evaluations(self) -> tuple[str, ...]:
-        """All evaluations referred to, the one with the statements first."""
+        """All evaluations, the one with the statements first."""
         return tuple(dict.fromkeys(filter(None, (self.evaluation_id, *(one for _, one in self.other_evaluations)))))

@@ -1,4 +1,4 @@
-"""A model's ONNX export says what the model says, and where there is none one line says so."""
+"""Tests of ONNX exports: same results as the model, and one line of error without an export."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def test_an_export_that_is_damaged_or_of_another_model_is_one_line(nli: Path, tm
         answer(judge)
 
 
-def test_another_backend_is_refused() -> None:
+def test_another_backend_is_rejected() -> None:
     with pytest.raises(SettingError, match="no backend is called 'jax'; use torch or onnx"):
         Hardware(backend="jax")
 

@@ -1,4 +1,4 @@
-"""The file `judge.json` of a trained judge: its qualities, data and calibration."""
+"""The file `judge.json` of a trained judge: its base model, its training data and its calibration."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from ragboard.outputs import write_atomically
 from ragboard.stats import Platt
 from ragboard.tasks import AresQuality
 
-__all__ = ["FILE", "FORMAT", "Part", "TrainedFile", "TrainedQuality", "read_trained", "write_trained"]
+__all__ = ["FORMAT", "JUDGE_FILE", "InputText", "JudgeFile", "TrainedQuality", "read_judge_file", "write_judge_file"]
 
-FILE = "judge.json"
+JUDGE_FILE = "judge.json"
 FORMAT = 1
-"""Incremented when an older version of ragboard could misread the folder."""
+"""The format version, incremented when older versions of ragboard could misread the folder."""
 
-Part: TypeAlias = Literal["question", "document", "answer"]
+InputText: TypeAlias = Literal["question", "document", "answer"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TrainedQuality:
     """One quality that the judge was trained on."""
 
-    reads: tuple[Part, ...]
+    reads: tuple[InputText, ...]
     """The texts that the model reads, in order; they are joined by ` | `."""
     calibration: Platt
     """Maps the model's output to the probability that the quality holds."""
@@ -37,11 +37,11 @@ class TrainedQuality:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class TrainedFile:
+class JudgeFile:
     """The content of `judge.json`."""
 
     model: str
-    """The name of the base model that was fine-tuned."""
+    """The base model's name."""
     base: str
     """A digest of the base model's files."""
     data: str
@@ -54,19 +54,21 @@ class TrainedFile:
     format: int = FORMAT
 
 
-_ADAPTER = TypeAdapter(TrainedFile)
+_ADAPTER = TypeAdapter(JudgeFile)
 
 
-def read_trained(folder: Path) -> TrainedFile:
+def read_judge_file(folder: Path) -> JudgeFile:
     """Read `judge.json` in the folder. Raises JudgeError if it is missing, invalid or of another format."""
-    path = folder / FILE
+    path = folder / JUDGE_FILE
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         if isinstance(data, dict) and data.get("format") != FORMAT:
             raise JudgeError(f"{path}: has format {data.get('format')!r}, this version reads {FORMAT}; train it again")
         return _ADAPTER.validate_python(data)
     except FileNotFoundError as error:
-        raise JudgeError(f"{folder}: contains no {FILE}; expected a folder that ragboard train-judge wrote") from error
+        raise JudgeError(
+            f"{folder}: contains no {JUDGE_FILE}; expected a folder that ragboard train-judge wrote"
+        ) from error
     except ValidationError as error:
         field = ".".join(map(str, error.errors()[0]["loc"]))
         raise JudgeError(f"{path}: {field}: {error.errors()[0]['msg']}; train it again") from error
@@ -74,7 +76,7 @@ def read_trained(folder: Path) -> TrainedFile:
         raise JudgeError(f"{path}: cannot be read: {error}") from error
 
 
-def write_trained(folder: Path, file: TrainedFile) -> None:
+def write_judge_file(folder: Path, file: JudgeFile) -> None:
     """Write `judge.json` into the folder."""
     text = json.dumps(_ADAPTER.dump_python(file, mode="json"), indent=2) + "\n"
-    write_atomically(folder / FILE, text.encode())
+    write_atomically(folder / JUDGE_FILE, text.encode())

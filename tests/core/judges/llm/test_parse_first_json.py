@@ -1,4 +1,4 @@
-"""What is found in a reply's text, and what is not."""
+"""Tests of finding the JSON object in a reply."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragboard.judges.llm.dialogue import first_fitting
+from ragboard.judges.llm.dialogue import parse_first_json
 from ragboard.tasks import ReplyFormatError
 from ragboard.text.quotes import locate
 
@@ -23,7 +23,7 @@ PLAIN = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="{")
 
 
 def found(text: str, key: str | None = "a", prompt: str = "") -> Any:
-    return first_fitting(text, lambda value: value, key, prompt=prompt)
+    return parse_first_json(text, lambda value: value, key, prompt=prompt)
 
 
 @given(before=PLAIN, value=JSON, after=st.text())
@@ -55,7 +55,7 @@ def test_a_comma_before_a_closing_bracket_is_read_over_but_not_in_a_text() -> No
 
 
 @pytest.mark.parametrize("text", ['{"a": 1,, "b": 2}', '{"a": 1 "b": 2}', "{'a': 1} {\"a\": 1 2}", '{"a": 1, "a": 1}'])
-def test_other_slips_are_not_mended(text: str) -> None:
+def test_other_errors_are_not_corrected(text: str) -> None:
     with pytest.raises(ReplyFormatError, match="cannot be read"):
         found(text)
 

@@ -10,20 +10,20 @@ from typing import Any
 from ragboard.errors import JudgeError
 from ragboard.judges.local.models import Hardware, loading_from, one_line, onnx_export
 
-__all__ = ["Export", "load_export"]
+__all__ = ["OnnxModel", "load_onnx_model"]
 
 
-class Export:
-    """The ONNX export of a model; called like a model of transformers.
+class OnnxModel:
+    """The ONNX export of a model. It is called like a model of transformers.
 
-    Raises JudgeError if onnxruntime cannot load it, the device is missing, or it has another number of outputs.
+    Raises JudgeError if onnxruntime cannot load it, if the device is missing, or if it does not have `outputs` outputs.
     """
 
     def __init__(self, path: Path, outputs: int, hardware: Hardware) -> None:
         runtime = import_module("onnxruntime")
         self.path = path
         self.device = import_module("torch").device("cpu")
-        """The device of its inputs: always the CPU, because onnxruntime copies them to a GPU."""
+        """The device of its inputs: always the CPU, because onnxruntime copies them to the GPU."""
         provider, options = _provider(hardware.device, runtime.get_available_providers())
         settings = runtime.SessionOptions()
         settings.intra_op_num_threads = hardware.threads or 0
@@ -51,10 +51,10 @@ class Export:
         return SimpleNamespace(logits=import_module("torch").from_numpy(outputs[0]))
 
 
-def load_export(folder: Path, outputs: int, hardware: Hardware) -> tuple[Export, Any]:
-    """Load the ONNX export in a model's folder, and its tokenizer. `outputs`: the number of outputs that it must have.
+def load_onnx_model(folder: Path, outputs: int, hardware: Hardware) -> tuple[OnnxModel, Any]:
+    """Load the ONNX export and the tokenizer in a model's folder. The export must have `outputs` outputs.
 
-    Raises JudgeError in the same cases as `Export`, and if there is no export or the tokenizer cannot be loaded.
+    Raises JudgeError as `OnnxModel` does, and if there is no export or the tokenizer cannot be loaded.
     """
     library = import_module("transformers")
     with loading_from(folder):
@@ -63,11 +63,11 @@ def load_export(folder: Path, outputs: int, hardware: Hardware) -> tuple[Export,
     max_length = getattr(config, "max_position_embeddings", -1)
     if max_length > 0:
         tokenizer.model_max_length = min(tokenizer.model_max_length, max_length)
-    return Export(onnx_export(folder), outputs, hardware), tokenizer
+    return OnnxModel(onnx_export(folder), outputs, hardware), tokenizer
 
 
 def _provider(device: str | None, available: list[str]) -> tuple[str, dict[str, str]]:
-    """Return onnxruntime's provider for the device, and its options. If the device is None, the CPU is used."""
+    """Return onnxruntime's provider for the device and its options; for None, those for the CPU."""
     kind, _, number = (device or "cpu").partition(":")
     if kind == "cpu":
         return "CPUExecutionProvider", {}
@@ -78,7 +78,7 @@ def _provider(device: str | None, available: list[str]) -> tuple[str, dict[str, 
 
 
 def _errors() -> tuple[type[Exception], ...]:
-    """Return the exceptions that onnxruntime raises; its classes have no common base class."""
+    """Return the exceptions that onnxruntime raises. They have no common base class."""
     members = vars(import_module("onnxruntime.capi.onnxruntime_pybind11_state")).values()
     library_errors = (member for member in members if isinstance(member, type) and issubclass(member, Exception))
     return RuntimeError, ValueError, *library_errors
