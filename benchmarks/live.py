@@ -24,7 +24,7 @@ from tempfile import TemporaryDirectory
 from urllib.parse import urlencode
 from urllib.request import Request, urlopen
 
-from collector import request_of
+from collector import encode_request
 from playwright.sync_api import sync_playwright
 
 from ragboard_dashboard.server import wait_until_healthy
@@ -77,7 +77,7 @@ def main() -> None:
                 page.goto(f"{address}/sample?{urlencode({'run': RUN, 'sample': trace.hex()})}")
                 page.get_by_text("in this link").or_(page.get_by_text("No run yet")).first.wait_for()
                 time.sleep(1)
-                send(address, request_of([trace], 5))
+                send(address, encode_request([trace], 5))
                 began = time.perf_counter()
                 page.get_by_text(f"When did the mill {trace.hex()[:8]} close?").first.wait_for()
                 until_shown = time.perf_counter() - began
