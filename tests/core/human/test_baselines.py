@@ -207,6 +207,13 @@ def test_few_clusters_show_nothing_and_say_why() -> None:
     assert found.conclusion.endswith("; only 4 questions or conversations")
 
 
+def test_a_few_bad_answers_show_little_and_are_counted() -> None:
+    grades: list[tuple[float | None, ...]] = [(1.0,)] * 3 + [(4.0,)] * 117
+    scores = {"ours": noisy(GOOD, 1, 1), "word overlap": noisy(GOOD, 1, 2)}
+    found = compared(graded(grades, scores))
+    assert found.conclusion.endswith("; only 3 of 120 answers are bad")
+
+
 def test_without_a_scorer_of_the_judge_there_is_nothing_to_compare() -> None:
     data = graded(GRADES, {"ours": noisy(GOOD, 1, 1)})
     scorers = (Scorer(name="ours", kind="published"),)
