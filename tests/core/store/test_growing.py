@@ -81,7 +81,7 @@ def test_a_run_continues_growing_after_it_was_renamed(store: Store) -> None:
 
 def test_samples_of_an_imported_run_are_not_deleted_one_by_one(store: Store) -> None:
     (added,) = store.add_runs([make_run("whole")])
-    with pytest.raises(SettingError, match="imported as a whole"):
+    with pytest.raises(SettingError, match="samples cannot be deleted, only the whole run"):
         store.remove_samples(added.id, [0])
     with pytest.raises(NotFoundError):
         store.remove_samples("none", [0])
