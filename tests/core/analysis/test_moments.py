@@ -168,7 +168,7 @@ def test_an_estimate_from_labels_says_that_it_does_not_know_them(both: Store) ->
 
 def test_no_estimate_is_not_said_to_have_narrow_intervals(both: Store) -> None:
     (found,) = estimate_runs(both, [both.resolve("turns")]).inputs
-    assert found.system.refusal
+    assert found.system.unusable_reason
     assert not any("intervals" in note for note in found.system.notes)
 
 

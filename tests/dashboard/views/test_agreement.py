@@ -70,7 +70,7 @@ def test_a_link_with_the_old_name_of_the_scorer_opens_it(draw: Draw, statements:
     assert not page.exception
     assert (chosen.value, page.query_params) == (
         "word overlap",
-        {"agreement": [statements], "scorer": ["word overlap"]},
+        {"agreement": statements, "scorer": "word overlap"},
     )
 
 
