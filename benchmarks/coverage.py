@@ -189,7 +189,7 @@ def _mean(held: list[bool]) -> float:
 
 
 def paired_table(repeats: int) -> Iterator[str]:
-    yield "| distribution | effect | n | no warning | covered | covered, with warning |"
+    yield "| distribution | effect | n | no warning | covered, without warning | covered, with warning |"
     yield "|---|---|---|---|---|---|"
     for name, world in WORLDS.items():
         for effect in (0.2,) if "one-sided" in name else (0.0, 0.1, 0.2):

@@ -88,7 +88,7 @@ from ragboard.human.baselines import BaselineComparison, baseline_comparisons
 from ragboard.human.estimates import estimate_runs, estimated_metrics
 from ragboard.human.grades import GradeReport, GradeVerdict, grade_report, grade_verdicts
 from ragboard.human.judge_validation import (
-    RUN_LABELS,
+    RUN_LABELS_PREFIX,
     load_run_label_agreement,
     run_label_agreements,
     run_label_texts,
@@ -345,7 +345,7 @@ def get_items_per_run(store: Store) -> dict[tuple[str, str], int]:
 
 @shared()
 def _agreement_data(store: Store, agreement_id: str) -> AgreementData:
-    if agreement_id.startswith(RUN_LABELS):
+    if agreement_id.startswith(RUN_LABELS_PREFIX):
         return load_run_label_agreement(store, agreement_id)
     return load_agreement(store, find_agreement(store, agreement_id))
 
@@ -402,7 +402,7 @@ def get_grade_verdicts(agreement_id: str, dimension: str, scorer: str) -> tuple[
 
 def get_texts(agreement_id: str, positions: Sequence[int]) -> Mapping[int, tuple[str, str]]:
     """Return {position: (question, answer or statement)} for items."""
-    if agreement_id.startswith(RUN_LABELS):
+    if agreement_id.startswith(RUN_LABELS_PREFIX):
         return run_label_texts(store(), agreement_id, positions)
     return load_item_texts(store(), get_agreement(agreement_id), positions)
 

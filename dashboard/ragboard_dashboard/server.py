@@ -97,14 +97,14 @@ def serve(
         Store(given.store).check()
     address = f"http://{_url_host(given.host)}:{chosen}"
     print(f"ragboard: {address} (stop with Ctrl-C)", flush=True)
-    threading.Thread(target=_import_first_page, args=(address,), daemon=True).start()
+    threading.Thread(target=_import_start_page, args=(address,), daemon=True).start()
     if open_browser and _has_desktop():
         threading.Thread(target=_open_when_healthy, args=(address,), daemon=True).start()
     build_app(given, traces=traces).run(config=server_options(given) | {"server.port": chosen})
 
 
-def _import_first_page(address: str) -> None:
-    """Import the modules of the first page, which takes seconds, while the browser loads its scripts.
+def _import_start_page(address: str) -> None:
+    """Import the modules of the start page, which takes seconds, while the browser loads its scripts.
 
     Wait for the server first, because Streamlit warns about cached functions that are imported before it runs.
     """
@@ -117,7 +117,7 @@ def build_app(given: ServerSettings, script: Path = APP, *, traces: EndpointOpti
     publish_settings(given)
     guard = Middleware(RequestGuard, names=accepted_host_names(given), headers=security_headers())
     start, *others = (page.slug for page in PAGES)
-    pages = [Route(f"/{slug}", _first_paint) for slug in ("", *others)]
+    pages = [Route(f"/{slug}", _loading_response) for slug in ("", *others)]
     routes = [health_route, metrics_route, Route(f"/{start}", _redirect_to_start), *pages]
     middleware = [guard, Middleware(PageKeeper)]
     if traces is None:
@@ -136,13 +136,13 @@ def build_app(given: ServerSettings, script: Path = APP, *, traces: EndpointOpti
     return st.App(script, routes=routes, middleware=middleware, lifespan=collecting)
 
 
-def _first_paint(_request: Request) -> HTMLResponse:
+def _loading_response(_request: Request) -> HTMLResponse:
     """Return Streamlit's HTML page, with a title and a first line to show while scripts are loaded."""
-    return HTMLResponse(_first_page(), headers={"Cache-Control": "no-cache"})
+    return HTMLResponse(_loading_page(), headers={"Cache-Control": "no-cache"})
 
 
 @cache
-def _first_page() -> str:
+def _loading_page() -> str:
     page = (Path(st.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
     page = re.sub(r"<title>.*?</title>", "<title>ragboard</title>", page)
     page = re.sub(r"<noscript>.*?</noscript>", f"<noscript>{NO_SCRIPT}</noscript>", page, flags=re.DOTALL)
@@ -167,7 +167,7 @@ def _unavailable(reason: str) -> JSONResponse:
 def _metrics(request: Request) -> Response:
     """Return the state of live traffic for Prometheus, or status 503. To a browser, return the Metrics page."""
     if "text/html" in request.headers.get("accept", ""):
-        return _first_paint(request)
+        return _loading_response(request)
     try:
         store = Store(settings().store, wait=WAIT_SECONDS)
         return Response(_metrics_of(settings().store, store.version), media_type=CONTENT_TYPE)

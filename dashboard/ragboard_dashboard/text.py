@@ -37,6 +37,7 @@ __all__ = [
     "facts",
     "file_facts",
     "folded_facts",
+    "grade_facts",
     "html_escaped",
     "judged_line",
     "markdown_escaped",
@@ -53,7 +54,7 @@ UNSCORED_REASONS: Mapping[str, str] = {
     "failed": "failed",
     "skipped": "without a column that the metric needs",
 }
-"""The reasons in words, after a number of unscored samples."""
+"""The words for each reason, for use after a number of samples, as in `3 failed`."""
 
 MAX_OPEN_TURNS = 2
 """Maximum number of earlier turns that are shown without a click."""
@@ -80,7 +81,7 @@ def shortened(text: str, length: int = 40) -> str:
 
 
 def plain(text: str, style: Style = "line", width: Literal["content", "stretch"] = "stretch") -> None:
-    """Draw text from users or models unchanged, without interpreting markup."""
+    """Draw text from users or models: markup is not interpreted, and bidi control characters are removed."""
     tag = "h1" if style == "title" else "div"
     bidi = (
         "plaintext;text-align:start" if style == "title" else "isolate"
@@ -150,7 +151,7 @@ def column_label(column: str) -> str:
 def markdown_escaped(text: str) -> str:
     """Escape text from users and models for a widget that renders Markdown.
 
-    A word joiner after a colon prevents that Streamlit replaces names of icons and emoji.
+    A word joiner after each colon keeps Streamlit from replacing names of icons and emoji.
     """
     return _ICON_NAME.sub(":\N{WORD JOINER}", strip_bidi_controls(text)).translate(_MARKUP)
 

@@ -1,7 +1,8 @@
-"""Compare bundled calls, which ask a judge for several judgements at once, with the calls of a metric's source.
+"""Compare bundled calls, which ask a judge for several judgements at once, with the calls of `compat=True`.
 
 By default, the metrics of nuggets, graded passages and citations ask for all judgements about an answer in one call.
-With `compat=True`, they make the calls that their source makes. A run that was evaluated both ways can be compared.
+With `compat=True`, they make the same calls as the original implementation. A run that was evaluated both
+ways can be compared.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ SAME_SCORE = 1e-9
 
 @dataclass(frozen=True, kw_only=True)
 class BundledReplies:
-    """How often the judge gives the same reply in a bundled call and in a call of the source."""
+    """How often the judge gives the same reply in a bundled call and with `compat=True`."""
 
     kind: str
     """What the judge decides: `verdicts on nuggets`."""
@@ -49,7 +50,7 @@ class BundledReplies:
     calls_together: int
     """Number of bundled calls. 0 for support of citations, which uses verdicts that other metrics ask for."""
     calls_alone: int
-    """Number of calls of the source."""
+    """Number of calls with `compat=True`."""
 
     def __str__(self) -> str:
         """`grades of passages: 225 of 240 are the same, 0.94 (0.91 to 0.97); ...`."""
@@ -57,7 +58,7 @@ class BundledReplies:
         return (
             f"{self.kind}: {self.equal:,} of {self.items:,} are the same,"
             f" {estimate_text(self.agreement, self.interval, '.2f')}; Cohen's kappa {kappa};"
-            f" {self.calls_together:,} bundled calls, {self.calls_alone:,} calls of the source"
+            f" {self.calls_together:,} bundled calls, {self.calls_alone:,} calls with compat=True"
         )
 
 
@@ -84,9 +85,9 @@ class BundledScores:
         return self.compat_mean - self.mean
 
     def __str__(self) -> str:
-        """`Nuggets: mean 0.76, with compat 0.74; difference -0.02 (-0.05 to 0.01); 50 of 60 scores are the same`."""
+        """`Nuggets: mean 0.76, with compat=True 0.74; difference -0.02 (-0.05 to 0.01); ...`."""
         return (
-            f"{self.label}: mean {self.mean:.2f}, with compat {self.compat_mean:.2f}; difference"
+            f"{self.label}: mean {self.mean:.2f}, with compat=True {self.compat_mean:.2f}; difference"
             f" {estimate_text(self.difference, self.interval, '.2f')}; {self.equal:,} of {self.samples:,} scores are"
             " the same"
         )
@@ -94,14 +95,14 @@ class BundledScores:
 
 @dataclass(frozen=True, kw_only=True)
 class Bundling:
-    """The replies and scores of one run, each with bundled calls and with the calls of the source."""
+    """The replies and scores of one run, each with bundled calls and with `compat=True`."""
 
     replies: tuple[BundledReplies, ...]
     scores: tuple[BundledScores, ...]
 
 
 def compare_bundling(store: Store, run: RunRef) -> Bundling | None:
-    """Compare bundled calls with calls of the source in a run's evaluations; None if no metric was scored both ways."""
+    """Compare a run's bundled calls with those of `compat=True`; None if no metric was scored both ways."""
     with store.database.read() as connection:
         names = metric_names(connection, run)
         pairs = [(plain, spec) for spec in in_order(names) if (plain := _default_form(spec)) in names]

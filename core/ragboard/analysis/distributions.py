@@ -90,7 +90,7 @@ class Distribution:
     interval: Interval | NoInterval
     note: str = ""
     """How unscored samples count in the mean; empty if there are none or they are excluded."""
-    share: ShareMeetingThreshold | None = None
+    meeting_threshold: ShareMeetingThreshold | None = None
     """How many samples meet the metric's threshold; None without a threshold or without values."""
 
 
@@ -161,7 +161,7 @@ def distribution(store: Store, run: RunRef, column: str, *, unscored: UnscoredPo
         low, high = _bounds(metric, extremes.least, extremes.most)
         counts = bin_counts(connection, values, low, (high - low) / BINS, BINS)
         steps = quantiles(connection, values, [step / QUANTILES for step in range(QUANTILES + 1)])
-        share = _share(connection, variants, threshold) if threshold else None
+        meeting_threshold = _share(connection, variants, threshold) if threshold else None
     return Distribution(
         column=column,
         bins=tuple(
@@ -175,7 +175,7 @@ def distribution(store: Store, run: RunRef, column: str, *, unscored: UnscoredPo
         mean=mean.mean,
         interval=mean.interval,
         note=mean.note,
-        share=share,
+        meeting_threshold=meeting_threshold,
     )
 
 

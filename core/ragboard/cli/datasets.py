@@ -269,9 +269,9 @@ def show(dataset: str, missing: bool, store: Store, as_json: bool) -> None:
                             "text": nugget.text,
                             "importance": nugget.importance,
                             "runs": {
-                                run.run: run.labels[nugget.text].label
-                                for run in table.runs
-                                if nugget.text in run.labels
+                                labelled.run: labelled.labels[nugget.text].label
+                                for labelled in table.runs
+                                if nugget.text in labelled.labels
                             },
                         }
                         for nugget in table.nuggets
@@ -290,8 +290,8 @@ def show(dataset: str, missing: bool, store: Store, as_json: bool) -> None:
         lines = []
         for nugget in table.nuggets:
             marks = [
-                MARKS.get(run.labels[nugget.text].label, "?") if nugget.text in run.labels else "-"
-                for run in table.runs
+                MARKS.get(labelled.labels[nugget.text].label, "?") if nugget.text in labelled.labels else "-"
+                for labelled in table.runs
             ]
             if not missing or any(mark in "◐○" for mark in marks):
                 lines.append(f"  {' '.join(marks)}  {one_line(nugget.text)} ({nugget.importance or 'no importance'})")

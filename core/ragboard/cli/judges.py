@@ -33,7 +33,7 @@ def judges(as_json: bool) -> None:
         print_table([option, "description"], [[one.usage, one.summary] for one in backends])
         click.echo()
     print_table(
-        ["--judge local:PRESET", "model", "size", "languages", "licence", "published by its authors"],
+        ["--judge local:PRESET", "model", "size", "languages", "licence", "authors' published result"],
         [_row(one) for one in presets().values()],
     )
     click.echo(f"--judge local means local:{DEFAULT}; the authors of ragboard have not run these models")

@@ -30,7 +30,7 @@ from ragboard.store.queries.annotation import (
     statement_counts,
     store_draw,
 )
-from ragboard.store.queries.labels import LabelKind, LabelSource
+from ragboard.store.queries.labels import LabelKind, LabelQueue
 from ragboard.tasks import Quality
 
 __all__ = [
@@ -273,7 +273,7 @@ def find_draw(
 def annotation_queue(
     store: Store,
     run: RunRef,
-    queue: LabelSource,
+    queue: LabelQueue,
     *,
     annotator: str,
     kind: LabelKind = "verdict",
@@ -366,7 +366,7 @@ def labelled_samples(
     )
 
 
-def annotator_agreement(store: Store, run: RunRef, queue: LabelSource, *, annotator: str) -> tuple[Kappa, ...]:
+def annotator_agreement(store: Store, run: RunRef, queue: LabelQueue, *, annotator: str) -> tuple[Kappa, ...]:
     """Compute Cohen's kappa of an annotator with the judge and with each other annotator.
 
     Only samples that the annotator has finished count.

@@ -18,7 +18,7 @@ from ragboard.store.queries.annotation import runs_with_labels, statements_with_
 from ragboard.store.queries.evaluations import judged_by
 
 __all__ = [
-    "RUN_LABELS",
+    "RUN_LABELS_PREFIX",
     "JudgeValidation",
     "label_location",
     "load_run_label_agreement",
@@ -28,7 +28,7 @@ __all__ = [
     "validate_judge",
 ]
 
-RUN_LABELS = "run:"
+RUN_LABELS_PREFIX = "run:"
 """Prefix of the id of an agreement with labels of a run; the run's name follows. It is computed, not stored."""
 
 
@@ -158,7 +158,7 @@ def run_label_agreements(store: Store) -> tuple[StoredAgreement, ...]:
 
 def load_run_label_agreement(store: Store, agreement_id: str) -> AgreementData:
     """Compute the agreement with this id (`run:NAME`). Raises NotFoundError if the run has no labels."""
-    name = agreement_id.removeprefix(RUN_LABELS)
+    name = agreement_id.removeprefix(RUN_LABELS_PREFIX)
     data = run_label_agreement(store, store.resolve(name))
     if data is None:
         raise NotFoundError(f"no statement of {name} was labelled without seeing the verdicts; open the Annotate page")
@@ -167,7 +167,7 @@ def load_run_label_agreement(store: Store, agreement_id: str) -> AgreementData:
 
 def run_label_texts(store: Store, agreement_id: str, positions: Sequence[int]) -> Mapping[int, tuple[str, str]]:
     """Return {position: (question, statement)} for items of an agreement with a run's labels."""
-    run = store.resolve(agreement_id.removeprefix(RUN_LABELS))
+    run = store.resolve(agreement_id.removeprefix(RUN_LABELS_PREFIX))
     with store.database.read() as connection:
         rows = statements_with_labels(connection, run)
     return {position: (rows[position].question, rows[position].text) for position in positions}
@@ -176,7 +176,7 @@ def run_label_texts(store: Store, agreement_id: str, positions: Sequence[int]) -
 def label_location(agreement_id: str, item_id: str) -> tuple[str, str, int]:
     """Return (run, sample id, statement number from 1) of an item of an agreement with a run's labels."""
     sample_id, _, number = item_id.rpartition("#")
-    return agreement_id.removeprefix(RUN_LABELS), sample_id, int(number)
+    return agreement_id.removeprefix(RUN_LABELS_PREFIX), sample_id, int(number)
 
 
 def run_label_agreement(store: Store, run: RunRef) -> AgreementData | None:
@@ -214,7 +214,7 @@ def run_label_agreement(store: Store, run: RunRef) -> AgreementData | None:
     name = f"{run.name}@{run.evaluation_id}" if run.chosen else run.name
     title = f"labels of {run.name}, judged by {judged.judge}" if run.chosen else f"labels of {run.name}"
     agreement = Agreement(
-        id=f"{RUN_LABELS}{name}",
+        id=f"{RUN_LABELS_PREFIX}{name}",
         name=title,
         form="statements",
         source=run.name,

@@ -13,7 +13,7 @@ from ragboard.records import Label, Sample, Span
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.labels import (
     LabelKind,
-    LabelSource,
+    LabelQueue,
     append_label,
     keep_answer,
     keep_answer_of,
@@ -71,7 +71,7 @@ class NewLabel:
     other_key: str = ""
     """For a preference, the key of answer `b`; `answer_key` is the key of answer `a`."""
     note: str = ""
-    queue: LabelSource = "browsing"
+    queue: LabelQueue = "browsing"
     design: str = ""
     """The `SamplingDesign` of an imported label."""
     run_id: str = ""
@@ -97,7 +97,7 @@ def label_statement(
     *,
     annotator: str,
     note: str = "",
-    queue: LabelSource = "browsing",
+    queue: LabelQueue = "browsing",
 ) -> None:
     """Store an annotator's verdict on statement `number` (from 1) of an answer. The judge's verdict does not change.
 
@@ -112,7 +112,7 @@ def label_statement(
 
 
 def remove_label(
-    store: Store, run: RunRef, sample_id: str, number: int, *, annotator: str, queue: LabelSource = "browsing"
+    store: Store, run: RunRef, sample_id: str, number: int, *, annotator: str, queue: LabelQueue = "browsing"
 ) -> bool:
     """Remove an annotator's verdict on a statement; return whether there was a verdict to remove.
 
@@ -135,7 +135,7 @@ def grade_answer(
     annotator: str,
     dimension: Quality = "faithfulness",
     note: str = "",
-    queue: LabelSource = "browsing",
+    queue: LabelQueue = "browsing",
 ) -> None:
     """Store an annotator's grade of an answer, from 1 (worst) to 5 (best).
 
@@ -162,7 +162,7 @@ def prefer_answer(
     annotator: str,
     dimension: Quality = "faithfulness",
     note: str = "",
-    queue: LabelSource = "browsing",
+    queue: LabelQueue = "browsing",
 ) -> None:
     """Store which answer an annotator prefers: `a` (of `run`), `b` (of `against`), or `tie`.
 
@@ -189,7 +189,7 @@ def swap_preference(preferred: Preferred) -> Preferred:
     return swapped[preferred]
 
 
-def undo(store: Store, run: RunRef, *, annotator: str, queue: LabelSource, kind: LabelKind) -> Undone | None:
+def undo(store: Store, run: RunRef, *, annotator: str, queue: LabelQueue, kind: LabelKind) -> Undone | None:
     """Remove an annotator's last label of this kind in a queue of a run. Return it; None if there was no label."""
     with store.database.write() as connection:
         last = last_label(connection, run, annotator=annotator.strip(), queue=queue, kind=kind)
@@ -224,7 +224,7 @@ def _check_annotator(annotator: str, note: str = "") -> None:
         raise SettingError(f"the annotator's name or note cannot be stored: {error}") from error
 
 
-def _common_columns(annotator: str, note: str, queue: LabelSource, run: RunRef, sample_id: str) -> dict[str, Any]:
+def _common_columns(annotator: str, note: str, queue: LabelQueue, run: RunRef, sample_id: str) -> dict[str, Any]:
     """Return the columns of a label that do not depend on its kind."""
     _check_annotator(annotator, note)
     return {

@@ -43,7 +43,7 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True)
 class Published:
-    """The accuracies of a scorer that a paper reports, in [0, 1]. Its model and pairs are not ours."""
+    """Accuracies that a paper reports for a scorer, in [0, 1]. The paper used another model and other pairs."""
 
     name: str
     accuracy: Mapping[str, float]
@@ -127,8 +127,8 @@ class PairVerdict:
     difference: float | None
     """Score of B minus score of A; None if one is missing."""
     right: float | None
-    """1 if the scorer prefers the same side, 0 if it prefers the other; `ties` decides about equal scores. None if the
-    pair does not count."""
+    """1 if the scorer prefers the same side, 0 if it prefers the other. Equal scores count as the `ties` of
+    `pair_verdicts` says. None if the pair does not count."""
 
 
 def preference_report(data: AgreementData, *, ties: Ties = "random", reference: str = "") -> PreferenceReport:

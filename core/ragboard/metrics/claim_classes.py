@@ -1,4 +1,4 @@
-"""Classify the claims of an answer, by whether they are right and which passages support them.
+"""Classify the claims of an answer, by whether they are correct and which passages support them.
 
 Every claim is in exactly one of six classes. RAGChecker's precision, noise sensitivities, hallucination, self-knowledge
 and faithfulness are sums of the shares of classes.
@@ -27,9 +27,10 @@ ClaimClass = Literal[
     "wrong_irrelevant",
     "hallucination",
 ]
-"""A right claim is supported by the reference; a wrong claim is not. The second word says which passages support it.
+"""`right` is a correct claim, which the reference supports; `wrong` is any other claim. The second word says which
+passages support it.
 
-`relevant`: at least one relevant passage; `irrelevant`: only irrelevant passages. If no passage supports it, a right
+`relevant`: at least one relevant passage; `irrelevant`: only irrelevant passages. If no passage supports it, a correct
 claim is `self_knowledge` and a wrong claim is a `hallucination`.
 """
 
@@ -43,7 +44,7 @@ CLAIM_CLASSES: dict[ClaimClass, str] = {
 }
 """The description of each class, in the order of reports."""
 
-# The classes of right claims, and of claims that a passage supports.
+# The classes of correct claims, and of claims that a passage supports.
 CORRECT: frozenset[ClaimClass] = frozenset({"right_relevant", "right_irrelevant", "self_knowledge"})
 FROM_PASSAGES: frozenset[ClaimClass] = frozenset(
     {"right_relevant", "right_irrelevant", "wrong_relevant", "wrong_irrelevant"}
@@ -73,6 +74,6 @@ def classify_claims(
 ) -> tuple[ClaimClass, ...]:
     """Return the class of each claim of an answer, in order. `correct` and `supported_by` have one entry per claim."""
     return tuple(
-        classify_claim(correct=right, supported_by=row, relevant=relevant)
-        for right, row in zip(correct, supported_by, strict=True)
+        classify_claim(correct=is_correct, supported_by=row, relevant=relevant)
+        for is_correct, row in zip(correct, supported_by, strict=True)
     )

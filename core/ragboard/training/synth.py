@@ -1,5 +1,7 @@
 """Generate synthetic data from a corpus: questions, answers, negatives, and a summary of the data (card).
 
+A question is kept if it passes the *round trip*: a search for it in the corpus ranks its own passage first.
+
 ARES format: Saad-Falcon et al. 2024, arXiv 2311.09476, section 3.1. WikiEval format: Es et al. 2023 (RAGAS), arXiv
 2309.15217, section 4.
 """
@@ -49,7 +51,8 @@ class SynthConfig:
     questions: int = 3
     """Maximum number of questions per passage."""
     min_words: int = 30
-    """Minimum number of words of a passage to write questions for. Shorter passages can be found by the search."""
+    """Minimum number of words of a passage to write questions for. The search of the round trip ranks shorter passages
+    too."""
     seed: int = 0
     examples: tuple[WritingExample, ...] = ()
     """The user's few-shot examples for the prompts."""
@@ -233,4 +236,4 @@ def _count_table(rows: Sequence[AresRow]) -> Iterator[str]:
             numbers = (counted[quality, split, label] for label in ("yes", "weak", "strong"))
             yield f"| {quality} | {split} | {' | '.join(map(str, numbers))} |"
     yield ""
-    yield "The way in which a row was made gives its labels; nobody has checked them. No document is in two splits."
+    yield "Labels follow from how each row was made; nobody has checked them. No document is in two splits."

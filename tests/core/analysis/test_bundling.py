@@ -1,4 +1,4 @@
-"""Replies in bundled calls and in calls of the source: how often they are the same, and how many calls."""
+"""Replies in bundled calls and in calls of `compat=True`: how often they are the same, and how many calls."""
 
 from __future__ import annotations
 

@@ -86,10 +86,14 @@ def test_distributions_groups_and_shares(both: Store) -> None:
     for name, unscored in ((FAITHFULNESS, "excluded"), (FAITHFULNESS, "zero"), (FAITHFULNESS, "bounds")):
         turns, alone = (distribution(both, both.resolve(run), name, unscored=unscored) for run in ("turns", "alone"))
         wider(turns.interval, alone.interval)
-        assert turns.share is not None
-        assert alone.share is not None
-        assert (turns.share.good, turns.share.n) == (alone.share.good, alone.share.n) == (SAMPLES // 2, SAMPLES)
-        wider(turns.share.interval, alone.share.interval)
+        assert turns.meeting_threshold is not None
+        assert alone.meeting_threshold is not None
+        assert (
+            (turns.meeting_threshold.good, turns.meeting_threshold.n)
+            == (alone.meeting_threshold.good, alone.meeting_threshold.n)
+            == (SAMPLES // 2, SAMPLES)
+        )
+        wider(turns.meeting_threshold.interval, alone.meeting_threshold.interval)
     groups = [breakdown(both, both.resolve(run), FAITHFULNESS, "metadata.kind") for run in ("turns", "alone")]
     for ours, other in zip(*groups, strict=True):
         assert (ours.value, ours.scored, ours.mean) == (other.value, other.scored, other.mean)
@@ -164,7 +168,7 @@ def test_an_estimate_from_labels_says_that_it_does_not_know_them(both: Store) ->
 
 def test_no_estimate_is_not_said_to_have_narrow_intervals(both: Store) -> None:
     (found,) = estimate_runs(both, [both.resolve("turns")]).inputs
-    assert found.system.refusal
+    assert found.system.unusable_reason
     assert not any("intervals" in note for note in found.system.notes)
 
 

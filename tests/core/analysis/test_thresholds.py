@@ -66,13 +66,13 @@ def test_the_share_on_the_good_side_includes_the_threshold_and_has_a_wilson_inte
     store.add_runs([scored_run("run", [0.8, 0.9, 1.0, 0.79, 0.1, 0.2, None, None])])
     set_threshold(store, FAITHFULNESS, 0.8)
     ref = store.resolve("run")
-    found = distribution(store, ref, FAITHFULNESS).share
+    found = distribution(store, ref, FAITHFULNESS).meeting_threshold
     assert found
     assert (found.good, found.n, found.interval) == (3, 6, wilson_interval(0.5, 6))
-    zero = distribution(store, ref, FAITHFULNESS, unscored="zero").share
+    zero = distribution(store, ref, FAITHFULNESS, unscored="zero").meeting_threshold
     assert zero
     assert (zero.good, zero.n, zero.interval) == (3, 8, wilson_interval(3 / 8, 8))
-    bounds = distribution(store, ref, FAITHFULNESS, unscored="bounds").share
+    bounds = distribution(store, ref, FAITHFULNESS, unscored="bounds").meeting_threshold
     assert bounds
     assert isinstance(bounds.interval, Interval)
     assert (bounds.good, bounds.n) == (3, 6)

@@ -19,7 +19,7 @@ from ragboard.human.labels import LabelledAnswer, NewLabel, add_labels
 from ragboard.metrics import metrics_named
 from ragboard.stats import MeanEstimate, estimate_means
 from ragboard.store import RunRef
-from ragboard.store.queries.labels import LabelSource
+from ragboard.store.queries.labels import LabelQueue
 from ragboard.store.rows import answer_key
 
 ANSWERS = ("It is red. It is old.", "It is red.", "It is old.", "It is red. It is red too.")
@@ -51,7 +51,7 @@ def label(
     run: RunRef,
     positions: Iterable[int],
     *,
-    queue: LabelSource = "random",
+    queue: LabelQueue = "random",
     design: str = "",
     skip: int = -1,
 ) -> dict[int, float]:
@@ -115,7 +115,7 @@ def test_without_labels_it_is_rejected_and_says_what_is_missing(store: Store, ru
 
 
 @pytest.mark.parametrize("queue", ["browsing", "disagreement"])
-def test_labels_that_were_not_drawn_do_not_count(store: Store, queue: LabelSource, run: RunRef) -> None:
+def test_labels_that_were_not_drawn_do_not_count(store: Store, queue: LabelQueue, run: RunRef) -> None:
     label(store, run, range(60), queue=queue)
     (one,) = estimate(store, run).report.systems
     assert (one.labels, one.means) == (0, None)

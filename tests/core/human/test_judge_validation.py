@@ -26,7 +26,7 @@ from ragboard.metrics import DEFAULT_METRICS_BY_RULES
 from ragboard.readers.labels import read_labels
 from ragboard.sample_files import sample_folder
 from ragboard.store import RunRef
-from ragboard.store.queries.labels import LabelSource
+from ragboard.store.queries.labels import LabelQueue
 
 FAITHFULNESS = "ragas.faithfulness"
 
@@ -42,7 +42,7 @@ def run(store: Store) -> RunRef:
 
 
 def label(
-    store: Store, run: RunRef, queue: LabelSource, count: int, *, annotator: str = "ada", flipped: int = 0
+    store: Store, run: RunRef, queue: LabelQueue, count: int, *, annotator: str = "ada", flipped: int = 0
 ) -> None:
     """Label the first statements as the judge does, the first `flipped` of them the other way round."""
     with store.database.read() as connection:

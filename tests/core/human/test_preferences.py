@@ -166,7 +166,7 @@ def test_votes_that_only_name_a_side_have_no_correlation() -> None:
 
 def test_a_score_that_never_differs_has_no_correlation_and_says_why() -> None:
     votes: list[tuple[HumanLabel, ...]] = [(1.0, 2.0), (-1.0, 1.0)]
-    found = preference_report(heard(votes, {"ours": [(0.5, 0.5)] * 2})).lines[0].cells["quality"].votes
+    found = preference_report(heard(votes, {"ours": [(0.5, 0.5)] * 2})).lines[0].by_dimension["quality"].votes
     assert found is not None
     assert found.pearson.value is None
     assert isinstance(found.pearson.interval, NoInterval)

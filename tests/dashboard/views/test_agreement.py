@@ -21,7 +21,7 @@ def statements(kept: Store) -> str:
 
 
 def choose(page: AppTest, scorer: str) -> None:
-    next(box for box in page.selectbox if box.key == "agreement-contender").set_value(scorer).run()
+    next(box for box in page.selectbox if box.key == "agreement-scorer").set_value(scorer).run()
 
 
 def test_a_cut_chosen_for_one_scorer_is_not_taken_for_another(draw: Draw, statements: str) -> None:
@@ -45,7 +45,7 @@ def test_the_page_says_which_run_of_these_answers_another_judge_scored(draw: Dra
     same = Run(name="same", samples=(Sample(id="s", question=first.question, answer=f"So: {first.answer}"),))
     for added in fresh.add_runs([same]):
         evaluate_run(fresh, added.id, DEFAULT_METRICS, Panel(judge=EmbeddedJudge(name="another")))
-    assert "The run same has scores of another judge: another (rule-based)." in words(draw("agreement"))
+    assert "The run same has scores from another judge: another (rule-based)." in words(draw("agreement"))
 
 
 def test_the_answer_is_a_word_about_the_marks_and_the_score(draw: Draw, statements: str) -> None:
@@ -60,8 +60,18 @@ def test_another_scorer_is_listed_from_its_first_page(draw: Draw, statements: st
     page = draw("agreement", agreement=statements, part="2")
     choose(page, "word overlap")
     assert not page.exception
-    assert (page.query_params["contender"], "part" in page.query_params) == ("word overlap", False)
+    assert (page.query_params["scorer"], "part" in page.query_params) == ("word overlap", False)
     assert page.session_state["part"] == 1
+
+
+def test_a_link_with_the_old_name_of_the_scorer_opens_it(draw: Draw, statements: str) -> None:
+    page = draw("agreement", agreement=statements, contender="word overlap")
+    chosen = next(box for box in page.selectbox if box.key == "agreement-scorer")
+    assert not page.exception
+    assert (chosen.value, page.query_params) == (
+        "word overlap",
+        {"agreement": statements, "scorer": "word overlap"},
+    )
 
 
 @pytest.mark.parametrize("part", ["99", "0", "9" * 5000, "x"])

@@ -8,6 +8,7 @@ __all__ = [
     "AUXILIARIES",
     "BEFORE_A_LEVEL",
     "BOUNDING",
+    "CANCELS_NOT",
     "FALLING",
     "FIRST_PERSON",
     "HAPPENS_ONCE",
@@ -16,7 +17,6 @@ __all__ = [
     "MONTHS",
     "NEAR_SYNONYMS",
     "NEGATORS",
-    "NOT_NEGATED_BY_NOT",
     "NUMBER_WORDS",
     "OPPOSITES",
     "OPPOSITE_COMPARATIVES",
@@ -74,8 +74,8 @@ TITLES = word_set(
 )
 """Titles, which are not part of the name after them, as stems."""
 
-NOT_NEGATED_BY_NOT = word_set("sure only just necessarily nur less more fewer")
-"""Words before which `not` does not negate the sentence: `not only`, `not necessarily`, `not more than`."""
+CANCELS_NOT = word_set("sure only just necessarily nur less more fewer")
+"""Words that cancel a `not` before them, so the sentence is not negated: `not only`, `not necessarily`."""
 
 REFERS_BACK = word_set(
     "it its he his him she her they their them this these that such "
@@ -454,4 +454,4 @@ NEAR_SYNONYMS = {
         "gipfel spitze",
     ),
 }
-"""Groups of words with nearly the same meaning, by language; words are compared by their terms (see `index.py`)."""
+"""Groups of words with nearly the same meaning, by language; words are compared by their stems."""

@@ -12,9 +12,9 @@ from typing import Any, Generic, NamedTuple, TypeVar, overload
 from ragboard.judges.embedded.figures import Figure, figures_at, in_digits, numeric
 from ragboard.judges.embedded.lexicon import (
     AUXILIARIES,
+    CANCELS_NOT,
     MONTHS,
     NEGATORS,
-    NOT_NEGATED_BY_NOT,
     NUMBER_WORDS,
     PRONOUNS,
     REFERS_BACK,
@@ -237,11 +237,7 @@ class ParsedSentence(_SentenceFields):
         aside = index == 0 and self.lowered[0] in _NOT
         ends = self.word_offsets.ends[index : index + 1 + aside]
         numbered = self.spelt[index] == "No" and following[:1].isdigit()
-        return (
-            not numbered
-            and following not in NOT_NEGATED_BY_NOT
-            and all(self.text[end : end + 1] != "," for end in ends)
-        )
+        return not numbered and following not in CANCELS_NOT and all(self.text[end : end + 1] != "," for end in ends)
 
     def span(self, first: int, stop: int) -> tuple[int, int]:
         """Return the start and end, in the text, of the words `[first:stop]`."""

@@ -17,9 +17,9 @@ __all__ = ["open_database", "table_columns"]
 
 @contextmanager
 def open_database(path: Path) -> Generator[sqlite3.Connection]:
-    """Yield a read-only connection to the database. Raises RunFileError if it cannot be read.
+    """Yield a connection that cannot change the database. Raises RunFileError if it cannot be read.
 
-    If the database has a write-ahead log, the connection is to a copy of both.
+    If the database has a write-ahead log, the connection is to a temporary copy of both.
     """
     log = path.with_name(f"{path.name}-wal")
     try:
@@ -28,8 +28,8 @@ def open_database(path: Path) -> Generator[sqlite3.Connection]:
             if log.exists() and log.stat().st_size:
                 database = Path(shutil.copy(path, folder))
                 shutil.copy(log, database.with_name(f"{database.name}-wal"))
-            mode = "immutable=1" if database == path.absolute() else "mode=rw"
-            with closing(sqlite3.connect(f"{database.as_uri()}?{mode}", uri=True)) as connection:
+            parameter = "immutable=1" if database == path.absolute() else "mode=rw"
+            with closing(sqlite3.connect(f"{database.as_uri()}?{parameter}", uri=True)) as connection:
                 connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, max(MAX_ROW, database.stat().st_size))
                 connection.execute("PRAGMA trusted_schema = OFF")
                 connection.text_factory = lambda text: text.decode(errors="replace")

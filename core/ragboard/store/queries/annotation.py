@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from ragboard.records import Label
-from ragboard.store.queries.labels import LabelKind, LabelSource
+from ragboard.store.queries.labels import LabelKind, LabelQueue
 from ragboard.store.queries.query import Connection
 from ragboard.store.queries.scores import shown_scores
 from ragboard.store.run_refs import RunRef
@@ -242,7 +242,7 @@ def runs_with_labels(connection: Connection) -> list[str]:
 
 
 def label_times(
-    connection: Connection, run: RunRef, queue: LabelSource, annotator: str, kind: LabelKind
+    connection: Connection, run: RunRef, queue: LabelQueue, annotator: str, kind: LabelKind
 ) -> list[datetime]:
     """Return the times (UTC, ascending) of an annotator's current labels of this kind in a queue of a run."""
     rows = connection.execute(
@@ -290,7 +290,7 @@ def queue_progress(
     connection: Connection,
     run: RunRef,
     positions: Sequence[int],
-    queue: LabelSource,
+    queue: LabelQueue,
     annotator: str,
     kind: LabelKind,
     dimension: str,

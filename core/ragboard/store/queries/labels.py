@@ -17,7 +17,7 @@ from ragboard.store.run_refs import RunRef
 __all__ = [
     "HumanVerdict",
     "LabelKind",
-    "LabelSource",
+    "LabelQueue",
     "answer_keys_of_runs",
     "append_label",
     "current_labels",
@@ -36,12 +36,14 @@ __all__ = [
 LabelKind: TypeAlias = Literal["verdict", "grade", "preference"]
 """A verdict on a statement, a grade of an answer, or a preference between two answers."""
 
-LabelSource: TypeAlias = Literal["browsing", "random", "disagreement", "imported"]
-"""Where a label was given. browsing: on a page that shows the judge's verdicts. random, disagreement: in that queue for
-annotation, which hides the verdicts. imported: in a file."""
+LabelQueue: TypeAlias = Literal["browsing", "random", "disagreement", "imported"]
+"""The queue in which a label was given. random, disagreement: a queue for annotation, which hides the judge's verdicts.
+browsing: no queue, but a page that shows the verdicts. imported: no queue, but a file."""
 
 
 _DEFAULTS = {"other_key": "", "dimension": "", "statement": "", "note": "", "design": ""}
+"""The values of columns that a row lacks. `design` is how the answers of imported labels were selected (a
+`SamplingDesign`)."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,11 +55,11 @@ class HumanVerdict:
     note: str
     at: datetime
     """UTC."""
-    queue: LabelSource
+    queue: LabelQueue
 
 
 def append_label(connection: Connection, row: Mapping[str, Any]) -> None:
-    """Append a row to the table `labels`. Columns that the row lacks are empty."""
+    """Append a row to the table `labels`. Columns that the row lacks get their defaults."""
     complete = _DEFAULTS | dict(row)
     columns, values = ", ".join(complete), ", ".join(f"${name}" for name in complete)
     connection.execute(f"INSERT INTO labels (said, {columns}) VALUES (now() AT TIME ZONE 'UTC', {values})", complete)
@@ -110,7 +112,7 @@ def statement_columns(connection: Connection, run: RunRef, sample_id: str, numbe
 
 
 def statement_labels(
-    connection: Connection, run: RunRef, sample_id: str, number: int, *, annotator: str, queue: LabelSource
+    connection: Connection, run: RunRef, sample_id: str, number: int, *, annotator: str, queue: LabelQueue
 ) -> list[int]:
     """Return the numbers of an annotator's current labels on a statement in a queue."""
     rows = connection.execute(
@@ -123,7 +125,7 @@ def statement_labels(
 
 
 def last_label(
-    connection: Connection, run: RunRef, *, annotator: str, queue: LabelSource, kind: LabelKind
+    connection: Connection, run: RunRef, *, annotator: str, queue: LabelQueue, kind: LabelKind
 ) -> tuple[int, str, str, str] | None:
     """Return (number, sample, value, statement) of an annotator's last label in a queue; None if there is none."""
     return connection.execute(
@@ -167,7 +169,7 @@ def labelled_answers(connection: Connection) -> list[tuple[str, str, str, str, l
 
 
 def current_labels(connection: Connection, run: RunRef | None) -> list[tuple[Any, ...]]:
-    """Return the current labels of the answers of a run, or of all answers, sorted by answer, annotator and queue."""
+    """Return the current labels of the answers of a run, or of all answers, sorted by kind, then by answer."""
     return connection.execute(
         "SELECT l.kind, l.annotator, l.queue, l.answer_key, l.other_key, l.dimension, l.statement, l.span_start,"
         " l.span_end, l.value, l.note, l.design, l.said, r.name, l.sample_id FROM current_labels l"

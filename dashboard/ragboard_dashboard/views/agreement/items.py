@@ -24,9 +24,11 @@ from ragboard_dashboard.data import get_grade_verdicts, get_item, get_item_sampl
 from ragboard_dashboard.links import address, link_to
 from ragboard_dashboard.text import earlier_turns, facts, markdown_escaped, plain, shortened
 
-__all__ = ["TIES", "grade_rows", "list_grades", "list_pairs", "opened_data", "pair_rows", "show_item"]
+__all__ = ["LIST_PAGE", "TIES", "grade_rows", "list_grades", "list_pairs", "opened_data", "pair_rows", "show_item"]
 
 PAGE_SIZE = 15
+LIST_PAGE = "part"
+"""The URL parameter of the page number in the list of disagreements."""
 SHOWN = ("word overlap",)
 """The trivial baselines whose scores are shown for an item, because they are from 0 to 1 like those of metrics."""
 MAX_TEXT = 300
@@ -46,7 +48,7 @@ TIES: dict[Ties, str] = {
 def list_pairs(stored: StoredAgreement, dimension: str, scorer: str, ties: Ties) -> None:
     """List the pairs in which annotators prefer a side. Pairs that the scorer got wrong come first."""
     verdicts = get_pair_verdicts(stored.agreement.id, dimension, scorer)
-    at = min(page_number("part"), last_page(len(verdicts), PAGE_SIZE))
+    at = min(page_number(LIST_PAGE), last_page(len(verdicts), PAGE_SIZE))
     wrong = sum(verdict.difference is not None and verdict.difference * verdict.mean_vote < 0 for verdict in verdicts)
     shown = verdicts[(at - 1) * PAGE_SIZE : at * PAGE_SIZE]
     rows = pair_rows(shown, get_texts(stored.agreement.id, [one.position for one in shown]), dict(st.query_params))
@@ -54,19 +56,19 @@ def list_pairs(stored: StoredAgreement, dimension: str, scorer: str, ties: Ties)
     how = f", {tied:,} tied ({TIES[ties][0].lower()}{TIES[ties][1:]})" if tied else ""
     caption = f"{wrong:,} of {len(verdicts):,} pairs wrong{how}; wrong pairs come first. Click one to see both sides."
     _list({"change": "Result", "a": "Annotators prefer", "b": "Scorer prefers"}, rows, caption)
-    pager(len(verdicts), PAGE_SIZE, at, "part")
+    pager(len(verdicts), PAGE_SIZE, at, LIST_PAGE)
 
 
 def list_grades(stored: StoredAgreement, dimension: str, scorer: str) -> None:
     """List the graded items. Items with the largest gaps between scorer and annotators come first."""
     verdicts = get_grade_verdicts(stored.agreement.id, dimension, scorer)
-    at = min(page_number("part"), last_page(len(verdicts), PAGE_SIZE))
+    at = min(page_number(LIST_PAGE), last_page(len(verdicts), PAGE_SIZE))
     shown = verdicts[(at - 1) * PAGE_SIZE : at * PAGE_SIZE]
     texts = get_texts(stored.agreement.id, [one.position for one in shown])
     rows = grade_rows(shown, texts, dict(st.query_params), statements=stored.agreement.form == "statements")
     caption = "Result: rank of the score minus rank of the grade, from -1 to 1. The largest gaps come first."
     _list({"change": "Result", "a": "Mean grade", "b": "Score"}, rows, caption)
-    pager(len(verdicts), PAGE_SIZE, at, "part")
+    pager(len(verdicts), PAGE_SIZE, at, LIST_PAGE)
 
 
 def _list(titles: Mapping[str, str], rows: Sequence[Mapping[str, Any]], caption: str) -> None:

@@ -12,7 +12,7 @@ from ragboard.analysis import ListedRun
 from ragboard.errors import NotFoundError, SettingError
 from ragboard.human.baselines import BaselineComparison
 from ragboard.human.grades import GradeLine, GradeReport
-from ragboard.human.judge_validation import RUN_LABELS, label_location
+from ragboard.human.judge_validation import RUN_LABELS_PREFIX, label_location
 from ragboard.human.run_grades import load_run_grades
 from ragboard.sample_files import sample_folder
 from ragboard.spans import strip_bidi_controls
@@ -36,7 +36,7 @@ from ragboard_dashboard.data import (
 )
 from ragboard_dashboard.links import bound, open_sample
 from ragboard_dashboard.text import html_escaped, markdown_escaped, plain, shortened
-from ragboard_dashboard.views.agreement.items import TIES, list_grades, list_pairs, show_item
+from ragboard_dashboard.views.agreement.items import LIST_PAGE, TIES, list_grades, list_pairs, show_item
 from ragboard_dashboard.views.agreement.measure import measure_agreement
 from ragboard_dashboard.views.agreement.tables import (
     grades_data,
@@ -56,13 +56,15 @@ MAX_GRADED = 3
 """Maximum number of datasets whose human grades are offered."""
 KINDS = {"pairs": "pairs", "statements": "labelled statements", "passages": "graded passages"}
 CORRELATIONS = ("pearson", "spearman", "kendall")
-RESETS = {"contender": ("cut",), "dimension": ("cut", "at_least")}
+RESETS = {"scorer": ("cut",), "dimension": ("cut", "at_least")}
 """The choices that a choice of another scorer or dimension resets."""
 STYLES = Path(__file__).with_name("answer.css")
 
 
 def draw() -> None:
     """Draw the page."""
+    if "contender" in st.query_params:  # in older links, the parameter `scorer` has this name
+        st.query_params["scorer"] = st.query_params.pop("contender")
     every = get_agreements()
     wanted = st.query_params.get("agreement", "")
     if not every and not wanted:
@@ -76,7 +78,7 @@ def draw() -> None:
         _choose(every, None)
         return
     item = st.query_params.get("item")
-    if item is not None and stored.agreement.id.startswith(RUN_LABELS):
+    if item is not None and stored.agreement.id.startswith(RUN_LABELS_PREFIX):
         open_sample(*label_location(stored.agreement.id, item))
     if item is not None:
         show_item(stored, item)
@@ -111,7 +113,7 @@ def _choose(every: Sequence[StoredAgreement], stored: StoredAgreement | None) ->
             **bound("agreement", shown, key="agreement-agreement", drops=others),
         )
     if writable():
-        shown = stored.agreement.id if stored else ""  # with a new key, it closes after a file was measured
+        shown = stored.agreement.id if stored else ""  # a new key closes the popover after a file is measured
         with more, st.popover("Another file", icon=":material/add:", width="stretch", key=f"another-{shown}"):
             offer_files()
 
@@ -133,7 +135,7 @@ def _value_in_url(key: str, options: Sequence[str]) -> str:
 
 
 def _bound(key: str, value: Any) -> dict[str, Any]:
-    return bound(key, value, key=f"agreement-{key}", drops=(*RESETS.get(key, ()), "part"))
+    return bound(key, value, key=f"agreement-{key}", drops=(*RESETS.get(key, ()), LIST_PAGE))
 
 
 def _draw_conclusions(
@@ -157,7 +159,7 @@ def _other_judge(stored: StoredAgreement) -> str:
     judged = get_run(resolve(newest.name)).judged if newest else None
     if newest is None or judged is None or judged.judge == stored.agreement.judge:
         return ""
-    return f" The run {newest.name} has scores of another judge: {judged.in_words}."
+    return f" The run {newest.name} has scores from another judge: {judged.in_words}."
 
 
 def conclusions_html(judge: str, found: Sequence[BaselineComparison]) -> str:
@@ -207,7 +209,7 @@ def _draw_pairs(every: Sequence[StoredAgreement], stored: StoredAgreement) -> No
     with first:
         dimension = _select("Dimension", "dimension", stored.dimensions)
     with second:
-        scorer = _select("Scorer", "contender", names, format_func=_titles(stored).__getitem__)
+        scorer = _select("Scorer", "scorer", names, format_func=_titles(stored).__getitem__)
     list_pairs(stored, dimension, scorer, ties)
     offer_deletion(stored)
 
@@ -245,15 +247,15 @@ def _draw_graded(every: Sequence[StoredAgreement], stored: StoredAgreement) -> N
         _select("Dimension", "dimension", stored.dimensions)
     report = get_grades(stored.agreement.id, dimension, at_least, {})  # takes seconds, so the conclusion is drawn first
     names = [line.scorer.name for line in report.lines]
-    scorer = _value_in_url("contender", names) if names else ""
+    scorer = _value_in_url("scorer", names) if names else ""
     found = get_grades(stored.agreement.id, dimension, at_least, _cuts(scorer))
     scorer_table(grades_data(found), key="grades")
     with st.expander("Method"):
         _method(stored, grades_method(found))
-        st.number_input("Good from grade", format="%g", width=220, **_bound("at_least", found.at_least))
+        st.number_input("Lowest good grade", format="%g", width=220, **_bound("at_least", found.at_least))
     if scorer:
         st.subheader("Errors of one scorer", anchor=False)
-        _select("Scorer", "contender", names, format_func=_titles(stored).__getitem__)
+        _select("Scorer", "scorer", names, format_func=_titles(stored).__getitem__)
         _draw_scorer(found, next(one for one in found.lines if one.scorer.name == scorer))
         st.subheader("Disagreements", anchor=False)
         list_grades(stored, dimension, scorer)
@@ -285,7 +287,7 @@ def _draw_scorer(found: GradeReport, line: GradeLine) -> None:
     scorer_plots(line, found.annotators, key="one")
     if line.cut:
         st.number_input(
-            "Good from score",
+            "Lowest good score",
             format="%.4g",
             step=0.05,
             help="Choose it before you see results. If it is fitted to these labels, the metric looks too good.",
@@ -347,7 +349,7 @@ def _open(agreement_id: str) -> NoReturn:
 
 def offer_deletion(stored: StoredAgreement) -> None:
     """Draw the controls that delete an agreement and its uploaded file, after confirmation."""
-    if not writable() or stored.agreement.id.startswith(RUN_LABELS):
+    if not writable() or stored.agreement.id.startswith(RUN_LABELS_PREFIX):
         return
     with st.expander("Delete this agreement", icon=":material/delete:"):
         sure = st.checkbox("Delete permanently, including all scores", key=f"sure-{stored.agreement.id}")

@@ -357,7 +357,7 @@ def _confusion_table(line: GradeLine) -> dict[str, Any] | None:
             ["scored good", f"{found.true_positives:,}", f"{found.false_positives:,}"],
             ["scored not good", f"{found.false_negatives:,}", f"{found.true_negatives:,}"],
         ],
-        "text": f"Good from score {line.cut.threshold:.3g}{fitted}.",
+        "text": f"Lowest good score: {line.cut.threshold:.3g}{fitted}.",
     }
 
 

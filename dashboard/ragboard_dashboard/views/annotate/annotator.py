@@ -21,7 +21,7 @@ from ragboard.human.labels import Preferred, grade_answer, label_statement, pref
 from ragboard.records import Label, Passage, Sample, Statement
 from ragboard.spans import covered_pieces, strip_bidi_controls
 from ragboard.store import RunRef
-from ragboard.store.queries.labels import LabelSource
+from ragboard.store.queries.labels import LabelQueue
 from ragboard.tasks import Quality
 from ragboard_dashboard.components import COMPONENTS, safe_key, utf16, widget
 from ragboard_dashboard.data import get_sample, store
@@ -53,7 +53,7 @@ class AnnotationSession:
     """An annotator, and what they label."""
 
     run: RunRef
-    queue: LabelSource
+    queue: LabelQueue
     name: str
     """The annotator's name."""
     dimension: Quality = "faithfulness"

@@ -8,12 +8,12 @@ import streamlit as st
 
 from ragboard.errors import RagboardError
 from ragboard.human.annotation import AnnotationQueue, QueueItem, draw_samples
-from ragboard.human.judge_validation import RUN_LABELS
+from ragboard.human.judge_validation import RUN_LABELS_PREFIX
 from ragboard.human.labels import undo
 from ragboard.stats import MIN_LABELS
 from ragboard.store import RunRef
 from ragboard.store.queries.annotation import SampleDraw
-from ragboard.store.queries.labels import LabelKind, LabelSource
+from ragboard.store.queries.labels import LabelKind, LabelQueue
 from ragboard.tasks import Quality
 from ragboard_dashboard.controls import choose_evaluation, choose_run
 from ragboard_dashboard.data import (
@@ -40,7 +40,7 @@ from ragboard_dashboard.views.annotate.annotator import (
 __all__ = ["draw"]
 
 KINDS: dict[str, LabelKind] = {"statements": "verdict", "answers": "grade", "pairs": "preference"}
-QUEUES: dict[str, LabelSource] = {"random": "random", "disagreements": "disagreement"}
+QUEUES: dict[str, LabelQueue] = {"random": "random", "disagreements": "disagreement"}
 QUALITIES: dict[str, Quality] = {one.replace("_", " "): one for one in get_args(Quality) if one != "context_relevance"}
 QUESTIONS: dict[LabelKind, str] = {
     "verdict": "Do the passages support what the answers say?",
@@ -261,7 +261,7 @@ def _show_end(session: AnnotationSession, kind: LabelKind, queue: AnnotationQueu
             measured = "verdicts" if kind == "verdict" else quality
             open_page("estimate", {"runs": run, "labels": measured, "by": f"ragas.{quality}"})
         if kind == "verdict" and row.button("See agreement", icon=":material/handshake:"):
-            open_page("agreement", {"agreement": f"{RUN_LABELS}{run}"})
+            open_page("agreement", {"agreement": f"{RUN_LABELS_PREFIX}{run}"})
     if drawn and len(drawn.positions) < drawn.population:
         left = drawn.population - len(drawn.positions)
         batch = get_batch(session.run, kind, session.against)

@@ -1,4 +1,4 @@
-"""Charts of a run: distribution of a column, means of groups, scatter plot, and origins of statements."""
+"""Charts of a run: distribution of a column, means of groups, scatter plot, and classes of claims."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ __all__ = [
     "SHAPES",
     "Range",
     "Shape",
+    "claim_classes_bar",
     "decimals",
     "groups_chart",
     "groups_data",
-    "origins_bar",
     "scatter_figure",
     "spread_chart",
     "spread_data",
@@ -80,12 +80,13 @@ def groups_chart(groups: Sequence[Group], title: str, *, key: str) -> None:
 
 
 def spread_data(found: Distribution, shape: Shape, title: str, chosen: Range | None) -> dict[str, Any]:
-    """Return the distribution of a column for the browser component."""
+    """Return the distribution of a column for the browser component. Without quantiles, the chart is a histogram."""
+    drawn: Shape = shape if found.quantiles else "Histogram"
     bounds = found.interval if isinstance(found.interval, Interval) else None
     mean = "" if found.mean is None else f"mean {found.mean:.{decimals(found.bins[0].low, found.bins[-1].high)}f}"
     return {
-        "name": strip_bidi_controls(f"{title}: {shape} of {found.scored:,} values{mean and ', '}{mean}"),
-        "shape": shape if found.quantiles else "Histogram",
+        "name": strip_bidi_controls(f"{title}: {drawn} of {found.scored:,} values{mean and ', '}{mean}"),
+        "shape": drawn,
         "low": found.bins[0].low,
         "high": found.bins[-1].high,
         "bins": _bins(found),
@@ -95,14 +96,14 @@ def spread_data(found: Distribution, shape: Shape, title: str, chosen: Range | N
         "threshold": _threshold(found),
         "chosen": chosen,
         "x": strip_bidi_controls(title),
-        "percent": shape == "ECDF",
-        **_shape_data(found, shape),
+        "percent": drawn == "ECDF",
+        **_shape_data(found, drawn),
     }
 
 
 def _threshold(found: Distribution) -> dict[str, Any] | None:
     """Return the threshold for the browser component; None if there is none inside the chart."""
-    threshold = found.share.threshold if found.share else None
+    threshold = found.meeting_threshold.threshold if found.meeting_threshold else None
     if threshold is None or not found.bins[0].low <= threshold.value <= found.bins[-1].high:
         return None
     return {"at": threshold.value, "text": str(threshold)}
@@ -121,7 +122,7 @@ def _bins(found: Distribution) -> list[dict[str, Any]]:
 
 def _shape_data(found: Distribution, shape: Shape) -> dict[str, Any]:
     """Return the data for one shape of the chart."""
-    if shape == "Histogram" or not found.quantiles:
+    if shape == "Histogram":
         return {"top": max(part.count for part in found.bins) or 1, "y": "samples", "whole": True}
     if shape == "ECDF":
         return {"top": 1, "y": "share of samples at or below", "quantiles": found.quantiles}
@@ -244,19 +245,19 @@ def _set_layout(figure: go.Figure, colours: Palette, x: str, y: str) -> None:
     figure.update_yaxes(**axis, title_text=_plain(y), automargin=True)
 
 
-def origins_bar(counts: Mapping[ClaimClass, int], colours: Palette) -> str:
-    """Return an HTML bar of the six classes of statements, with a legend of names and counts."""
-    looks = {origin: _origin_look(origin, colours) for origin in CLAIM_CLASSES}
+def claim_classes_bar(counts: Mapping[ClaimClass, int], colours: Palette) -> str:
+    """Return an HTML bar of the six classes of claims, with a legend of names and counts."""
+    styles = {claim_class: _class_style(claim_class, colours) for claim_class in CLAIM_CLASSES}
     pieces = "".join(
-        f'<div style="flex:{count} 0 0;{looks[origin]}"></div>'
-        for origin in CLAIM_CLASSES
-        if (count := counts.get(origin, 0))
+        f'<div style="flex:{count} 0 0;{styles[claim_class]}"></div>'
+        for claim_class in CLAIM_CLASSES
+        if (count := counts.get(claim_class, 0))
     )
     words = "".join(
         '<div style="display:flex;align-items:center;gap:0.5rem">'
-        f'<div style="flex:none;width:1.4rem;height:0.9rem;{looks[origin]}"></div>'
-        f"<div><b>{counts.get(origin, 0):,}</b> {title}</div></div>"
-        for origin, title in CLAIM_CLASSES.items()
+        f'<div style="flex:none;width:1.4rem;height:0.9rem;{styles[claim_class]}"></div>'
+        f"<div><b>{counts.get(claim_class, 0):,}</b> {title}</div></div>"
+        for claim_class, title in CLAIM_CLASSES.items()
     )
     return (
         f'<div style="display:flex;height:1.6rem;gap:2px" aria-hidden="true">{pieces}</div>'
@@ -265,11 +266,11 @@ def origins_bar(counts: Mapping[ClaimClass, int], colours: Palette) -> str:
     )
 
 
-def _origin_look(origin: ClaimClass, colours: Palette) -> str:
+def _class_style(claim_class: ClaimClass, colours: Palette) -> str:
     """Return the style of a class: solid for relevant passages, striped for irrelevant ones, framed for none."""
-    colour = colours["right" if origin in CORRECT else "quiet"]
-    if origin not in FROM_PASSAGES:
+    colour = colours["right" if claim_class in CORRECT else "quiet"]
+    if claim_class not in FROM_PASSAGES:
         return f"border:2px solid {colour}"
-    if origin in ("right_relevant", "wrong_relevant"):
+    if claim_class in ("right_relevant", "wrong_relevant"):
         return f"background:{colour}"
     return f"background:repeating-linear-gradient(135deg,{colour} 0 3px,{colours['paper']} 3px 7px)"

@@ -80,9 +80,9 @@ from ragboard_dashboard.views.run.charts import (
     SHAPES,
     Range,
     Shape,
+    claim_classes_bar,
     decimals,
     groups_chart,
-    origins_bar,
     scatter_figure,
     spread_chart,
 )
@@ -220,7 +220,7 @@ def _origins(summary: RunSummary) -> None:
 
 
 def _draw_origins(origins: Mapping[ClaimClass, int], placed: int, judged: int) -> None:
-    st.html(origins_bar(origins, palette(st.context.theme.type)))
+    st.html(claim_classes_bar(origins, palette(st.context.theme.type)))
     left_out = (
         f" {placed:,} of {judged:,} statements are counted here. A statement is left out if the reference of its sample"
         " has no statements, or if it was not judged in full."
@@ -294,17 +294,17 @@ def _lines(figures: Iterable[object]) -> None:
 
 
 def _bundling(run: RunRef) -> None:
-    """Draw how often bundled calls and the calls of the source give the same judgements, if both were made."""
+    """Draw how often bundled calls and the calls of `compat=True` give the same judgements, if both were made."""
     found = get_bundling(run)
     if found is None:
         return
     same, items = sum(one.equal for one in found.replies), sum(one.items for one in found.replies)
     title = f": {same:,} of {items:,} judgements are the same" if items else ""
-    with st.expander(f"Bundled calls compared with the source's calls{title}", icon=":material/call_split:"):
+    with st.expander(f"Bundled calls compared with compat=True{title}", icon=":material/call_split:"):
         _lines((*found.replies, *found.scores))
         plain(
             "A bundled call judges all nuggets or passages of an answer at once; citation metrics use the verdicts on"
-            " its statements. With compat=True, metrics make the calls of their source.",
+            " its statements. With compat=True, metrics make the same calls as the original implementation.",
             "note",
         )
 
@@ -351,7 +351,7 @@ def _distribution(run: RunRef, column: str, unscored: UnscoredPolicy) -> Range |
         label_visibility="collapsed",
     )
     with row:
-        threshold_editor(column, found.share)
+        threshold_editor(column, found.meeting_threshold)
     chart, key = st.container(), f"range-{column}"
     chosen = _choose_range((found.bins[0].low, found.bins[-1].high), key)
     with chart:
@@ -393,7 +393,7 @@ def _distribution_note(found: Distribution) -> str:
         f"{found.scored:,} of {found.total:,} samples have a value",
         f"Unscored: {left_out}" if left_out else "",
         f"Mean: {found.note}" if found.note else "",
-        share_line(found.share) if found.share else "",
+        share_line(found.meeting_threshold) if found.meeting_threshold else "",
     ]
     return ". ".join(filter(None, sentences))
 

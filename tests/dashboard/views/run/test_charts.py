@@ -56,6 +56,12 @@ def test_equal_values_and_none_at_all_can_be_drawn(shape: str) -> None:
         assert data["low"] < data["high"]
 
 
+@pytest.mark.parametrize("shape", SHAPES)
+def test_without_quantiles_every_part_of_the_chart_says_histogram(shape: str) -> None:
+    data = spread_data(spread(), shape, "M", None)  # type: ignore[arg-type]
+    assert (data["shape"], data["name"], data["percent"]) == ("Histogram", "M: Histogram of 0 values", False)
+
+
 def test_small_numbers_of_a_column_have_enough_decimals() -> None:
     small = Distribution(
         column="metadata.cost",
@@ -78,7 +84,7 @@ def test_a_threshold_is_drawn_if_it_is_within_the_chart() -> None:
     for value, expected in ((0.8, {"at": 0.8, "text": "at least 0.8"}), (1.5, None)):
         limit = Threshold(metric="m", value=value, fail="below")
         share = ShareMeetingThreshold(threshold=limit, good=1, n=2, interval=NONE)
-        data = spread_data(replace(spread(0.1, 0.9), share=share), "Histogram", "M", None)
+        data = spread_data(replace(spread(0.1, 0.9), meeting_threshold=share), "Histogram", "M", None)
         assert data["threshold"] == expected
     assert spread_data(spread(0.1), "Histogram", "M", None)["threshold"] is None
 
