@@ -22,7 +22,7 @@ class QuestionLabel(NamedTuple):
 
 
 def question_label(connection: Connection, question: str, history: str) -> QuestionLabel | None:
-    """Return the newest label of a question; None if it has none. `history` is a text of `history_json`."""
+    """Return the newest label of a question; None if it has none. `history` is JSON, as returned by `history_json`."""
     row = connection.execute(
         "SELECT answerability, annotator, said FROM current_question_labels"
         " WHERE question = ? AND history::VARCHAR = ?",
