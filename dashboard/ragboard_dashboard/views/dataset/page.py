@@ -32,7 +32,7 @@ from ragboard_dashboard.data import (
     writable,
 )
 from ragboard_dashboard.links import bound, link_to, number_in_url
-from ragboard_dashboard.progress import live_lines, secret_fields
+from ragboard_dashboard.progress import draw_running_evaluations, secret_fields
 from ragboard_dashboard.text import column_title, earlier_turns, facts, plain, shortened
 from ragboard_dashboard.views.dataset.tables import datasets_html, nuggets_html, trend_html
 
@@ -84,7 +84,7 @@ def _dataset(row: DatasetRow) -> None:
             (f"{row.labels:,}", "human labels", ""),
         ]
     )
-    live_lines()
+    draw_running_evaluations()
     _trend(dataset)
     _judge_again(dataset)
     _questions(dataset)
