@@ -60,8 +60,7 @@ BREAK_SECONDS = 300.0
 MAX_DISAGREEMENTS = 200
 """Maximum number of samples in the disagreement queue, largest disagreement first."""
 MIN_DISAGREEMENT = 0.3
-"""Two metrics of the same name, with another source or other settings, disagree on a sample if their scores differ by at
-least this."""
+"""Two metrics of the same name, from other tools or with other settings, disagree if their scores differ by this."""
 
 LabelledQuantity: TypeAlias = Literal["verdicts", Quality]
 """What annotators label: verdicts on all statements, or grades of a quality."""

@@ -39,7 +39,8 @@ def current_question_labels(
     With `run_id`, only labels of the questions of this run.
     """
     return connection.execute(
-        "SELECT question, history::VARCHAR, answerability, annotator, said AS labelled_at FROM current_question_labels l"
+        "SELECT question, history::VARCHAR, answerability, annotator, said AS labelled_at"
+        " FROM current_question_labels l"
         " WHERE $run IS NULL OR EXISTS (FROM samples s WHERE s.run_id = $run AND s.question = l.question"
         " AND s.history::VARCHAR = l.history::VARCHAR) ORDER BY number",
         {"run": run_id},
