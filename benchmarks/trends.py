@@ -1,6 +1,6 @@
 """Simulate the false alarms and the delay of the change detector.
 
-    python benchmarks/trends.py alarms [--years N]
+    python benchmarks/trends.py alarms [--years N] [--design DESIGN]
     python benchmarks/trends.py delay [--years N]
 
 `alarms` prints the share of projects with an alarm in any of their series, within a year in which nothing changes.
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 
@@ -95,11 +95,11 @@ DESIGNS = ("equal days", "days of different size", "days differ", "weekends diff
 """How samples are distributed over time. `6 hours` has equal batches of 6 hours."""
 
 
-def alarms(years: int) -> Iterator[str]:
+def alarms(years: int, designs: Sequence[str]) -> Iterator[str]:
     """Yield the table of false alarms."""
     yield "| scores | samples a day | days | 1 series | 20 series |"
     yield "|---|---|---|---|---|"
-    cases = [(number, design, years) for number in range(len(SCORES)) for design in DESIGNS]
+    cases = [(number, design, years) for number in range(len(SCORES)) for design in designs]
     with ProcessPoolExecutor(2) as pool:
         yield from pool.map(_alarm_row, cases)
 
@@ -181,8 +181,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("alarms", "delay"))
     parser.add_argument("--years", type=int, default=300)
+    parser.add_argument("--design", choices=DESIGNS, help="of the days, for alarms; all by default")
     args = parser.parse_args()
-    for line in (alarms if args.what == "alarms" else delay)(args.years):
+    designs = [args.design] if args.design else DESIGNS
+    for line in alarms(args.years, designs) if args.what == "alarms" else delay(args.years):
         print(line, flush=True)
 
 

@@ -7,6 +7,7 @@ finished, so that new readers cannot delay it.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
@@ -54,6 +55,16 @@ MAGIC_BYTES = slice(8, 12), b"DUCK"
 """The position and the value of the bytes that identify a DuckDB file."""
 
 
+class _KeptLeases(threading.local):
+    """The leases that this thread keeps open."""
+
+    def __init__(self) -> None:
+        self.connections: dict[Path, duckdb.DuckDBPyConnection | None] = {}
+
+
+_kept = _KeptLeases()
+
+
 class Database:
     """A DuckDB file that many processes and threads use in turn."""
 
@@ -66,8 +77,40 @@ class Database:
     @contextmanager
     def read(self) -> Generator[duckdb.DuckDBPyConnection]:
         """Yield a read-only connection; several processes can read at once. Raises StoreError if it is damaged."""
-        with self._connect_migrated() as connection, _damage_as_store_error(self.path):
+        with self._lease() as connection, _damage_as_store_error(self.path):
             yield connection
+
+    @contextmanager
+    def keep_open(self) -> Generator[None]:
+        """Let the reads of this thread in the block, one after the other, share a lease: opening a database takes long.
+
+        The lease begins with the first read, and ends before a write and at the end of the block. No other process can
+        write meanwhile, so the block must not wait for anything, such as a request or another thread.
+        """
+        if self.path in _kept.connections:
+            yield
+            return
+        _kept.connections[self.path] = None
+        try:
+            yield
+        finally:
+            self._end_kept_lease()
+            del _kept.connections[self.path]
+
+    def _lease(self) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
+        """Return the lease that this thread keeps open, else a new one."""
+        if self.path not in _kept.connections:
+            return self._connect_migrated()
+        connection = _kept.connections[self.path]
+        if connection is None:
+            connection = _kept.connections[self.path] = self._connect_migrated()
+        return nullcontext(connection)
+
+    def _end_kept_lease(self) -> None:
+        connection = _kept.connections.get(self.path)
+        if connection is not None:
+            connection.close()
+            _kept.connections[self.path] = None
 
     @contextmanager
     def write(self) -> Generator[duckdb.DuckDBPyConnection]:
@@ -76,6 +119,7 @@ class Database:
         Raises StoreError if this database was opened read-only.
         """
         self.require_writable()
+        self._end_kept_lease()
         self._create_folder()
         with self._lock():
             if not self._exists():

@@ -307,7 +307,7 @@ class RecordedJudgement:
     """One judgement of another tool about a sample that is not a verdict on a statement."""
 
     about: str
-    """What the judgement is about, in words: `useful toward reference`."""
+    """What the judgement is about, in words: `useful for the reference`."""
     number: int
     """Rank of the passage, or number of the question or the nugget, from 1."""
     says: str

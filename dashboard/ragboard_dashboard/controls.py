@@ -42,6 +42,7 @@ from ragboard_dashboard.links import (
     write_to_url,
 )
 from ragboard_dashboard.text import markdown_escaped, plain, shortened
+from ragboard_dashboard.updates import redraw_when
 
 __all__ = [
     "breadcrumb",
@@ -97,6 +98,7 @@ def choose_run(where: str) -> RunRef | None:
         st.header("No run yet", anchor=False)
         st.markdown(f"The {where} page needs a run. Upload one to start.")
         offer_upload()
+        redraw_when(lambda: bool(get_runs()))
         return None
     if wanted is None:
         wanted = st.query_params["run"] = runs[0].name
@@ -105,6 +107,7 @@ def choose_run(where: str) -> RunRef | None:
     except NotFoundError as error:
         st.error("The run in this link is not in the store.", icon=":material/search_off:")
         plain(str(error))
+        redraw_when(lambda: bool(resolve(wanted)))
         return None
     return run
 

@@ -58,6 +58,7 @@ from ragboard.analysis import (
     self_agreement,
     series_states,
     set_threshold,
+    store_contents,
     store_tables,
     traffic_columns,
     traffic_datasets,
@@ -228,6 +229,8 @@ get_traffic_datasets = cached(4)(traffic_datasets)
 get_traffic_columns = cached(16)(traffic_columns)
 get_traffic_groups = cached(16)(traffic_groups)
 get_new_statements = cached(8)(new_statements)
+get_store_contents = cached()(store_contents)
+get_grows = cached()(Store.grows)
 _pairing = shared()(pair_runs)
 
 

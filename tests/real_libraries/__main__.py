@@ -8,12 +8,11 @@ Prints a line for each library with its version, and exits with 1 if one fails. 
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import tempfile
 from pathlib import Path
 
-from tests.real_libraries.environments import LIBRARIES, QUIET, ROOT, new_environment, report, run
+from tests.real_libraries.environments import LIBRARIES, new_environment, report, run, run_script
 from tests.real_libraries.model import fake_openai
 
 
@@ -37,11 +36,8 @@ def round_trip(library: str, folder: Path, address: str) -> bool:
     if not installed:
         return False
     version = run(python, "-c", f"from importlib.metadata import version; print(version({library!r}))", environment={})
-    script = Path(__file__).parent / f"with_{library.replace('-', '_')}.py"
     with tempfile.TemporaryDirectory() as empty:
-        environment = QUIET | {"OPENAI_BASE_URL": address, "HOME": empty, "PATH": os.environ["PATH"]}
-        environment["PYTHONPATH"] = str(ROOT)  # for modules that scripts share
-        done = run(python, "-P", str(script), environment=environment, folder=empty)
+        done = run_script(python, library, empty, OPENAI_BASE_URL=address)
     return report(f"{library} {version.stdout.strip()}", done)
 
 

@@ -9,7 +9,7 @@ import venv
 from collections.abc import Iterable
 from pathlib import Path
 
-__all__ = ["LIBRARIES", "QUIET", "ROOT", "new_environment", "report", "run"]
+__all__ = ["LIBRARIES", "QUIET", "ROOT", "new_environment", "report", "run", "run_script"]
 
 ROOT = Path(__file__).parents[2]
 
@@ -56,6 +56,13 @@ def run(
     return subprocess.run(
         [python, *words], env=environment, cwd=folder, capture_output=True, text=True, check=False, timeout=3600
     )
+
+
+def run_script(python: Path, library: str, folder: Path | str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the script of a library in a folder, which is also its home."""
+    script = Path(__file__).parent / f"with_{library.replace('-', '_')}.py"
+    given = QUIET | {"HOME": str(folder), "PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)} | environment
+    return run(python, "-P", str(script), environment=given, folder=folder)
 
 
 def report(what: str, done: subprocess.CompletedProcess[str]) -> bool:

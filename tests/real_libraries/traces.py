@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
 import sys
@@ -22,22 +23,35 @@ from ragboard.errors import NotFoundError
 __all__ = ["collected", "sending"]
 
 SECONDS = 60.0
+ENDPOINT = "TRACES_ENDPOINT"
+"""The environment variable with the URL of a server whose store is in this folder."""
 
 
 @contextmanager
 def sending(service: str) -> Iterator[TracerProvider]:
-    """Start `ragboard collect` for the store in this folder, and yield a provider that sends to it at the end."""
+    """Yield a provider that sends traces to be stored in this folder, and wait at the end until they are.
+
+    It sends to the endpoint that the environment names, else to a collector that is started here.
+    """
+    with _endpoint() as endpoint:
+        provider = TracerProvider(resource=Resource({"service.name": service, "service.version": "2"}))
+        provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint)))
+        yield provider
+        provider.shutdown()
+        collected(f"{service} 2", 1)
+
+
+@contextmanager
+def _endpoint() -> Iterator[str]:
+    if ENDPOINT in os.environ:
+        yield os.environ[ENDPOINT]
+        return
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     with subprocess.Popen([sys.executable, "-m", "ragboard", "collect", "--port", str(port)]) as process:
         try:
             wait_until_healthy(port)
-            provider = TracerProvider(resource=Resource({"service.name": service, "service.version": "2"}))
-            exporter = OTLPSpanExporter(f"http://127.0.0.1:{port}/v1/traces")
-            provider.add_span_processor(BatchSpanProcessor(exporter))
-            yield provider
-            provider.shutdown()
-            collected(f"{service} 2", 1)
+            yield f"http://127.0.0.1:{port}/v1/traces"
         finally:
             process.terminate()
 

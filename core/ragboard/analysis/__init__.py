@@ -180,6 +180,7 @@ from ragboard.analysis.thresholds import (
 from ragboard.analysis.trends import MAX_TREND_RUNS, Trend, TrendPoint, dataset_trend
 from ragboard.analysis.truthfulness import TruthfulnessShares, truthfulness_shares
 from ragboard.analysis.unpaired import Unpaired, UnpairedSample, unpaired_samples
+from ragboard.analysis.updates import StoreContents, store_contents
 from ragboard.analysis.word_diff import Change, diff_note, shared_words, text_of_side, word_diff
 from ragboard.store.queries.evaluations import JudgedBy
 from ragboard.store.queries.pairs import PairedRuns, PairQuery, Which
@@ -285,6 +286,7 @@ __all__ = [
     "State",
     "StatementChange",
     "StoreColumn",
+    "StoreContents",
     "StoreTable",
     "Threshold",
     "ThresholdStatus",
@@ -390,6 +392,7 @@ __all__ = [
     "shown_metrics",
     "small_groups_in_words",
     "statement_changes",
+    "store_contents",
     "store_tables",
     "text_of_side",
     "threshold_conditions",

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from ragboard.cli.options import store_option
+from ragboard.cli.store_option import store_option
 from ragboard.errors import SettingError
 from ragboard.hosts import is_loopback
 from ragboard.store import Store

@@ -12,6 +12,7 @@ from typing import Any, TypeVar, get_args
 import click
 
 from ragboard.analysis import UnscoredPolicy
+from ragboard.cli.store_option import store_option
 from ragboard.errors import SettingError
 from ragboard.judges import JudgeOptions
 from ragboard.judges.llm.endpoint import read_headers
@@ -19,7 +20,6 @@ from ragboard.judges.redact import compile_redaction
 from ragboard.prices import Prices, read_prices
 from ragboard.records import JsonValue
 from ragboard.settings import read_config_file, read_pairs, split_pair
-from ragboard.store import Store
 
 __all__ = [
     "SEED_TYPE",
@@ -63,22 +63,6 @@ class Finite(click.FloatRange):
         if not math.isfinite(number):
             self.fail(f"{value} is not a finite number", param, ctx)
         return number
-
-
-def _open_store(_context: click.Context, _parameter: click.Parameter, value: Path) -> Store:
-    return Store(value)
-
-
-store_option = click.option(
-    "--store",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path(".ragboard"),
-    envvar="RAGBOARD_STORE",
-    show_default=True,
-    show_envvar=True,
-    callback=_open_store,
-    help="Folder of the database and the journals.",
-)
 
 
 def _read_prices(_context: click.Context, _parameter: click.Parameter, value: Path | None) -> Prices:

@@ -58,7 +58,7 @@ MAX_PAUSE = 300.0
 @click.option(
     "--every",
     type=click.FloatRange(0, min_open=True),
-    default=2.0,
+    default=0.5,
     show_default=True,
     help="Look for new samples every so many seconds.",
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import random
 import time
 from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -258,15 +257,19 @@ def _verdict_rows(
 ) -> Iterator[tuple[str, Row]]:
     name = target.kind if target.rank is None else f"{target.kind}:{target.rank}"
     for number, (statement, verdict) in enumerate(zip(statements, verdicts, strict=True)):
-        evidence = json.dumps([_evidence_data(mark) for mark in verdict.evidence]) if verdict.evidence else "[]"
+        evidence = f"[{', '.join(map(_evidence_json, verdict.evidence))}]"
         yield (
             "verdicts",
             (position, statement.side, number, name, verdict.label, verdict.reason, verdict.score, evidence),
         )
 
 
-def _evidence_data(mark: Evidence) -> dict[str, object]:
-    return {"rank": mark.rank, "start": mark.start, "end": mark.end, "stance": mark.stance, "how": mark.how}
+def _evidence_json(mark: Evidence) -> str:
+    """Return the evidence as JSON. Its two texts are literals, which need no escaping."""
+    return (
+        f'{{"rank": {mark.rank}, "start": {mark.start}, "end": {mark.end},'
+        f' "stance": "{mark.stance}", "how": "{mark.how}"}}'
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -315,28 +318,29 @@ def evaluate_run(
     sent) or if no call can succeed, StoreBusyError if another process runs the same evaluation.
     """
     options = options or EvaluationOptions()
-    evaluation = choose_evaluation(store, run_id, panel, metrics, options.known)
-    named, metrics = metrics, with_earlier_metrics(store, evaluation, metrics, options.known)
-    check_roles(panel, metrics)
-    draws = Draws.for_evaluation(panel, named, metrics, options.draws, store.draw_counts(evaluation.id))
-    evaluation = replace(evaluation, metrics=tuple(metric.spec for metric in metrics))
-    budget = Budget.for_panel(options, panel)
-    budget.batched = batched_tasks(panel)
-    positions = positions_to_evaluate(store, evaluation, options)
-    path = store.journal_path(evaluation.id)
-    kept = _kept_results(store, evaluation, draws, options)
-    before, covered, earlier = kept.loaded or NOTHING_LOADED, kept.positions, kept.samples
-    positions = kept.missing(positions)
-    total = len(positions)
-    status_file = StatusFile(path.with_suffix(".status.json"), total or earlier, watch, budget)
-    if kept.loaded and not positions:
-        if options.only is None:
-            store.mark_newest(evaluation.id)
-        with status_file as status:
-            status.skip(Tally(replayed=before.tasks, failed=before.failed))
-        return _unchanged_result(store, evaluation.id, earlier, before)
-    spent_before = store.spending(evaluation.id) if before.journal else ()
-    asked = panel.judges_answering({name for names in tasks_by_metric(metrics).values() for name in names})
+    with store.database.keep_open():
+        evaluation = choose_evaluation(store, run_id, panel, metrics, options.known)
+        named, metrics = metrics, with_earlier_metrics(store, evaluation, metrics, options.known)
+        check_roles(panel, metrics)
+        draws = Draws.for_evaluation(panel, named, metrics, options.draws, store.draw_counts(evaluation.id))
+        evaluation = replace(evaluation, metrics=tuple(metric.spec for metric in metrics))
+        budget = Budget.for_panel(options, panel)
+        budget.batched = batched_tasks(panel)
+        positions = positions_to_evaluate(store, evaluation, options)
+        path = store.journal_path(evaluation.id)
+        kept = _kept_results(store, evaluation, draws, options)
+        before, covered, earlier = kept.loaded or NOTHING_LOADED, kept.positions, kept.samples
+        positions = kept.missing(positions)
+        total = len(positions)
+        status_file = StatusFile(path.with_suffix(".status.json"), total or earlier, watch, budget)
+        if kept.loaded and not positions:
+            if options.only is None:
+                store.mark_newest(evaluation.id)
+            with status_file as status:
+                status.skip(Tally(replayed=before.tasks, failed=before.failed))
+            return _unchanged_result(store, evaluation.id, earlier, before)
+        spent_before = store.spending(evaluation.id) if before.journal else ()
+        asked = panel.judges_answering({name for names in tasks_by_metric(metrics).values() for name in names})
     described, tasks_asked = [describe(metric) for metric in metrics], tasks_by_metric(metrics)
     with (
         _open_files(store, evaluation, panel, asked, budget, total, before) as (runner, results, queues),
@@ -396,8 +400,10 @@ def evaluate_run(
         complete = not (budget.stopped or budget.at_server)
         end = max([before.end, 1 + max(covered, default=-1), 1 + max(positions, default=-1)])
         known = complete and (kept.current or not earlier)
+        with store.database.keep_open():
+            inputs = input_digest(store, evaluation, draws, options, end) if known else None
         loaded = LoadedState(
-            inputs=input_digest(store, evaluation, draws, options, end) if known else None,
+            inputs=inputs,
             end=end,
             journal=runner.journal.size if complete else 0,
             modified=path.stat().st_mtime_ns,
@@ -639,6 +645,8 @@ class SampleLoop:
         while True:
             await asyncio.sleep(HEARTBEAT_SECONDS)
             self._status.beat(self._runner.tally)
+            if self._runner.cache:
+                self._runner.cache.write()
             if self._queues and self._runner.budget.gives_up_batches():
                 for queue in self._queues:
                     queue.abandon(self._runner.budget.stopped)

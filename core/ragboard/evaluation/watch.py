@@ -142,7 +142,8 @@ class Watcher:
         Raises SettingError or JudgeError if the judges cannot be used, StoreBusyError if another process evaluates a
         run by the same judges or holds the store.
         """
-        self._select_new()
+        with self._store.database.keep_open():
+            self._select_new()
         for run in list(self._runs.values()):
             if self._stopping:
                 return
@@ -172,14 +173,18 @@ class Watcher:
     def _evaluate(self, run: _WatchedRun) -> WatchedBatch:
         options, today = self._options, self._now().date()
         batch = run.waiting[-options.batch :]
-        spent, left = self._spent(today), None
-        if options.max_cost_per_day is not None:
-            left = options.max_cost_per_day - spent
-            if left <= 0:
-                self._budget_used_up = today
-                return self._result(run, 0, None, today, f"the limit of ${options.max_cost_per_day:g} a day is reached")
-        before = loaded_state(self._store, run.evaluation_id)
-        failed_before = before.failed if before else 0
+        left = None
+        with self._store.database.keep_open():
+            spent = self._spent(today)  # also without a limit: the first call of a day keeps what it started from
+            if options.max_cost_per_day is not None:
+                left = options.max_cost_per_day - spent
+                if left <= 0:
+                    self._budget_used_up = today
+                    return self._result(
+                        run, 0, None, today, f"the limit of ${options.max_cost_per_day:g} a day is reached"
+                    )
+            before = loaded_state(self._store, run.evaluation_id)
+            failed_before = before.failed if before else 0
         self._current = run.evaluation_id
         try:
             done = evaluate_run(
@@ -191,11 +196,18 @@ class Watcher:
             )
         finally:
             self._current = None
+        with self._store.database.keep_open():
+            return self._after(run, batch, done, today, failed_before)
+
+    def _after(
+        self, run: _WatchedRun, batch: Sequence[int], done: FinishedEvaluation, today: date, failed_before: int
+    ) -> WatchedBatch:
+        """Take note of what an evaluation has done."""
         covered = self._store.covered(run.evaluation_id, batch[0], batch[-1])
         finished = covered if done.stopped else frozenset(batch)  # a sample without results was deleted meanwhile
         run.waiting = [position for position in run.waiting if position not in finished]
         self._unanswered[today] = self._unanswered.get(today, 0.0) + done.unanswered_cost
-        if left is not None and done.stopped.startswith("the limit of $"):
+        if self._options.max_cost_per_day is not None and done.stopped.startswith("the limit of $"):
             self._budget_used_up = today
         evaluated = sum(position in covered for position in batch)
         return self._result(run, evaluated, done, today, done.stopped, failed_before)

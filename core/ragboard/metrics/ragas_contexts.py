@@ -82,7 +82,8 @@ class UsefulPassages(Need[Usefulness]):
         )
 
     def rows(self, result: Usefulness, /) -> Iterable[Row]:
-        return yes_no_rows(f"useful toward {self.target}", zip(result.useful, result.reasons, strict=True))
+        text = "reference" if self.target == "reference" else "answer"
+        return yes_no_rows(f"useful for the {text}", zip(result.useful, result.reasons, strict=True))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -69,6 +69,8 @@ MESSAGE_TEXTS = ("content", "text", "message", "parts", "blocks")
 PASSAGE_IDS = ("id", "doc_id", "passage_id", "chunk_id", "document_id", "id_", "node_id")
 PLAIN_PASSAGE = frozenset(("id", "text", "score", "rank"))
 """Keys of a passage in ragboard's format. An object with any other key was serialised by a framework."""
+USUAL_PASSAGE = frozenset(("id", "text", "score"))
+"""Keys of a passage in most files."""
 QUESTION_KEYS = ("question", "user_input", "query", "prompt", "input")
 """Keys under which an object is likely to hold the question."""
 NAMES_ONLY = "passage is a file name or a URL, not text"
@@ -236,7 +238,9 @@ def read_passages(name: str, value: JsonValue, note: Note, *, text_only: bool) -
     present = [item for item in items if item is not None]
     for _ in range(len(items) - len(present)):
         note(f"{name}: null dropped")
-    return tuple(_passage(name, rank, item, note) for rank, item in enumerate(present, 1))
+    return tuple(
+        [_usual_passage(rank, item) or _passage(name, rank, item, note) for rank, item in enumerate(present, 1)]
+    )
 
 
 def read_history(name: str, value: JsonValue, note: Note) -> tuple[Turn, ...]:
@@ -503,6 +507,21 @@ def _part_text(part: JsonValue) -> str | None:
     text = part.get("text", part.get("content"))
     text = text.get("value") if isinstance(text, Mapping) else text
     return text if isinstance(text, str) else None
+
+
+def _usual_passage(rank: int, item: JsonValue) -> Passage | None:
+    """Return the passage of an object with an id, a text and perhaps a score; None for any other value.
+
+    This is a shortcut for most passages, for which `_passage` returns the same without a note.
+    """
+    if type(item) is not dict or not item.keys() <= USUAL_PASSAGE:
+        return None
+    text, given, score = item.get("text"), item.get("id"), item.get("score")
+    if type(text) is not str or type(given) is not str or (score is not None and type(score) is not float):
+        return None
+    if may_be_printed(text) or _is_address(text):
+        return None
+    return Passage(id=given, text=text, rank=rank, score=score)
 
 
 def _passage(name: str, rank: int, item: JsonValue, note: Note) -> Passage:

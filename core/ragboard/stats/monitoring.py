@@ -4,11 +4,13 @@ After each batch, the detector tests every earlier batch as the start of a chang
 likelihood ratio of the difference between the means after and before it, averaged over several sizes of the change. The
 evidence for any change is the mean over the batches of a year. Without a change, its expectation within a year is at
 most 1, so it exceeds 1/p with probability p at most, however often one looks (Doob's inequality for the statistic of
-Shiryaev and Roberts, Pollak 1985).
+Shiryaev and Roberts, Pollak 1985). It exceeds 1/p less often, because it jumps over 1/p: the likelihood ratio of each
+size is therefore divided by the expected share of the jump (Siegmund 1985).
 
 Assumptions: batches are independent and have the same distribution until it changes, and means of `MIN_SAMPLES` samples
 are normal after a correction for skewness. Days may differ by more than sampling explains, if they do so before and
-after the change: the variance of a mean is multiplied by the observed dispersion of successive batches.
+after the change: the variance of a mean is multiplied by the observed dispersion of the batches on each side, and the
+score is then that of Student's t.
 """
 
 from __future__ import annotations
@@ -16,12 +18,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ragboard.stats.checks import FloatArray, finite_array
+from ragboard.stats.distributions import normal_cdf
 
 __all__ = ["Batches", "Change", "find_changes", "summarize_batches"]
 
@@ -29,7 +33,7 @@ ALPHA = 0.05
 """Probability of a false alarm within a year, over all series."""
 DAYS = 365
 """Default number of batches in a year: one a day."""
-MIN_BATCHES = 7
+MIN_BATCHES = 14
 """Minimum number of batches before the first change."""
 MIN_SAMPLES = 100
 """Minimum number of samples before a change."""
@@ -45,6 +49,8 @@ MAX_INFORMATION = 200.0
 """Starts are no longer tested once the smallest size is this many squared standard errors: it would have been seen."""
 MIN_WINDOW = 30
 """Starts are tested for at least this number of batches after them."""
+JUMP = 0.63
+"""The least decrease of the log of a jump's share, per standard error of a batch: sqrt(2 pi) / 4, rounded up."""
 ROWS = 128
 """Number of batches that are tested at once, to limit memory."""
 
@@ -175,23 +181,25 @@ class _Scan:
         self.freedom = _cumulated(np.maximum(n - 1, 0))
         self.cubes = _cumulated(n * batches.third[start:])
         self.cubic_freedom = _cumulated(np.maximum((n - 1) * (n - 2) / n, 0))
-        self.ratios = _cumulated(np.diff(mean) ** 2 / (1 / n[1:] + 1 / n[:-1]))
+        self.mean_squares = _cumulated(n * (mean - self.offset) ** 2)
         share = {"lower": WORSE_WEIGHT, "higher": 1 - WORSE_WEIGHT}.get(worse, 0.5)
         self.directions = ((-1.0, share), (1.0, 1 - share))
 
     def dispersion_sums(self, until: int) -> tuple[float, float]:
-        """Return the sum of the scaled squared differences of successive batches before `until`, and their number."""
-        pairs = max(until - self.start - 1, 0)
-        return self.earlier[0] + float(self.ratios[pairs]), self.earlier[1] + pairs
+        """Return the weighted squared deviations of the batches before `until` from their mean, and their freedom."""
+        end = until - self.start
+        squares = float(self.mean_squares[end] - self.sums[end] ** 2 / self.counts[end])
+        return self.earlier[0] + max(squares, 0.0), self.earlier[1] + end - 1
 
     def first_change(self, first: int, threshold: float, min_batches: int) -> Change | None:
         """Return the first change that is seen with batch `first` or a later one; None if there is none."""
         for row in range(max(first - self.start, 1), self.batches, ROWS):
             ends = np.arange(row, min(row + ROWS, self.batches)) + 1
-            score, error, size = self._scores(ends, min_batches)
-            at_most = (score**2 / 2).max(axis=1) + math.log(score.shape[1])  # an upper bound of the evidence
-            for place in np.flatnonzero(at_most >= threshold):
-                evidence = self._evidence(score[place], error[place], float(size[place]))
+            score, error, size, of_batch = self._scores(ends, min_batches)
+            best = np.where(np.isfinite(error), np.minimum((np.abs(score) + JUMP) ** 2 / 2, 600.0), -np.inf)
+            at_most = np.exp(best).sum(axis=1)  # as no size fits better than the best one
+            for place in np.flatnonzero(at_most >= math.exp(threshold)):
+                evidence = self._evidence(score[place], error[place], float(size[place]), of_batch[place])
                 largest = float(evidence.max())
                 if largest + math.log(float(np.exp(evidence - largest).sum())) >= threshold:
                     return self._change(int(ends[place]), evidence)
@@ -214,11 +222,11 @@ class _Scan:
             after=after + self.offset,
         )
 
-    def _scores(self, ends: NDArray[np.int64], min_batches: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the difference in standard errors, its standard error, and the size to detect.
+    def _scores(self, ends: NDArray[np.int64], min_batches: int) -> tuple[FloatArray, ...]:
+        """Return normal scores of the difference, its standard errors, the sizes to detect, and shares of a batch.
 
-        Rows are last batches, columns are numbers of batches after the change. The score is 0 where no change is
-        tested.
+        Rows are last batches, columns are numbers of batches after the change. The error is infinite where no change is
+        tested. The share of a batch is that of a mean batch in a shift that is counted in standard errors.
         """
         freedom = self.freedom[ends]
         variance = self.squares[ends] / np.maximum(freedom, 1)
@@ -230,24 +238,29 @@ class _Scan:
         usable &= before >= MIN_SAMPLES
         after = np.maximum(self.counts[ends][:, None] - before, 1e-9)
         difference = (self.sums[ends][:, None] - self.sums[k]) / after - self.sums[k] / before
-        pairs = (ends - 1)[:, None]  # of successive batches; the pair with the change in between is left out
-        ratios = self.earlier[0] + self.ratios[pairs] - (self.ratios[k] - self.ratios[k - 1])
-        dispersion = ratios / np.maximum(self.earlier[1] + pairs - 1, 1)
+        until = ends[:, None]
+        parts = self.sums[k] ** 2 / before + (self.sums[until] - self.sums[k]) ** 2 / after
+        batch_freedom = np.maximum(self.earlier[1] + until - 2.0, 1.0)
+        dispersion = (self.earlier[0] + self.mean_squares[until] - parts) / batch_freedom
         cubic = self.cubes[ends] / np.maximum(self.cubic_freedom[ends], 1)
         with np.errstate(divide="ignore", invalid="ignore"):
             scale = variance[:, None] * (1 / after + 1 / before)
             skew = cubic[:, None] * (1 / after**2 - 1 / before**2) / scale**1.5
-            error = np.sqrt(scale * np.maximum(dispersion / variance[:, None], 1.0))
-            score = _normal_score(difference / error, skew)
-        return np.where(usable, score, 0.0), np.where(usable, error, np.inf), size
+            factor = dispersion / variance[:, None]
+            error = np.sqrt(scale * np.maximum(factor, 1.0))
+            z = difference / error
+            score = _normal_score(np.where(factor > 1, _score_of_t(z, batch_freedom), z), skew)
+        of_batch = np.sqrt(np.minimum(self.counts[until] / until * (1 / after + 1 / before), 1.0))
+        return np.where(usable, score, 0.0), np.where(usable, error, np.inf), size, of_batch
 
-    def _evidence(self, score: FloatArray, error: FloatArray, size: float) -> FloatArray:
+    def _evidence(self, score: FloatArray, error: FloatArray, size: float, of_batch: FloatArray) -> FloatArray:
         """Return the log of the mean likelihood ratio for each number of batches after the change."""
         ratio = np.zeros_like(score)
         for multiple, weight in zip(SIZES, SIZE_WEIGHTS, strict=True):
             shift = multiple * size / error
+            scaled = weight / _share_of_jump(shift * of_batch)
             for sign, share in self.directions:
-                ratio += share * weight * np.exp(np.minimum(sign * shift * score - shift**2 / 2, 600.0))
+                ratio += share * scaled * np.exp(np.minimum(sign * shift * score - shift**2 / 2, 600.0))
         with np.errstate(divide="ignore"):
             return np.where(np.isfinite(error), np.log(ratio), -np.inf)
 
@@ -261,6 +274,34 @@ class _Scan:
 
 def _cumulated(values: FloatArray) -> FloatArray:
     return np.concatenate([[0.0], np.cumsum(values)])
+
+
+def _share_of_jump(shift: FloatArray) -> FloatArray:
+    """Return the mean of 1 / (what is crossed / the threshold), when a likelihood ratio crosses a high threshold.
+
+    `shift`: that of a batch, in standard errors (Siegmund 1985, in the closed form of Siegmund and Yakir 2007).
+    """
+    shifts, shares = _jumps()
+    return np.where(shift < shifts[-1], np.interp(shift, shifts, shares), 2 / np.maximum(shift, 1.0) ** 2)
+
+
+@cache
+def _jumps() -> tuple[FloatArray, FloatArray]:
+    """Return shifts, in small steps, and the shares of their jumps."""
+    shifts = np.arange(1, 1201) / 100
+    halves = [float(shift) / 2 for shift in shifts]
+    density = [math.exp(-(half**2) / 2) / math.sqrt(2 * math.pi) for half in halves]
+    shares = [
+        (normal_cdf(half) - 0.5) / half / (half * normal_cdf(half) + at)
+        for half, at in zip(halves, density, strict=True)
+    ]
+    return shifts, np.array(shares)
+
+
+def _score_of_t(t: FloatArray, freedom: FloatArray) -> FloatArray:
+    """Return about the normal score with the tail probability of Student's t (Wallace 1959)."""
+    score = np.sqrt(freedom * np.log1p(t**2 / freedom)) * (8 * freedom + 1) / (8 * freedom + 3)
+    return np.copysign(score, t)
 
 
 def _normal_score(z: FloatArray, skew: FloatArray) -> FloatArray:

@@ -11,11 +11,10 @@ from contextlib import ExitStack
 from dataclasses import replace
 from datetime import date, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ragboard.database import LOAD_MEMORY, WAIT_SECONDS, Database
 from ragboard.errors import NotFoundError, RunExistsError, StoreError
-from ragboard.judges.options import JudgeOptions, options_from_json
 from ragboard.prices import Price
 from ragboard.readers import ImportReport, open_runs
 from ragboard.readers.labels import LabelledItem
@@ -61,6 +60,9 @@ from ragboard.store.writing import (
     same_run,
     set_column,
 )
+
+if TYPE_CHECKING:
+    from ragboard.judges.options import JudgeOptions
 
 __all__ = ["Store"]
 
@@ -453,6 +455,11 @@ class Store:
                 RunRef(run_id=run_id, name=run, evaluation_id=None) for run_id, run in rows if grows(connection, run_id)
             )
 
+    def grows(self, run_id: str | None = None) -> bool:
+        """Return whether samples are appended to a run; without an id, whether they are to any run."""
+        with self.database.read() as connection:
+            return grows(connection, run_id)
+
     def sampling_rates(self, evaluation_id: str) -> tuple[SamplingRate, ...]:
         """Return the sampling rates of an evaluation, ordered by first position; empty if it covers all samples."""
         with self.database.read() as connection:
@@ -540,6 +547,8 @@ class Store:
 
     def judge_options(self, evaluation_id: str) -> JudgeOptions | None:
         """Return the options of an evaluation's judges; None if the judges were built in Python."""
+        from ragboard.judges.options import options_from_json  # not at the start: the collector needs no judges
+
         with self.database.read() as connection:
             row = connection.execute(
                 "SELECT judging FROM evaluations WHERE evaluation_id = ?", [evaluation_id]

@@ -8,16 +8,16 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, asdict, fields, replace
 from hashlib import blake2b
 from itertools import chain, count
+from math import isfinite
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import duckdb
 import orjson
 import pyarrow as pa
 
 from ragboard.errors import NotFoundError, RunExistsError, SettingError
-from ragboard.judges.options import JudgeOptions, options_to_json
 from ragboard.records import (
     Evaluation,
     FileScores,
@@ -36,6 +36,9 @@ from ragboard.store.reading import column, page_end, read_samples, run_id_and_na
 from ragboard.store.rows import append_rows, as_json, passage_rows, recorded_rows, sample_row, score_row
 from ragboard.store.run_refs import RESULT_TABLES, AddedRun
 from ragboard.store.score_hours import update_score_hours
+
+if TYPE_CHECKING:
+    from ragboard.judges.options import JudgeOptions
 
 __all__ = [
     "add_run",
@@ -174,15 +177,18 @@ def content_line(sample: Sample) -> str:
 
 
 def _json(value: Any) -> str:
-    """Return the same text as `as_json`, but faster: orjson writes the strings."""
-    if type(value) is str:
+    """Return the same text as `as_json`, which is slow for single values; orjson writes strings ten times as fast."""
+    kind = type(value)
+    if kind is str:
         try:
             return orjson.dumps(value).decode()
         except orjson.JSONEncodeError:  # a lone surrogate
             return as_json(value)
-    if type(value) in (list, tuple):
-        return f"[{', '.join(map(_json, value))}]"
-    return "null" if value is None else str(value) if type(value) is int else as_json(value)
+    if kind is list or kind is tuple:
+        return f"[{', '.join([_json(one) for one in value])}]"
+    if kind is int or (kind is float and isfinite(value)):
+        return repr(value)
+    return "null" if value is None else as_json(value)
 
 
 def _line(value: Any) -> str:
@@ -348,10 +354,12 @@ def _drop_from_draws(connection: duckdb.DuckDBPyConnection, run_id: str, deleted
             connection.execute("DELETE FROM draws WHERE draw_id = ?", [draw_id])
 
 
-def grows(connection: duckdb.DuckDBPyConnection, run_id: str) -> bool:
-    """Return whether a run grows (samples can be appended). Imported runs do not."""
-    rows = connection.execute("SELECT name, next_position FROM runs WHERE run_id = ?", [run_id]).fetchall()
-    return any(position is not None or growing_id(name) == run_id for name, position in rows)
+def grows(connection: duckdb.DuckDBPyConnection, run_id: str | None) -> bool:
+    """Return whether a run, or any run, grows (samples can be appended). Imported runs do not."""
+    rows = connection.execute(
+        "SELECT run_id, name, next_position FROM runs WHERE run_id = $run OR $run IS NULL", {"run": run_id}
+    ).fetchall()
+    return any(position is not None or growing_id(name) == found for found, name, position in rows)
 
 
 def _with_unique_ids(
@@ -566,6 +574,12 @@ def _under_own_name(scores: FileScores, metric: MetricDescription) -> MetricDesc
     return replace(metric, spec=spec, label=label, source=spec.partition(".")[0], low=0.0, high=1.0)
 
 
+def _judging(judge_options: JudgeOptions | None) -> str | None:
+    from ragboard.judges.options import options_to_json  # not at the start: the collector needs no judges
+
+    return None if judge_options is None else json.dumps(options_to_json(judge_options))
+
+
 def put_evaluation(
     connection: duckdb.DuckDBPyConnection,
     evaluation: Evaluation,
@@ -589,7 +603,7 @@ def put_evaluation(
             json.dumps(evaluation.identity),
             list(evaluation.metrics),
             covered,
-            None if judge_options is None else json.dumps(options_to_json(judge_options)),
+            _judging(judge_options),
             evaluation.id,
             evaluation.imported,
             evaluation.run_id,

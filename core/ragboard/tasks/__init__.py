@@ -25,7 +25,7 @@ from ragboard.tasks.base import (
 )
 from ragboard.tasks.bert_score import BertScore, BertScores
 from ragboard.tasks.classify import AresQuality, Classification, Classify
-from ragboard.tasks.codec import adapter, encode, task_key
+from ragboard.tasks.codec import adapter, encode, task_json, task_key
 from ragboard.tasks.critique import Critique, CritiqueVerdict
 from ragboard.tasks.examples import WritingExample
 from ragboard.tasks.extract_entities import Entities, ExtractEntities
@@ -116,6 +116,7 @@ __all__ = [
     "ignore_call",
     "is_valid_reply",
     "reply_or_failure",
+    "task_json",
     "task_key",
 ]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import blake2b
 from typing import Any
 
@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 from ragboard.tasks.base import Reply, Task
 from ragboard.tasks.markup import contains_tag
 
-__all__ = ["adapter", "encode", "task_key"]
+__all__ = ["adapter", "encode", "task_json", "task_key"]
 
 NOT_IN_PROMPT = {"against"}
 """Task fields that are in no prompt and no task key. They change only the wording of the embedded judge's reasons."""
@@ -29,15 +29,22 @@ def encode(value: Task | Reply) -> bytes:
     return adapter(type(value)).dump_json(value, exclude=excluded)
 
 
+@lru_cache(maxsize=256)
+def task_json(task: Task) -> str:
+    """Return the task as `encode` does, as text. Cached, because its key and its prompt both depend on it."""
+    return encode(task).decode()
+
+
+@lru_cache(maxsize=256)
 def task_key(task: Task, identity: str) -> str:
     """Return a digest of everything that can change the reply: 32 hexadecimal digits.
 
     It covers the task, the judge's identity, and whether the prompt marks its tags (see `markup`).
     """
     digest = blake2b(digest_size=16)
-    encoded = encode(task)
-    marked = (b"marked",) if task.tags and contains_tag(encoded.decode(), task.tags) else ()
-    for part in (type(task).__name__.encode(), identity.encode(), encoded, *marked):
+    encoded = task_json(task)
+    marked = (b"marked",) if task.tags and contains_tag(encoded, task.tags) else ()
+    for part in (type(task).__name__.encode(), identity.encode(), encoded.encode(), *marked):
         digest.update(len(part).to_bytes(8, "big"))
         digest.update(part)
     return digest.hexdigest()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -282,3 +284,11 @@ def test_the_parts_of_a_request_are_bounded() -> None:
     ):
         with pytest.raises(BadRequestError, match="more than 20,000 resources or scopes"):
             decode_request(body, PROTOBUF, attribute_filter(()))
+
+
+def test_a_collector_starts_without_judges_and_metrics() -> None:
+    """What is not imported makes a restart faster: while there is no collector, exporters must keep their traces."""
+    imports = "import sys, ragboard.cli.collect; from ragboard.collector import serve_collector; print(*sys.modules)"
+    modules = subprocess.run([sys.executable, "-c", imports], check=True, capture_output=True, text=True).stdout.split()
+    unneeded = ("analysis", "evaluation", "judges", "metrics", "tasks")
+    assert [name for name in modules if name.startswith(tuple(f"ragboard.{part}" for part in unneeded))] == []

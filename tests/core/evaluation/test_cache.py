@@ -15,6 +15,7 @@ from ragboard import Panel, Score, Store, StoreError, evaluate_run
 from ragboard.analysis import SampleQuery, sample_rows
 from ragboard.evaluation.cache import cache_contents, open_cache, prune_cache
 from ragboard.evaluation.engine import FinishedEvaluation
+from ragboard.evaluation.journal import open_journal
 from ragboard.evaluation.options import EvaluationOptions
 from ragboard.judges.embedded import EmbeddedJudge
 from ragboard.judges.llm import Endpoint, LlmJudge
@@ -72,6 +73,19 @@ def test_what_was_put_is_kept_when_the_evaluation_ends_in_an_error(tmp_path: Pat
         fail()
     with open_cache(tmp_path / "a.sqlite") as cache:
         assert cache.get(key()) == REPLY
+
+
+def test_new_replies_are_written_together_and_their_claims_are_released_then(tmp_path: Path) -> None:
+    path, journals = tmp_path / "a.sqlite", [tmp_path / "one.jsonl", tmp_path / "two.jsonl"]
+    with open_cache(path, journals[0]) as mine, open_cache(path, journals[1]) as other, open_journal(journals[0], {}):
+        assert mine.claim(key())
+        mine.put(key(), "j", TASK, REPLY)
+        mine.release(key())
+        assert mine.get(key()) == REPLY
+        assert mine.has(key())
+        mine.write()
+        assert other.get(key()) == REPLY
+        assert other.claim(key())
 
 
 def test_its_contents_are_counted_and_pruned_by_judge_and_age(tmp_path: Path) -> None:

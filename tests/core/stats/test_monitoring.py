@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from ragboard.stats import Batches, Change, find_changes, summarize_batches
 from ragboard.stats.monitoring import (
@@ -128,10 +128,6 @@ def _plain_first(values: Sequence[Sequence[float]], size: float, alpha: float, p
         cubes = sum((value - mean) ** 3 for day, mean in zip(seen, means, strict=True) for value in day)
         variance = squares / max(freedom, 1)
         third = cubes / max(sum((len(day) - 1) * (len(day) - 2) / len(day) for day in seen), 1)
-        steps = [
-            (b - a) ** 2 / (1 / len(day) + 1 / len(other))
-            for (a, b), (day, other) in zip(pairwise(means), pairwise(seen), strict=True)
-        ]
         total = 0.0
         for start in range(MIN_BATCHES, end):
             before = [value for day in seen[:start] for value in day]
@@ -139,9 +135,13 @@ def _plain_first(values: Sequence[Sequence[float]], size: float, alpha: float, p
             if len(before) < MIN_SAMPLES or freedom < MIN_SAMPLES or not variance:
                 continue
             scale = variance * (1 / len(after) + 1 / len(before))
-            others = steps[: start - 1] + steps[start:]
-            error = math.sqrt(scale * max(1.0, sum(others) / max(len(others), 1) / variance))
-            z = (sum(after) / len(after) - sum(before) / len(before)) / error
+            middle = [sum(before) / len(before)] * start + [sum(after) / len(after)] * (end - start)
+            between = sum(len(day) * (mean - part) ** 2 for day, mean, part in zip(seen, means, middle, strict=True))
+            factor = max(1.0, between / max(end - 2, 1) / variance)
+            error = math.sqrt(scale * factor)
+            z = (middle[-1] - middle[0]) / error
+            if factor > 1:
+                z = -float(stats.norm.ppf(stats.t.sf(z, max(end - 2, 1))))
             skew = third * (1 / len(after) ** 2 - 1 / len(before) ** 2) / scale**1.5
             if skew * z > 0:
                 root = math.copysign(abs(1 + skew * z / 2) ** (1 / 3), 1 + skew * z / 2)
@@ -149,8 +149,11 @@ def _plain_first(values: Sequence[Sequence[float]], size: float, alpha: float, p
                 z = 0.0 if corrected * z < 0 else min(corrected, z, key=abs)
             for multiple, weight in zip(SIZES, SIZE_WEIGHTS, strict=True):
                 shift = multiple * size / error
+                half = shift / 2 * min(1.0, math.sqrt(sum(map(len, seen)) / end * (1 / len(after) + 1 / len(before))))
+                below = float(stats.norm.cdf(half))
+                jump = (below - 0.5) / half / (half * below + float(stats.norm.pdf(half)))
                 for sign, share in ((-1, WORSE_WEIGHT), (1, 1 - WORSE_WEIGHT)):
-                    total += share * weight * math.exp(sign * shift * z - shift**2 / 2)
+                    total += share * weight / jump * math.exp(sign * shift * z - shift**2 / 2)
         if total / per_year >= 1 / alpha:
             return end - 1
     return None

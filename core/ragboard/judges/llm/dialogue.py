@@ -209,7 +209,7 @@ def _find_outermost(text: str, opening: str) -> Iterator[tuple[int, str, str]]:
 def _parse_json(plain: str) -> Any:
     """Parse JSON. Return `_INVALID` if it is invalid or cannot be encoded as UTF-8."""
     try:
-        value = json.loads(plain, object_pairs_hook=_unique_keys, parse_constant=_reject_constant, strict=False)
+        value = _DECODER.decode(plain)
         plain.encode()
         if "\\u" in plain:
             json.dumps(value, ensure_ascii=False).encode()
@@ -248,3 +248,6 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _reject_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_constant=_reject_constant, strict=False)

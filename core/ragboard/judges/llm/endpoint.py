@@ -20,7 +20,7 @@ from ragboard.judges.llm.responses import CallFailedError, MalformedResponseErro
 from ragboard.judges.llm.traffic import Limits, Traffic
 from ragboard.judges.llm.transport import Transport, tls_context
 from ragboard.judges.redact import NOTHING_REDACTED, Redaction
-from ragboard.judges.secrets import MASK, is_credential, public_query, secret_pattern, short_secret_pattern
+from ragboard.judges.secrets import MASK, is_credential, public_query, secret_masker, short_secret_pattern
 from ragboard.tasks import Task, task_key
 
 if TYPE_CHECKING:
@@ -359,11 +359,11 @@ class Endpoint:
 
     def mask_secrets(self, text: str) -> str:
         """Mask the secrets of this endpoint in a text."""
-        return self._secrets.sub(MASK, text)
+        return self._masker(text)
 
     @cached_property
-    def _secrets(self) -> re.Pattern[str]:
-        return secret_pattern(self._credentials)
+    def _masker(self) -> Callable[[str], str]:
+        return secret_masker(self._credentials)
 
     @property
     def _credentials(self) -> tuple[str, ...]:

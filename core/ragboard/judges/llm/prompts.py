@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from hashlib import blake2b
 from importlib.resources import files
 from pathlib import Path
@@ -19,7 +20,7 @@ from typing import get_args
 
 from ragboard.errors import RunFileError, SettingError
 from ragboard.readers.ares import AresRow, read_ares
-from ragboard.tasks import PROMPTED_TASKS, AresQuality, Classify, Task, encode
+from ragboard.tasks import PROMPTED_TASKS, AresQuality, Classify, Task, task_json
 from ragboard.tasks.examples import LabelledExample, format_labelled_examples
 from ragboard.tasks.markup import contains_tag, mark_for, tagged_turns
 
@@ -71,10 +72,10 @@ class Prompts:
     def render(self, task: Task) -> str:
         """Return the prompt for a task. Raises NotImplementedError for a task type without a prompt."""
         name = task.prompt_file()
-        texts = encode(task).decode()
+        texts = task_json(task)
         if (examples := task.examples_in_prompt(self)) is not None:
             texts += _texts_of(examples)
-        tags = {*task.tags, *_CLOSING.findall(self.texts[name])}
+        tags = self._closing_tags[name].union(task.tags)
         mark = f"-{mark_for(texts)}" if contains_tag(texts, tags) else ""
         history = getattr(task, "history", ())
         turns = f"{task.history_note}\n\n{tagged_turns(history, mark)}" if history else ""
@@ -82,9 +83,12 @@ class Prompts:
 
     def instructions(self, task: Task) -> str:
         """Return the prompt for a task without the texts to judge."""
+        name = task.prompt_file()
+        if not task.instruction_fields.intersection(self._named_fields[name]):
+            return self._without_texts[name]
         values = task.prompt_fields(self, "")
         instructions = {name: text if name in task.instruction_fields else "" for name, text in values.items()}
-        return self._fill(task.prompt_file(), instructions)
+        return self._fill(name, instructions)
 
     def repair(self, problem: str) -> str:
         """Return the request to repair an invalid reply."""
@@ -98,6 +102,21 @@ class Prompts:
                 marked = "-marked" if contains_tag(_texts_of(examples), kind.tags) else ""
                 texts.append(f"{quality}\n{format_labelled_examples(examples, marked)}")
         return blake2b("\0".join(texts).encode(), digest_size=8).hexdigest()
+
+    @cached_property
+    def _named_fields(self) -> Mapping[str, Sequence[str]]:
+        """The fields in the text of each file."""
+        return {name: Template(text).get_identifiers() for name, text in self.texts.items()}
+
+    @cached_property
+    def _without_texts(self) -> Mapping[str, str]:
+        """The text of each file with empty fields."""
+        return {name: self._fill(name, dict.fromkeys(fields, "")) for name, fields in self._named_fields.items()}
+
+    @cached_property
+    def _closing_tags(self) -> Mapping[str, frozenset[str]]:
+        """The closing tags in the text of each file."""
+        return {name: frozenset(_CLOSING.findall(text)) for name, text in self.texts.items()}
 
     def _fill(self, name: str, values: Mapping[str, str], turns: str = "", mark: str = "") -> str:
         text = self.texts[name]

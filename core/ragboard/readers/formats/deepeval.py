@@ -86,7 +86,7 @@ LABELS: Mapping[str, Label] = {
 }
 ABOUT = {
     "Answer Relevancy": "statement is relevant to the question",
-    "Contextual Precision": "passage is useful for the reference",
+    "Contextual Precision": "useful for the reference",
     "Contextual Recall": "reference sentence is in a passage",
     "Hallucination": "answer agrees with the gold passage",
 }

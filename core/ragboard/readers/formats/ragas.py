@@ -158,10 +158,10 @@ def _judgements(cells: Mapping[str, JsonValue], calls: Mapping[str, _Calls]) -> 
     passages = cells.get("contexts")
     ranks = {as_text(text): rank for rank, text in enumerate(as_list(passages), 1)}
     for metric, about in (
-        ("context_precision", "passage is useful for the reference"),
-        ("llm_context_precision_with_reference", "passage is useful for the reference"),
-        ("context_utilization", "passage is useful for the answer"),
-        ("llm_context_precision_without_reference", "passage is useful for the answer"),
+        ("context_precision", "useful for the reference"),
+        ("llm_context_precision_with_reference", "useful for the reference"),
+        ("context_utilization", "useful for the answer"),
+        ("llm_context_precision_without_reference", "useful for the answer"),
     ):
         for inputs, output in _prompts(calls, metric, "context_precision_prompt"):
             rank = ranks.get(as_text(inputs.get("context")))

@@ -18,6 +18,7 @@ __all__ = [
     "StoreColumn",
     "StoreTable",
     "all_runs",
+    "count_contents",
     "described_tables",
     "listed_runs",
     "run_config",
@@ -114,6 +115,22 @@ def listed_runs(connection: Connection) -> tuple[ListedRun, ...]:
         )
         for run_id, name, key, imported, tags, evaluations in rows
     )
+
+
+def count_contents(connection: Connection, run: RunRef | None) -> tuple[int, int, int]:
+    """Return the number of runs, samples and evaluated samples: of one run, or of all runs.
+
+    Evaluated: by the evaluation that `run` refers to, else by the one that pages show.
+    """
+    counted = connection.execute(
+        "SELECT count(*), coalesce(sum(r.samples), 0), coalesce(sum(e.covered), 0) FROM runs r"
+        " LEFT JOIN shown_evaluations s USING (run_id)"
+        " LEFT JOIN evaluations e ON e.evaluation_id = coalesce($evaluation, s.evaluation_id)"
+        " WHERE $run IS NULL OR r.run_id = $run",
+        {"run": run and run.run_id, "evaluation": run and run.evaluation_id},
+    ).fetchall()
+    runs, samples, evaluated = (int(count) for count in counted[0])
+    return runs, samples, evaluated
 
 
 def run_config(connection: Connection, run_id: str) -> Mapping[str, JsonValue]:

@@ -121,7 +121,7 @@ class Judgement:
     """What a judge said of a sample, in addition to verdicts on statements."""
 
     about: str
-    """What was judged: `useful toward reference`, or the question of an aspect (a criterion that a user defined)."""
+    """What was judged: `useful for the reference`, or the question of an aspect (a criterion that a user defined)."""
     number: int
     """Number of the passage, reply or name that was judged, from 1."""
     of: int
@@ -133,7 +133,7 @@ class Judgement:
     reason: str
 
     def __str__(self) -> str:
-        """Return `useful toward reference 2: yes`, `answer relevance (ARES): yes (0.83)` or `rating: 0.90`."""
+        """Return `useful for the reference 2: yes`, `answer relevance (ARES): yes (0.83)` or `rating: 0.90`."""
         which = f" {self.number}" if self.of > 1 else ""
         if self.value is not None and self.says == f"{self.value:g}":
             return f"{self.about}{which}: {self.value:.2f}"

@@ -75,10 +75,11 @@ def draw() -> None:
 def _dataset(row: DatasetRow) -> None:
     dataset = get_dataset(row.name)
     plain(f"Dataset: {shortened(dataset.name, 80)}", "title")
+    names = ", ".join(shortened(run.name) for run in dataset.runs[:3])
     facts(
         [
             (f"{row.questions:,}", "questions" if row.questions > 1 else "question", _versions(dataset)),
-            (f"{row.runs:,}", "runs" if row.runs > 1 else "run", ", ".join(run.name for run in dataset.runs[:3])),
+            (f"{row.runs:,}", "runs" if row.runs > 1 else "run", names),
             (f"{row.references:,}", "with a reference", ""),
             (f"{row.nuggets:,}", "with nuggets", f"{row.approved:,} approved by annotators"),
             (f"{row.labels:,}", "human labels", ""),

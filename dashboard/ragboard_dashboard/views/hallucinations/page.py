@@ -43,6 +43,7 @@ from ragboard_dashboard.data import (
 )
 from ragboard_dashboard.links import STETHOSCOPE, link_to, open_page, open_sample
 from ragboard_dashboard.text import markdown_escaped, plain, shortened
+from ragboard_dashboard.updates import offer_refresh, redraw_when
 
 __all__ = ["draw"]
 
@@ -80,7 +81,9 @@ def draw() -> None:
         open_sample(*opened)
     if not get_runs():
         _empty()
+        redraw_when(lambda: bool(get_runs()))
         return
+    offer_refresh()
     if _missing_runs():
         return
     _choose_newest_runs()

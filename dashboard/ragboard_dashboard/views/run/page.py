@@ -45,6 +45,7 @@ from ragboard_dashboard.data import (
     get_distribution,
     get_failed_evaluations,
     get_failures,
+    get_grows,
     get_judge_options,
     get_metrics,
     get_overruled_verdicts,
@@ -54,6 +55,7 @@ from ragboard_dashboard.data import (
     get_self_agreement,
     get_truthfulness,
     launch_context,
+    resolve,
     save_threshold,
     store,
     writable,
@@ -73,6 +75,7 @@ from ragboard_dashboard.text import (
     summary_facts,
 )
 from ragboard_dashboard.theme import palette
+from ragboard_dashboard.updates import offer_refresh, redraw_when
 from ragboard_dashboard.views.run.charts import (
     SHAPES,
     Range,
@@ -111,6 +114,7 @@ def draw() -> None:
     if run is None:
         return
     breadcrumb(run, "run")
+    offer_refresh(run)
     summary, unscored = _title(run)
     judged_line(summary)
     if summary.notes:
@@ -128,6 +132,9 @@ def draw() -> None:
     columns = get_columns(run)
     if not columns.metrics:  # other numeric columns, such as the turn, do not describe quality
         st.info("This run is not evaluated yet. Evaluate it to see verdicts.", icon=":material/info:")
+        name = st.query_params["run"]
+        if get_grows(run.run_id):
+            redraw_when(lambda: resolve(name).evaluation_id is not None)
         list_samples(run, summary, "", None)
         return
     expanded = any(name in OVERVIEW or name.startswith("range-") for name in st.query_params)

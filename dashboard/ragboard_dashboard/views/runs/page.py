@@ -53,6 +53,7 @@ from ragboard_dashboard.data import (
 from ragboard_dashboard.links import address, link_to, open_comparison, open_run, open_sample
 from ragboard_dashboard.progress import draw_running_evaluations
 from ragboard_dashboard.text import UNSCORED_REASONS, ago, mean_shown, plain
+from ragboard_dashboard.updates import offer_refresh, redraw_when
 
 __all__ = ["board_data", "draw"]
 
@@ -80,7 +81,9 @@ def draw() -> None:
     """Draw the page."""
     if not get_runs():
         _empty()
+        redraw_when(lambda: bool(get_runs()))
         return
+    offer_refresh()
     runs, shown, unscored = _head()
     draw_running_evaluations()
     chosen = _compare(get_runs())

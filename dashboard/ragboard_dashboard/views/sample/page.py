@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -17,7 +17,7 @@ from ragboard.records import Importance, Label, Sample, Score
 from ragboard.store import RunRef
 from ragboard_dashboard.components import safe_key
 from ragboard_dashboard.controls import breadcrumb, choose_run
-from ragboard_dashboard.data import get_calls, get_sample, get_sample_rows, store, writable
+from ragboard_dashboard.data import get_calls, get_grows, get_sample, get_sample_rows, resolve, store, writable
 from ragboard_dashboard.links import link_to, number_in_url, open_sample
 from ragboard_dashboard.text import (
     config_line,
@@ -32,6 +32,7 @@ from ragboard_dashboard.text import (
     plain,
     shortened,
 )
+from ragboard_dashboard.updates import redraw_when
 from ragboard_dashboard.views.dataset.tables import WORDS
 from ragboard_dashboard.views.sample.reader import statement_reader
 
@@ -83,6 +84,8 @@ def draw() -> None:
     _reader(report)
     _more(report)
     _calls(report)
+    if not report.scores:
+        _redraw_when(run, lambda found: bool(found.scores))
 
 
 def _report(run: RunRef) -> SampleReport | None:
@@ -97,7 +100,15 @@ def _report(run: RunRef) -> SampleReport | None:
         plain(str(error))
         name = st.query_params["run"]
         link_to("run", f"Open {markdown_escaped(shortened(name))}", {"run": name}, ":material/arrow_forward:")
+        _redraw_when(run, bool)
         return None
+
+
+def _redraw_when(run: RunRef, ready: Callable[[SampleReport], bool]) -> None:
+    """Redraw the page as soon as the sample in the URL is ready, if its run grows."""
+    name, sample_id = st.query_params["run"], st.query_params["sample"]
+    if get_grows(run.run_id):
+        redraw_when(lambda: ready(get_sample(resolve(name), sample_id)))
 
 
 def _head(report: SampleReport) -> None:

@@ -21,6 +21,7 @@ from ragboard_dashboard.data import (
 )
 from ragboard_dashboard.links import address, bound, link_to
 from ragboard_dashboard.text import column_title, html_escaped, markdown_escaped, plain, shortened
+from ragboard_dashboard.updates import offer_refresh, redraw_when
 from ragboard_dashboard.views.trend.chart import shown_periods, trend_chart
 
 __all__ = ["draw"]
@@ -47,7 +48,9 @@ def draw() -> None:
     states = get_series_states()
     if not states:
         _empty()
+        redraw_when(lambda: bool(get_series_states()))
         return
+    offer_refresh()
     datasets = list(dict.fromkeys(state.dataset for state in sorted(states, key=_rank)))
     wanted = st.query_params.get("dataset", datasets[0])
     if wanted not in datasets:

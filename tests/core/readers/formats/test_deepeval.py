@@ -109,8 +109,8 @@ def test_verdicts_of_other_metrics_are_judgements(write: Write) -> None:
     (run,) = result.runs
     assert run.scores is not None
     assert [(one.about, one.number, one.says, one.reason) for one in run.scores.recorded[0].judgements] == [
-        ("passage is useful for the reference", 1, "yes", "It names it."),
-        ("passage is useful for the reference", 2, "no", ""),
+        ("useful for the reference", 1, "yes", "It names it."),
+        ("useful for the reference", 2, "no", ""),
         ("statement is relevant to the question", 1, "idk", '"It grinds rye."'),
         ("verdict of Contextual Relevancy", 1, "no", '"Old." Off.'),
     ]

@@ -117,7 +117,7 @@ def test_statements_verdicts_and_reasons_are_those_of_ragas_judge(write: Write, 
         "Its wheel is iron.",
     ]
     judged = {(one.about, one.number): (one.says, one.reason) for one in report.judgements}
-    assert judged["passage is useful for the reference", 2] == ("no", "No year.")
+    assert judged["useful for the reference", 2] == ("no", "No year.")
     assert judged["question generated from the answer", 1] == ("What closed?", "the judge called the answer evasive")
     assert run_summary(store, store.resolve("traces")).judged.judge == "ragas (file)"
 

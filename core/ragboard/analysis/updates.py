@@ -1,0 +1,37 @@
+"""How much a store contains, and what it has gained since."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ragboard.store import RunRef, Store
+from ragboard.store.queries.runs import count_contents
+
+__all__ = ["StoreContents", "store_contents"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoreContents:
+    """The number of runs, samples and evaluated samples of a store or of one run."""
+
+    runs: int
+    samples: int
+    evaluated: int
+    """Samples that the evaluation on pages has results for."""
+
+    def news(self, earlier: StoreContents) -> str:
+        """Return what is new: `3 new samples, 2 newly evaluated`; that something changed if nothing was added."""
+        counts = (
+            (self.runs - earlier.runs, "new run", "new runs"),
+            (self.samples - earlier.samples, "new sample", "new samples"),
+            (self.evaluated - earlier.evaluated, "newly evaluated", "newly evaluated"),
+        )
+        added = [f"{count:,} {one if count == 1 else several}" for count, one, several in counts if count > 0]
+        return ", ".join(added) or "samples or results were deleted or replaced"
+
+
+def store_contents(store: Store, run: RunRef | None = None) -> StoreContents:
+    """Return how much a store contains, or one run. This is fast in a store of any size."""
+    with store.database.read() as connection:
+        runs, samples, evaluated = count_contents(connection, run)
+    return StoreContents(runs=runs, samples=samples, evaluated=evaluated)
