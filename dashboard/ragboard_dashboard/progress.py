@@ -17,7 +17,7 @@ from ragboard_dashboard.data import evaluates, get_runs, launch_context, store
 from ragboard_dashboard.links import open_run
 from ragboard_dashboard.text import dollars, facts, plain
 
-__all__ = ["live_lines", "panel", "run_panels", "secret_fields", "under_way"]
+__all__ = ["draw_running_evaluations", "panel", "run_panels", "secret_fields", "under_way"]
 
 TICK_SECONDS = 1.0
 TYPED_KEY, TYPED_HEADERS = "typed-key", "typed-headers"
@@ -54,7 +54,7 @@ def run_panels(run: RunRef) -> None:
         st.fragment(_redraw_panels, run_every=every)(run, _ids_and_states(found))
 
 
-def live_lines() -> None:
+def draw_running_evaluations() -> None:
     """Draw a line for each running evaluation of any run."""
     found = _running()
     if found:

@@ -31,11 +31,11 @@ from ragboard.collector import CollectorOnDemand, EndpointOptions, TraceEndpoint
 from ragboard.errors import SettingError, StoreBusyError, StoreError
 from ragboard.export.prometheus import CONTENT_TYPE, prometheus_text
 from ragboard.store import Store
+from ragboard_dashboard.page_keeper import PageKeeper
 from ragboard_dashboard.pages import PAGES
 from ragboard_dashboard.security import RequestGuard, accepted_host_names, security_headers
 from ragboard_dashboard.settings import LOOPBACK, ServerSettings, publish_settings, settings
 from ragboard_dashboard.theme import DARK, LIGHT, OPTIONS
-from ragboard_dashboard.ticks import PageKeeper
 
 __all__ = [
     "build_app",

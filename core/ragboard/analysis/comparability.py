@@ -22,7 +22,7 @@ __all__ = [
     "comparison_warnings",
     "different_judges",
     "missing_evaluations",
-    "same_judges",
+    "same_judge_setups",
     "same_statement_judges",
 ]
 
@@ -47,7 +47,7 @@ class JudgePair:
         return f"{self.a} in A, {self.b} in B"
 
 
-def same_judges(a: ScoredEvaluation, b: ScoredEvaluation) -> bool:
+def same_judge_setups(a: ScoredEvaluation, b: ScoredEvaluation) -> bool:
     """Return whether the same judges with the same settings answered all tasks of a metric."""
     tasks = a.tasks if a.tasks is not None else b.tasks
     if tasks == frozenset():  # no judge is needed
@@ -75,7 +75,7 @@ def choose_evaluations(store: Store, a: RunRef, b: RunRef) -> tuple[RunRef, RunR
             (evaluation_a, evaluation_b)
             for evaluation_a in by_metric_a[spec]
             for evaluation_b in by_metric_b[spec]
-            if same_judges(evaluation_a, evaluation_b)
+            if same_judge_setups(evaluation_a, evaluation_b)
         ]
         if matching:
             matched[spec] = max(matching, key=_recency)
@@ -96,7 +96,7 @@ def different_judges(connection: Connection, a: RunRef, b: RunRef, specs: Sequen
     differing: dict[str, JudgePair] = {}
     for spec in specs:
         evaluation_a, evaluation_b = _evaluation_used(a, spec, by_metric_a), _evaluation_used(b, spec, by_metric_b)
-        if evaluation_a and evaluation_b and not same_judges(evaluation_a, evaluation_b):
+        if evaluation_a and evaluation_b and not same_judge_setups(evaluation_a, evaluation_b):
             differing[spec] = JudgePair(a=evaluation_a.judge, b=evaluation_b.judge)
     return differing
 

@@ -134,7 +134,7 @@ class MetricComparison:
     - `explained by passages`: significant, but the different number of passages moves the metric in this direction.
     - `different judges`: not comparable.
     - `answers are references`: the metric compares the answers of A or B with themselves.
-    - `not compared`: no pair is scored in both runs.
+    - `not compared`: no sample is scored in both runs.
     """
     scored_only_a: int
     """Number of pairs scored in A but not in B."""
@@ -378,7 +378,7 @@ def difference_in_words(compared: MetricComparison) -> str:
     """Describe a difference: `+0.05, 95% CI +0.01 to +0.09, better (p = 0.012)`, or say why there is none."""
     pairs = compared.pairs
     if pairs is None:
-        return "no pair is scored in both runs"
+        return "no sample is scored in both runs"
     if compared.all_equal:
         return "all differences are 0, no interval"
     interval = ci_text(pairs.interval, "+.3f")

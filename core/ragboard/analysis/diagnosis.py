@@ -915,8 +915,8 @@ def _group_comparisons(
 
 
 def condition_in_words(rule: Rule) -> str:
-    """Return a rule's condition in words: `Claim recall below 0.7`."""
-    return f"{QUANTITIES[rule.quantity].label} {rule.side} {rule.threshold:g}"
+    """Return a rule's condition in words: `Claim recall: below 0.7`."""
+    return f"{QUANTITIES[rule.quantity].label}: {rule.side} {rule.threshold:g}"
 
 
 def fill_template(rule: Rule, value: Interval) -> str:

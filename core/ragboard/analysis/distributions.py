@@ -86,6 +86,7 @@ class Distribution:
     scored: int
     total: int
     unscored: Mapping[str, int]
+    """{reason: number of samples without a value}."""
     mean: float | None
     interval: Interval | NoInterval
     note: str = ""
@@ -143,7 +144,7 @@ def columns(store: Store, run: RunRef) -> Columns:
 
 
 def distribution(store: Store, run: RunRef, column: str, *, unscored: UnscoredPolicy = "excluded") -> Distribution:
-    """Compute the distribution of a column; `unscored` says how unscored samples count in its mean."""
+    """Compute the distribution of a column. `unscored` is how unscored samples count in the mean of a metric."""
     policy: UnscoredPolicy = "excluded" if column.startswith(META) else unscored
     with store.database.read() as connection:
         metrics = read_descriptions(connection)
@@ -153,9 +154,9 @@ def distribution(store: Store, run: RunRef, column: str, *, unscored: UnscoredPo
         missing = unscored_reasons(connection, run, column)
         if column.startswith(META) and extremes.total > extremes.scored:
             missing = {"not in the file": extremes.total - extremes.scored}
-        fill = imputed_range(metric, policy) if missing else None
-        fills = fill if isinstance(fill, tuple) else ()
-        variants = (values, *(column_query(run, column, fill=value) for value in fills))
+        imputed = imputed_range(metric, policy) if missing else None
+        imputed_values = imputed if isinstance(imputed, tuple) else ()
+        variants = (values, *(column_query(run, column, fill=value) for value in imputed_values))
         scored, *filled = [value_moments(connection, variant) for variant in variants]
         mean = compute_mean(metric, scored, policy, sum(missing.values()), filled)
         low, high = _bounds(metric, extremes.least, extremes.most)
@@ -195,18 +196,18 @@ def breakdown(
     """Compute a column's mean for each value of `by`, largest group first; for `turn`, in order of turns."""
     with store.database.read() as connection:
         metric = read_descriptions(connection).get(column)
-        fill = None if column.startswith(META) else imputed_range(metric, unscored)
-        fills = fill if isinstance(fill, tuple) else ()
+        imputed = None if column.startswith(META) else imputed_range(metric, unscored)
+        imputed_values = imputed if isinstance(imputed, tuple) else ()
         sizes = group_sizes(connection, run, by, MAX_CATEGORIES)
         plain, *filled = (
-            group_moments(connection, column_query(run, column, fill=value), by) for value in (None, *fills)
+            group_moments(connection, column_query(run, column, fill=value), by) for value in (None, *imputed_values)
         )
     groups: list[Group] = []
     for value, total in sizes:
         scored, others = plain.get(value), [each.get(value) for each in filled]
         n = scored.n if scored else 0
         missing = (others[0].n if others and others[0] else n) - n
-        mean = compute_mean(metric, scored, unscored if fills else "excluded", missing, others)
+        mean = compute_mean(metric, scored, unscored if imputed_values else "excluded", missing, others)
         groups.append(Group(value=value, scored=n, total=total, mean=mean.mean, interval=mean.interval))
     return tuple(groups)
 
@@ -231,6 +232,7 @@ def _share(connection: Connection, variants: Sequence[Query], threshold: Thresho
     if not extremes:
         return None
     low, high = (_share_interval(moments) for moments in (extremes[0], extremes[-1]))
+    # Unscored samples count in the share only if it is the same at the lowest and at the highest value.
     counted = good[1] if len(good) > 1 and good[1] == good[2] else good[0]
     share, n = (counted.mean, counted.n) if counted else (extremes[0].mean, 0)
     interval = low if low == high else worst_case_interval(low, high, estimate=share)

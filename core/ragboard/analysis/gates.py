@@ -76,7 +76,7 @@ def gate_comparison(compared: Comparison, conditions: Iterable[Condition]) -> tu
     """Check each condition against the difference B minus A.
 
     Raises NotFoundError if a metric was not compared, SettingError if different judges evaluated it in A and B, or if
-    it compares the references of a run with themselves.
+    it compares answers with references and the answers of a run are its references.
     """
     by_spec = {metric.metric: metric.pairs for metric in compared.metrics}
     not_comparable = {metric.metric: metric.judges for metric in compared.metrics if metric.change == DIFFERENT_JUDGES}
@@ -94,7 +94,7 @@ def gate_comparison(compared: Comparison, conditions: Iterable[Condition]) -> tu
                 " judge, or pass --allow-different-judges"
             )
         pairs = by_spec[spec]
-        interval = pairs.interval if pairs else NoInterval(reason="no pair is scored in both runs", n=0)
+        interval = pairs.interval if pairs else NoInterval(reason="no sample is scored in both runs", n=0)
         results.append(_decide(condition, spec, interval, pairs.difference if pairs else None))
     return tuple(results)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ragboard.analysis.comparability import same_judges
+from ragboard.analysis.comparability import same_judge_setups
 from ragboard.analysis.metrics import in_order, read_descriptions
 from ragboard.records import JsonValue, MetricDescription
 from ragboard.stats import PairedDifference, ci_text, paired_difference
@@ -73,10 +73,8 @@ def _noise(
     )
     if shown is None:
         return None
-    others = (evaluation for evaluation in evaluations if evaluation.judge == shown.judge)
-    other = next(
-        (evaluation for evaluation in others if not same_judges(evaluation, shown)), None
-    )  # other seed, prompts or version
+    by_same_judge = (evaluation for evaluation in evaluations if evaluation.judge == shown.judge)
+    other = next((evaluation for evaluation in by_same_judge if not same_judge_setups(evaluation, shown)), None)
     if other is None:
         return None
     pairs = _difference(connection, run.run_id, shown.evaluation_id, other.evaluation_id, spec, _bounds(metric))

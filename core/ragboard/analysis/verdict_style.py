@@ -122,7 +122,7 @@ CITATION_WORDS: Mapping[Support | None, str] = MappingProxyType(
 
 
 def citation_style(citation: SampleCitation, statements: Sequence[JudgedStatement]) -> VerdictStyle:
-    """Return the style of a citation. Its `word` follows the passage: `supports this sentence`."""
+    """Return the style of a citation. Its `word` completes a sentence about the passage: `supports this sentence`."""
     if citation.rank is not None and citation.support is None:
         return VerdictStyle(icon="", word=CITATION_WORDS[None], css=NOT_JUDGED.css)
     verdicts = [statements[place].single.get(citation.rank or 0) for place in citation.statements]
@@ -198,7 +198,7 @@ _JUDGED_SEPARATELY = "Judged against each passage separately, not against all to
 def support_sentence(judged: JudgedStatement, ranks: Collection[int]) -> str:
     """Say which passages support or contradict a statement.
 
-    A joint verdict names only passages with these `ranks`.
+    `ranks` are the passages that are shown: the sentence names no other passage for a joint verdict.
     """
     if judged.verdict is None and judged.single:
         return _single_sentence(judged)
@@ -226,9 +226,10 @@ _QUOTED = re.compile(r"'([^']+)'")
 
 
 def question_words_note(reason: str, asked: Sequence[str]) -> str:
-    """Say which quoted words of a reason that ends with `in no passage.` are in the question or in earlier turns.
+    """Say which words that a judge found in no passage are in the question or in earlier turns.
 
-    `asked` are the question and the texts of earlier turns. Empty if there are no such words, or for other reasons.
+    `reason` is the reason for a verdict; only one that ends with `in no passage.` quotes such words. `asked` are the
+    question, then the texts of earlier turns. Empty if there are no such words.
     """
     if not reason.endswith("in no passage."):
         return ""
@@ -244,7 +245,7 @@ def question_words_note(reason: str, asked: Sequence[str]) -> str:
 
 
 def evidence_style(verdict: Verdict, mark: Evidence) -> VerdictStyle:
-    """Return the style of a piece of evidence, which depends on its stance if the statement is not unsupported."""
+    """Return the style of a piece of evidence: that of its stance, or `unsupported` if its statement is unsupported."""
     if verdict.label == "unsupported":
         return VERDICT_STYLES["unsupported"]
     return VERDICT_STYLES["supported" if mark.stance == "for" else "contradicted"]

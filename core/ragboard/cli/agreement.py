@@ -50,7 +50,11 @@ __all__ = ["agree_with_labels"]
 @click.option("--dimension", default="", help="Dimension of graded answers.  [default: the first]")
 @click.option("--at-least", type=Finite(), help="Lowest grade of a good answer.  [default: the middle of the scale]")
 @click.option("--cut", type=Finite(), help="Threshold of the first scorer: the lowest good score.  [default: fitted]")
-@click.option("--cluster", metavar="COLUMN", help="Column that groups rows.  [default: conversation or question]")
+@click.option(
+    "--cluster",
+    metavar="COLUMN",
+    help="Column that groups rows.  [default: the column cluster, or else conversation or question]",
+)
 @click.option("--seed", type=SEED_TYPE, default=0, show_default=True, help="Random seed for ties and bootstrap CIs.")
 @no_cache_option
 @plugin_option
@@ -198,7 +202,7 @@ def _print_mcnemar(found: PreferenceReport) -> None:
     ]
     if rows:
         click.echo()
-        title = f"vs {found.reference} (McNemar test, clustered by question; Holm)"
+        title = f"vs {found.reference} (McNemar test, clustered; Holm)"
         print_table([title, *found.stored.dimensions], rows)
 
 
@@ -218,7 +222,7 @@ def _print_votes(found: PreferenceReport) -> None:
         votes_of_annotators = [found.annotators[name].votes for name in found.stored.dimensions]
         click.echo()
         print_table(
-            ["score difference (B - A) with votes", *found.stored.dimensions],
+            ["correlation of score difference (B - A) and votes", *found.stored.dimensions],
             [*rows, ["annotators with each other", *(_correlations(one) for one in votes_of_annotators)]],
         )
         click.echo("Pearson, Spearman, Kendall; CIs with --json")

@@ -342,7 +342,8 @@ def import_command(file: Path, author: str, store: Store, as_json: bool) -> None
         return
     click.echo(f"nuggets of {_questions(imported.questions)} imported")
     if imported.unknown:
-        click.echo(f"  {_questions(imported.unknown)} not in any run in the store", err=True)
+        verb = "is" if imported.unknown == 1 else "are"
+        click.echo(f"  of these, {_questions(imported.unknown)} {verb} in no run of the store", err=True)
 
 
 def _questions(count: int) -> str:

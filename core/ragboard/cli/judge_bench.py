@@ -65,7 +65,11 @@ class Table(NamedTuple):
     "--label", metavar="COLUMN", help="Column with a numeric grade of the answer, such as human.faithfulness."
 )
 @click.option("--at-least", type=Finite(), default=1.0, show_default=True, help="Lowest grade of a supported answer.")
-@click.option("--cluster", metavar="COLUMN", help="Column that groups rows.  [default: conversation or question]")
+@click.option(
+    "--cluster",
+    metavar="COLUMN",
+    help="Column that groups rows.  [default: the column cluster, or else conversation or question]",
+)
 @click.option("--seed", type=SEED_TYPE, default=0, show_default=True, help="Seed of the bootstrap CIs.")
 @click.option(
     "-o",

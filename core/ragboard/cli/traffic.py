@@ -173,8 +173,8 @@ def prune(
         kept = f", {run.kept_labelled:,} with labels kept" if run.kept_labelled else ""
         click.echo(one_line(f"{run.name}: {_samples(run.deleted)} {deleted}{kept}, {run.left:,} left"))
     total = sum(run.deleted for run in pruned)
-    end = "nothing was (--dry-run)" if dry_run else f"{freed / 1e6:,.1f} MB given back"
-    click.echo(f"{_samples(total)} from before {before:%Y-%m-%d %H:%M} UTC {deleted}; {end}")
+    end = " (--dry-run: nothing was deleted)" if dry_run else f"; {freed / 1e6:,.1f} MB given back"
+    click.echo(f"{_samples(total)} from before {before:%Y-%m-%d %H:%M} UTC {deleted}{end}")
     if dry_run:
         return
     if total:

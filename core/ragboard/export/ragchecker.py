@@ -13,7 +13,7 @@ from typing import Any
 from ragboard.errors import SettingError
 from ragboard.metrics import METRICS
 from ragboard.metrics.ragchecker import RagcheckerMetric
-from ragboard.readers.formats.ragchecker import CELLS, CLAIMS, LABELS, UnusableError, read_file_verdicts
+from ragboard.readers.formats.ragchecker import CLAIMS, LABELS, VERDICT_COLUMNS, UnusableError, read_file_verdicts
 from ragboard.records import Label, Sample, Side
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.evaluations import evaluated_metrics
@@ -111,15 +111,15 @@ def _claims_in_file(sample: Sample) -> Mapping[Side, tuple[str, ...]]:
 
 def _tables(position: int, sample: Sample, results: _Results) -> dict[str, list[Any] | None]:
     tables: dict[str, list[Any] | None] = {}
-    for (side, against), column in CELLS.items():
+    for (side, against), column in VERDICT_COLUMNS.items():
         claims = _claims(sample, results, (position, side))
         if against != "passages":
             tables[column] = _column(results, (position, side, against), claims)
         elif sample.contexts is None:
             tables[column] = None
         else:
-            ranks = [f"passage:{passage.rank}" for passage in sample.contexts]
-            tables[column] = _rows([_column(results, (position, side, rank), claims) for rank in ranks], claims)
+            targets = [f"passage:{passage.rank}" for passage in sample.contexts]
+            tables[column] = _rows([_column(results, (position, side, target), claims) for target in targets], claims)
     return tables
 
 

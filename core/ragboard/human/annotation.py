@@ -60,7 +60,7 @@ BREAK_SECONDS = 300.0
 MAX_DISAGREEMENTS = 200
 """Maximum number of samples in the disagreement queue, largest disagreement first."""
 MIN_DISAGREEMENT = 0.3
-"""Two metrics of the same name disagree if their scores differ by at least this."""
+"""Two metrics of the same name, from other tools or with other settings, disagree if their scores differ by this."""
 
 LabelledQuantity: TypeAlias = Literal["verdicts", Quality]
 """What annotators label: verdicts on all statements, or grades of a quality."""
@@ -75,7 +75,7 @@ class QueueItem:
     required: int
     """Number of labels that the sample needs: one per statement, or one per answer or pair."""
     labelled: int
-    """Number of labels that the annotator has given in this queue."""
+    """How many of the required labels the annotator has given in this queue."""
     reason: str = ""
     """Why the sample is in the disagreement queue; empty in other queues."""
     other_id: str = ""
@@ -98,13 +98,13 @@ class Batch:
     """Expected number of labels that the samples need."""
     population: int
     """Number of samples that can be drawn."""
-    seconds: float
-    """Assumed seconds per label."""
+    seconds_per_label: float
+    """An assumption."""
 
     @property
     def minutes(self) -> int:
         """Expected minutes for the batch, at least 1."""
-        return max(1, round(self.labels * self.seconds / 60))
+        return max(1, round(self.labels * self.seconds_per_label / 60))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -223,7 +223,7 @@ class LabelledSamples:
 def draw_samples(
     store: Store, run: RunRef, *, size: int, seed: int = 0, kind: LabelKind = "verdict", against: RunRef | None = None
 ) -> SampleDraw:
-    """SampleDraw random samples of a run to label, or extend an earlier draw to `size`, and store the draw.
+    """Draw random samples of a run to label, or extend an earlier draw to `size`, and store the draw.
 
     For preferences, `against` is the other run. Raises SettingError if no sample can be drawn, and if an earlier draw
     of the same kind has another seed: users could otherwise choose the draw whose result they like.
@@ -259,7 +259,9 @@ def plan_batch(store: Store, run: RunRef, kind: LabelKind = "verdict", against: 
         counts = statement_counts(connection, run, population) if kind == "verdict" else dict.fromkeys(population, 1)
     mean = sum(counts.values()) / len(counts) if counts else 1.0
     size = min(len(population), max(1, round(BATCH_MINUTES * 60 / (SECONDS_PER_LABEL[kind] * mean))))
-    return Batch(samples=size, labels=round(size * mean), population=len(population), seconds=SECONDS_PER_LABEL[kind])
+    return Batch(
+        samples=size, labels=round(size * mean), population=len(population), seconds_per_label=SECONDS_PER_LABEL[kind]
+    )
 
 
 def find_draw(
@@ -327,8 +329,8 @@ def labelled_samples(
     """Return the completely labelled samples of a run, in draw order. Only labels given in `queue` count.
 
     With kind `verdict`, a sample is complete if all its statements in the evaluation of `run` have a label. With
-    `grade`, it is complete if its answer has a grade in `dimension`. The random queue has no rows before the first
-    draw from this run (for verdicts, from this evaluation).
+    `grade`, it is complete if its answer has a grade in `dimension`. The result for the random queue is empty
+    until samples are drawn from this run or, for verdicts, from this evaluation.
     """
     with store.database.read() as connection:
         draw = largest_draw(connection, run, kind) if queue == "random" else None
@@ -353,7 +355,7 @@ def labelled_samples(
         )
         for position, number in draw_numbers.items()
     )
-    designs = {design for *_, declared in rows for design in declared}
+    designs = {design for *_, row_designs in rows for design in row_designs}
     declared: SamplingDesign = (
         "random" if designs == {"random"} else "not random" if designs == {"not random"} else "unknown"
     )

@@ -203,9 +203,10 @@ class Adherence(_TraceMetric):
         judged = results.value(JointVerdicts())
         if not judged.verdicts and not self.compat:
             return no_statements(sample, refuses=judged.refuses)
-        unsupported = sum(verdict.label != "supported" for verdict in judged.verdicts)
+        not_supported = sum(verdict.label != "supported" for verdict in judged.verdicts)
         return Score(
-            value=float(not unsupported), counted=f"{unsupported} of {len(judged.verdicts)} statements unsupported"
+            value=float(not not_supported),
+            counted=f"{not_supported} of {len(judged.verdicts)} statements not supported",
         )
 
 

@@ -257,8 +257,8 @@ def human_grades(columns: Mapping[str, Any]) -> dict[str, HumanGrades]:
 def read_label_rows(source: str, *, cluster: str | None = None, rating: str | None = None) -> tuple[LabelRow, ...]:
     """Read the rows of a label file, in one of the formats of docs/reference/label-files.md.
 
-    - `cluster`: a column with the same value in rows that are not independent. The default is the conversation, else
-      the question.
+    - `cluster`: a column with the same value in rows that are not independent. The default is the column `cluster`,
+      or else the conversation or the question.
     - `rating`: where a row has the grade of its answer: a column or a path such as `human.faithfulness`, with a number
       or a list with a number for each annotator. Ignored for rows with statements or sentences.
 

@@ -18,7 +18,8 @@ __all__ = ["CORRELATIONS", "correlation_interval", "fisher_interval", "kendall",
 MIN_PAIRS = 10
 """Minimum number of pairs for Fisher's interval."""
 MAX_TABLE = 1000
-"""With more distinct (x, y) pairs than this, Kendall's tau of bootstrap draws is computed without a table."""
+"""With more distinct (x, y) pairs than this, Kendall's tau is computed anew for each bootstrap draw, instead of from a
+table of how each two pairs are ordered."""
 MAX_COMPARED_AT_ONCE = 48
 """Inversions of arrays up to this length are counted pair by pair; longer arrays are split."""
 
@@ -105,7 +106,9 @@ def fisher_interval(r: float, n: int, *, kind: str, level: float = 0.95) -> Inte
     if math.isnan(r):
         raise ValueError("r is NaN")
     if n < MIN_PAIRS or abs(r) >= 1:
-        reason = f"an interval needs {MIN_PAIRS} pairs and no perfect correlation, got {n} pairs and {r:g}"
+        reason = (
+            f"an interval needs at least {MIN_PAIRS} pairs and a correlation between -1 and 1, got n = {n}, r = {r:g}"
+        )
         return NoInterval(reason=reason, n=n)
     variances = {"pearson": 1 / (n - 3), "spearman": (1 + r * r / 2) / (n - 3), "kendall": 0.437 / (n - 4)}
     half = normal_quantile((1 + level) / 2) * math.sqrt(variances[kind])

@@ -7,7 +7,7 @@ from datetime import datetime
 
 import duckdb
 
-from ragboard.store.score_hours import keep_hours_of_pruned
+from ragboard.store.score_hours import freeze_score_hours
 from ragboard.store.writing import delete_samples, grows
 
 __all__ = ["PrunedRun", "prune_run", "runs_to_prune"]
@@ -57,7 +57,7 @@ def prune_run(
     ).fetchall()
     positions = [position for position, kept in rows if not kept]
     if positions and not dry_run:
-        keep_hours_of_pruned(connection, [run_id], before)
+        freeze_score_hours(connection, [run_id], before)
         delete_samples(connection, run_id, positions)
     ((name, samples),) = connection.execute("SELECT name, samples FROM runs WHERE run_id = ?", [run_id]).fetchall()
     return PrunedRun(

@@ -7,7 +7,7 @@ from datetime import datetime
 
 import duckdb
 
-__all__ = ["keep_hours_of_pruned", "update_score_hours"]
+__all__ = ["freeze_score_hours", "update_score_hours"]
 
 _COLUMNS = "evaluation_id, metric, hour, n, unscored, weight, square_weight, total, squares, cubes"
 
@@ -39,7 +39,7 @@ def update_score_hours(
     )
 
 
-def keep_hours_of_pruned(connection: duckdb.DuckDBPyConnection, run_ids: Sequence[str], before: datetime) -> None:
+def freeze_score_hours(connection: duckdb.DuckDBPyConnection, run_ids: Sequence[str], before: datetime) -> None:
     """Freeze the sums of all hours before this time (UTC). Call this before samples of these runs are deleted."""
     connection.execute(
         "UPDATE score_hours SET pruned = true WHERE hour < $before"

@@ -20,7 +20,7 @@ from ragboard.analysis import (
     traffic_trend,
 )
 from ragboard.stats import GroupDifference, group_difference
-from ragboard.store.score_hours import keep_hours_of_pruned, update_score_hours
+from ragboard.store.score_hours import freeze_score_hours, update_score_hours
 
 CHAT = "chat (production)"
 
@@ -178,7 +178,7 @@ def test_hours_of_deleted_samples_stay(store: Store) -> None:
     before = traffic_trend(store, CHAT).days
     run_id = store.resolve("chat 1.0 (production)").run_id
     with store.database.write() as connection:
-        keep_hours_of_pruned(connection, [run_id], START + timedelta(days=1))
+        freeze_score_hours(connection, [run_id], START + timedelta(days=1))
         connection.execute("DELETE FROM samples WHERE position < 40")
         connection.execute("DELETE FROM scores WHERE position < 40")
         update_score_hours(connection, evaluation)

@@ -26,7 +26,7 @@ def test_findings_losses_and_silent_rules_are_printed(store: Store) -> None:
     printed = said(store, "\x1b[31mred")
     assert "generator: 29% (" in printed
     assert "5 of 60 questions account for 8% of the 120 unsupported statements" in printed
-    assert "Refusals above 0.1" in printed
+    assert "Refusals: above 0.1" in printed
     assert "to evaluate them: ragboard evaluate" in printed
     assert "\x1b" not in printed
 

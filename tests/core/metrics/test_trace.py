@@ -117,9 +117,9 @@ def test_completeness_without_a_helpful_sentence_is_undefined_and_1_in_ragbench(
 @pytest.mark.parametrize(
     ("labels", "expected"),
     [
-        (("supported", "supported"), Score(value=1.0, counted="0 of 2 statements unsupported")),
-        (("supported", "unsupported"), Score(value=0.0, counted="1 of 2 statements unsupported")),
-        (("contradicted",), Score(value=0.0, counted="1 of 1 statements unsupported")),
+        (("supported", "supported"), Score(value=1.0, counted="0 of 2 statements not supported")),
+        (("supported", "unsupported"), Score(value=0.0, counted="1 of 2 statements not supported")),
+        (("contradicted",), Score(value=0.0, counted="1 of 1 statements not supported")),
     ],
 )
 def test_adherence_is_1_if_every_statement_is_supported(labels: tuple[Label, ...], expected: Score) -> None:
@@ -145,7 +145,7 @@ def test_without_passages_only_adherence_has_a_score() -> None:
     for metric in (Relevance(), Utilization(), Completeness()):
         assert outcome_of(metric, bare, judging(supported()))[0] == why
     found, asked = outcome_of(Adherence(), bare, judging(supported()))
-    assert found == Score(value=0.0, counted="1 of 1 statements unsupported")
+    assert found == Score(value=0.0, counted="1 of 1 statements not supported")
     assert [type(task) for task in asked] == [ExtractStatements]
 
 

@@ -61,7 +61,7 @@ def test_a_dry_run_deletes_nothing(store: Store) -> None:
     run_id = grow(store, 100, 1)
     done = ragboard(store, "prune", "--older-than", "4w", "--dry-run")
     assert f"{CHAT}: 1 sample would be deleted, 1 left" in done.output
-    assert "UTC would be deleted; nothing was" in done.output
+    assert "UTC would be deleted (--dry-run: nothing was deleted)" in done.output
     assert list(store.positions(run_id)) == [0, 1]
     report = json.loads(ragboard(store, "prune", "--older-than", "4w", "--dry-run", "--json").stdout)
     assert report["runs"][0]["deleted"] == 1

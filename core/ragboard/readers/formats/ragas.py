@@ -1,7 +1,8 @@
 """ragas, all versions: datasets, results and traces.
 
-A table has a column for each metric, with its settings in brackets. Traces have the calls of the judge. They are
-`result.ragas_traces`, a flat list of an evaluation, its rows, metrics and prompts, or samples with `result.traces`.
+A table has a column for each metric, with its settings in brackets. Traces contain the calls of the judge, in one of
+two forms: `result.ragas_traces`, a flat list of runs (the evaluation, its rows, metrics and prompts), or
+`result.traces` with the samples.
 """
 
 from __future__ import annotations
@@ -100,7 +101,9 @@ FIELDS = {
     "reference_contexts": "reference_contexts",
 }
 SAME_AS = {"faithfulness": "ragas.faithfulness", "context_recall": "ragas.context_recall"}
+"""Metrics of ragas, with the metrics of ragboard that compute the same."""
 RUN_TYPES = {"evaluation", "row", "metric", "ragas_prompt"}
+"""The types of the runs in a trace; a *run* here is what LangChain calls a step, not a run of ragboard."""
 
 
 @dataclass
@@ -112,7 +115,7 @@ class _Calls:
     )
 
     def add(self, prompt: str, inputs: object, outputs: object) -> None:
-        """Add the outputs of a call. The prompt gets the name of the newest version of ragas."""
+        """Add the outputs of a call, under the name that its prompt has in the newest version of ragas."""
         unnumbered = re.sub(r"^\d+_", "", prompt)
         name = RENAMED.get(unnumbered, unnumbered)
         for output in outputs if isinstance(outputs, list) else [outputs]:
@@ -123,7 +126,7 @@ RENAMED = {"long_form_answer_prompt": "statement_generator_prompt"}
 
 
 def _recorded(cells: Mapping[str, JsonValue], calls: Mapping[str, _Calls]) -> RecordedSample:
-    """Return the statements and judgements in the calls of ragas' judge, by metric, for one sample."""
+    """Return the statements and judgements of one sample, given {metric: calls of ragas' judge}."""
     answer = [
         (row["statement"], _verdict(row, "verdict"))
         for _, output in _prompts(calls, "faithfulness", "n_l_i_statement_prompt")

@@ -16,7 +16,6 @@ from ragboard.readers.scores import FileRow, ScoreColumns, is_score, object_at
 from ragboard.records import Direction, Label, Sample, Side, Verdict, VerdictTarget
 
 __all__ = [
-    "CELLS",
     "CLAIMS",
     "FORMATS",
     "LABELS",
@@ -88,7 +87,7 @@ LABELS: dict[str, Label] = {"Entailment": "supported", "Contradiction": "contrad
 
 CLAIMS: dict[Side, str] = {"response": "response_claims", "reference": "gt_answer_claims"}
 
-CELLS: dict[tuple[Side, VerdictTarget], str] = {
+VERDICT_COLUMNS: dict[tuple[Side, VerdictTarget], str] = {
     ("response", "reference"): "answer2response",
     ("reference", "response"): "response2answer",
     ("response", "passages"): "retrieved2response",
@@ -121,7 +120,7 @@ def read_file_verdicts(sample: Sample) -> FileVerdicts:
         side: _claims(column, metadata[column]) for side, column in CLAIMS.items() if metadata.get(column) is not None
     }
     cells: dict[tuple[Side, VerdictTarget], Rows] = {}
-    for (side, against), column in CELLS.items():
+    for (side, against), column in VERDICT_COLUMNS.items():
         if metadata.get(column) is not None:
             if side not in claims:
                 raise UnusableError(column, f"has verdicts, but the sample has no {CLAIMS[side]}")

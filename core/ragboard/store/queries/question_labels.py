@@ -22,9 +22,9 @@ class QuestionLabel(NamedTuple):
 
 
 def question_label(connection: Connection, question: str, history: str) -> QuestionLabel | None:
-    """Return the newest label of a question; None if it has none. `history` is a text of `history_json`."""
+    """Return the newest label of a question; None if it has none. `history` is JSON, as returned by `history_json`."""
     row = connection.execute(
-        "SELECT answerability, annotator, said FROM current_question_labels"
+        "SELECT answerability, annotator, said AS labelled_at FROM current_question_labels"
         " WHERE question = ? AND history::VARCHAR = ?",
         [question, history],
     ).fetchone()
@@ -39,7 +39,8 @@ def current_question_labels(
     With `run_id`, only labels of the questions of this run.
     """
     return connection.execute(
-        "SELECT question, history::VARCHAR, answerability, annotator, said FROM current_question_labels l"
+        "SELECT question, history::VARCHAR, answerability, annotator, said AS labelled_at"
+        " FROM current_question_labels l"
         " WHERE $run IS NULL OR EXISTS (FROM samples s WHERE s.run_id = $run AND s.question = l.question"
         " AND s.history::VARCHAR = l.history::VARCHAR) ORDER BY number",
         {"run": run_id},

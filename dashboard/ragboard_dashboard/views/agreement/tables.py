@@ -114,9 +114,8 @@ def pairs_method(found: PreferenceReport) -> str:
             None,
             (
                 "The conclusions compare the judge with the baseline that is right most often, on the same pairs: CI of"
-                " the difference and McNemar's exact test, clustered by question if pairs share questions.",
-                f"p in the table: McNemar test against {_compared_with(found)}, by question if pairs share questions,"
-                " Holm-corrected.",
+                " the difference and McNemar's exact test, clustered if pairs share a conversation or question.",
+                f"p in the table: McNemar test against {_compared_with(found)}, clustered likewise, Holm-corrected.",
                 f"Left out: {undecided:,} on which annotators prefer neither side." if undecided else "",
             ),
         )

@@ -140,7 +140,7 @@ def _start(session: AnnotationSession, kind: LabelKind, drawn: SampleDraw | None
         statements = f", about {batch.labels:,} statements" if kind == "verdict" else ""
         plain(
             f"{QUESTIONS[kind]} A batch is {batch.samples:,} {one}{statements}: about {batch.minutes} minutes, at"
-            f" {batch.seconds:.0f} seconds each (an assumption until your own pace is known)."
+            f" {batch.seconds_per_label:.0f} seconds each (an assumption until your own pace is known)."
         )
         plain(
             f"A batch is a random sample of this run's {batch.population:,} {one}. {USES[kind]} You can add batches"

@@ -208,7 +208,7 @@ def _noise(metric: str, noise: Sequence[JudgeNoise]) -> list[dict[str, Any]]:
 def _interval(metric: MetricComparison) -> str:
     found = metric.pairs
     if found is None:
-        return "no pair is scored in both runs"
+        return "no sample is scored in both runs"
     if metric.same_passages:
         return "cannot differ: both runs have the same passages"
     if found.ties == found.n:  # the CI then depends only on the number of questions

@@ -32,7 +32,7 @@ from ragboard_dashboard.data import (
     writable,
 )
 from ragboard_dashboard.links import bound, link_to, number_in_url
-from ragboard_dashboard.progress import live_lines, secret_fields
+from ragboard_dashboard.progress import draw_running_evaluations, secret_fields
 from ragboard_dashboard.text import column_title, earlier_turns, facts, plain, shortened
 from ragboard_dashboard.views.dataset.tables import datasets_html, nuggets_html, trend_html
 
@@ -85,7 +85,7 @@ def _dataset(row: DatasetRow) -> None:
             (f"{row.labels:,}", "human labels", ""),
         ]
     )
-    live_lines()
+    draw_running_evaluations()
     _trend(dataset)
     _judge_again(dataset)
     _questions(dataset)
@@ -105,8 +105,7 @@ def _trend(dataset: Dataset) -> None:
         return
     with st.expander(f"{trend.label} from run to run", icon=":material/timeline:", expanded=True):
         if len(trend.metrics) > 1:
-            chosen = bound("metric", trend.metric)
-            st.selectbox("Metric", trend.metrics, format_func=column_title, width=420, **chosen)
+            st.selectbox("Metric", trend.metrics, format_func=column_title, width=420, **bound("metric", trend.metric))
         st.html(trend_html(trend))
         if trend.older:
             plain(f"The newest {len(trend.points)} runs; {trend.older:,} are older.", "note")
@@ -123,8 +122,8 @@ def _versions(dataset: Dataset) -> str:
 
 
 def _judge_again(dataset: Dataset) -> None:
-    """Draw a form that judges answers again if their nuggets have changed since, or were never judged."""
-    outdated = [run for run in dataset.runs if run.evaluation_id and run.outdated]
+    """Draw a form that judges answers again whose nuggets have changed, and a link to evaluate runs never judged."""
+    judged_earlier = [run for run in dataset.runs if run.evaluation_id and run.outdated]
     unjudged = [run for run in dataset.runs if not run.evaluation_id and run.outdated]
     if unjudged:
         names = ", ".join(shortened(run.name) for run in unjudged[:3])
@@ -134,14 +133,14 @@ def _judge_again(dataset: Dataset) -> None:
             if evaluates():
                 query = {"run": unjudged[0].name, "metrics": "nuggets.vital_strict,nuggets.all"}
                 link_to("evaluate", "Evaluate", query, ":material/gavel:")
-    if not outdated:
+    if not judged_earlier:
         return
-    count = sum(run.outdated for run in outdated)
+    count = sum(run.outdated for run in judged_earlier)
     plain(
         f"{count:,} answer{'s were' if count > 1 else ' was'} judged with earlier nuggets"
-        f" ({', '.join(f'{shortened(run.name)}: {run.outdated:,}' for run in outdated[:3])})."
+        f" ({', '.join(f'{shortened(run.name)}: {run.outdated:,}' for run in judged_earlier[:3])})."
     )
-    options = [(run, store().judge_options(run.evaluation_id or "")) for run in outdated]
+    options = [(run, store().judge_options(run.evaluation_id or "")) for run in judged_earlier]
     known = [(run, judge_options) for run, judge_options in options if judge_options]
     if not evaluates() or not known:
         return
@@ -154,7 +153,7 @@ def _judge_again(dataset: Dataset) -> None:
             choice = Choice(metrics=_metrics(run), judge_options=judge_options)
             start_evaluation(store(), resolve(run.name), choice, launch_context(), **secrets)
         except RagboardError as error:
-            st.error(f"The evaluation of {len(known)} runs did not start.", icon=":material/error:")
+            st.error(f"The evaluation of {shortened(run.name)} did not start.", icon=":material/error:")
             plain(str(error))
             return
     st.rerun()
@@ -215,8 +214,8 @@ def _question(dataset: Dataset, number: int) -> None:
         plain(f"Reference: {question.reference}", "note")
     if question.different_references:
         plain(
-            "Runs have different references. This is the reference of the newest run; runs without a reference do not"
-            " use it.",
+            "Runs have different references. This one is from the newest run that has one; runs without a reference do"
+            " not get it.",
             "note",
         )
     _answerability(question, number)

@@ -51,7 +51,7 @@ from ragboard_dashboard.data import (
     writable,
 )
 from ragboard_dashboard.links import address, link_to, open_comparison, open_run, open_sample
-from ragboard_dashboard.progress import live_lines
+from ragboard_dashboard.progress import draw_running_evaluations
 from ragboard_dashboard.text import UNSCORED_REASONS, ago, mean_shown, plain
 from ragboard_dashboard.updates import offer_refresh, redraw_when
 
@@ -85,7 +85,7 @@ def draw() -> None:
         return
     offer_refresh()
     runs, shown, unscored = _head()
-    live_lines()
+    draw_running_evaluations()
     chosen = _compare(get_runs())
     label_file_line([run for run in shown if run.name in chosen] or shown)
     if not shown:

@@ -1,7 +1,7 @@
 """Draw an answer, its statements and its passages as one browser component. A click on a statement shows its evidence.
 
-Python computes offsets, in UTF-16 units, and JavaScript draws. Offsets are inside their texts, and marks of one kind do
-not overlap.
+Python computes offsets, in UTF-16 code units, and JavaScript draws. Offsets are inside their texts, and marks of one
+kind do not overlap.
 """
 
 from __future__ import annotations
@@ -58,14 +58,17 @@ def statement_reader(
     citations: Sequence[SampleCitation] = (),
     asked: Sequence[str] = (),
 ) -> int | None:
-    """Draw the answer with marked statements, the list of statements, and the passages. Return the chosen statement.
+    """Draw the answer with marked statements, the list of statements, and the passages.
 
-    - `chosen`: the statement that is shown until the user chooses another one, from 0.
+    Return the number of the chosen statement, from 0; None if none is chosen.
+
+    - `chosen`: the number of the statement that is chosen until the user chooses another one, from 0.
     - `answer_note`: a text below the heading.
-    - `selected`: sentences of the passages that help to answer the question. They are marked if no statement is chosen.
+    - `selected`: sentences of the passages that help to answer the question. They are marked while no statement is
+      chosen.
     - `grades`: {rank of a passage: relevance}.
     - `citations`: citations in the answer, which link to the cited passages.
-    - `asked`: the question and earlier turns, which may contain words that no passage has.
+    - `asked`: the question, then earlier turns. A note says if they contain words that the judge found in no passage.
     """
     state: dict[str, int | None] = st.session_state.get(key, {})
     now = state.get("chosen", chosen)
@@ -101,21 +104,26 @@ def reader_data(
 ) -> dict[str, Any]:
     """Return the data of the browser component. `chosen` becomes None if there is no such statement."""
     counts = Counter(statement_style(judged).css for judged in statements)
-    looks = (*VERDICT_STYLES.values(), *SINGLE_PASSAGE_STYLES.values(), NOT_JUDGED)
+    styles = (*VERDICT_STYLES.values(), *SINGLE_PASSAGE_STYLES.values(), NOT_JUDGED)
     by_rank = {passage.rank: passage for passage in passages}
-    units = {rank: utf16(passage.text) for rank, passage in by_rank.items()}
-    marks = _by_mark(citations, len(answer))
+    utf16_by_rank = {rank: utf16(passage.text) for rank, passage in by_rank.items()}
+    citation_marks = _by_mark(citations, len(answer))
     return {
         "answer": strip_bidi_controls(answer),
         "note": answer_note,
-        "pieces": _pieces(answer, statements, list(marks)),
+        "pieces": _pieces(answer, statements, list(citation_marks)),
         "citations": [
-            _citation(of_mark, statements, by_rank, units, rule_based=rule_based) for of_mark in marks.values()
+            _citation(of_mark, statements, by_rank, utf16_by_rank, rule_based=rule_based)
+            for of_mark in citation_marks.values()
         ],
-        "verdicts": {look.css: {"icon": look.icon, "word": look.word, "count": counts[look.css]} for look in looks},
-        "statements": [_statement(judged, by_rank, units, asked, rule_based=rule_based) for judged in statements],
+        "verdicts": {
+            style.css: {"icon": style.icon, "word": style.word, "count": counts[style.css]} for style in styles
+        },
+        "statements": [
+            _statement(judged, by_rank, utf16_by_rank, asked, rule_based=rule_based) for judged in statements
+        ],
         "passages": [
-            _passage(passage, selected, grades.get(passage.rank), units[passage.rank]) for passage in passages
+            _passage(passage, selected, grades.get(passage.rank), utf16_by_rank[passage.rank]) for passage in passages
         ],
         "chosen": chosen if chosen is not None and 0 <= chosen < len(statements) else None,
     }
@@ -127,30 +135,35 @@ def _by_mark(citations: Sequence[SampleCitation], length: int) -> dict[Offsets, 
     for citation in citations:
         if citation.start is not None and citation.end is not None:
             found.setdefault((citation.start, citation.end), []).append(citation)
-    return {place: found[place] for place in non_overlapping(found, length)}
+    return {offsets: found[offsets] for offsets in non_overlapping(found, length)}
 
 
-def _pieces(answer: str, statements: Sequence[JudgedStatement], marks: Sequence[Offsets]) -> list[dict[str, Any]]:
-    """Return the marked parts of the answer in order. Citations split the marks of statements.
+def _pieces(
+    answer: str, statements: Sequence[JudgedStatement], citation_marks: Sequence[Offsets]
+) -> list[dict[str, Any]]:
+    """Return the marked parts of the answer in order. Citation marks split the marks of statements.
 
     Where statements overlap, the worst verdict comes first.
     """
     spans = {
-        place: (judged.statement.span.start, judged.statement.span.end)
-        for place, judged in enumerate(statements)
+        index: (judged.statement.span.start, judged.statement.span.end)
+        for index, judged in enumerate(statements)
         if judged.statement.span
     }
-    unit = utf16(answer)
+    to_utf16 = utf16(answer)
 
-    def badness(place: int) -> tuple[int, int]:
-        return CSS_CLASSES_WORST_FIRST.index(statement_style(statements[place]).css), place
+    def badness(index: int) -> tuple[int, int]:
+        return CSS_CLASSES_WORST_FIRST.index(statement_style(statements[index]).css), index
 
     pieces: list[dict[str, Any]] = [
-        {"start": unit(start), "end": unit(end), "of": sorted(piece.members, key=badness)}
+        {"start": to_utf16(start), "end": to_utf16(end), "of": sorted(piece.members, key=badness)}
         for piece in covered_pieces(spans, len(answer))
-        for start, end in _around(piece.start, piece.end, marks)
+        for start, end in _around(piece.start, piece.end, citation_marks)
     ]
-    cited = [{"start": unit(start), "end": unit(end), "cites": place} for place, (start, end) in enumerate(marks)]
+    cited = [
+        {"start": to_utf16(start), "end": to_utf16(end), "cites": index}
+        for index, (start, end) in enumerate(citation_marks)
+    ]
     return sorted([*pieces, *cited], key=lambda piece: piece["start"])
 
 
@@ -170,60 +183,62 @@ def _citation(
     citations: Sequence[SampleCitation],
     statements: Sequence[JudgedStatement],
     passages: dict[int, Passage],
-    units: dict[int, Callable[[int], int]],
+    utf16_by_rank: dict[int, Callable[[int], int]],
     *,
     rule_based: bool,
 ) -> dict[str, Any]:
     """Return a citation mark with the passages that it cites, in the style of the worst of them."""
-    looks = [citation_style(citation, statements) for citation in citations]
-    worst = min(looks, key=lambda look: (CSS_CLASSES_WORST_FIRST.index(look.css), look.icon == "✓"))
+    styles = [citation_style(citation, statements) for citation in citations]
+    worst = min(styles, key=lambda style: (CSS_CLASSES_WORST_FIRST.index(style.css), style.icon == "✓"))
     return {
         "verdict": worst.css,
         "icon": worst.icon,
         "says": strip_bidi_controls(" ".join(citation_sentence(one, rule_based=rule_based) for one in citations)),
         "support": "",
         "evidence": [
-            _cited_evidence(look.css, one, statements, passages[one.rank].text, units[one.rank])
-            for one, look in zip(citations, looks, strict=True)
+            _cited_evidence(style.css, one, statements, passages[one.rank].text, utf16_by_rank[one.rank])
+            for one, style in zip(citations, styles, strict=True)
             if one.rank in passages
         ],
     }
 
 
 def _cited_evidence(
-    look: str,
+    css: str,
     citation: SampleCitation,
     statements: Sequence[JudgedStatement],
     text: str,
-    unit: Callable[[int], int],
+    to_utf16: Callable[[int], int],
 ) -> dict[str, Any]:
     """Return the evidence in a cited passage for the statements of the citing sentence."""
     found: dict[Offsets, tuple[str, str]] = {}
-    for judged in (statements[place] for place in citation.statements):
+    for judged in (statements[index] for index in citation.statements):
         for verdict in filter(None, (judged.single.get(citation.rank or 0), judged.verdict)):
             for mark in verdict.evidence:
                 if mark.rank == citation.rank:
-                    style = evidence_style(verdict, mark).css, EVIDENCE_SOURCES[mark.how]
-                    found.setdefault((mark.start, mark.end), style)
+                    css_and_source = evidence_style(verdict, mark).css, EVIDENCE_SOURCES[mark.how]
+                    found.setdefault((mark.start, mark.end), css_and_source)
     kept = non_overlapping(found, len(text))
     return {
         "rank": citation.rank,
-        "look": look,
-        "how": ", ".join(dict.fromkeys(found[place][1] for place in kept)),
-        "marks": [{"start": unit(start), "end": unit(end), "look": found[start, end][0]} for start, end in kept],
+        "look": css,
+        "how": ", ".join(dict.fromkeys(found[offsets][1] for offsets in kept)),
+        "marks": [
+            {"start": to_utf16(start), "end": to_utf16(end), "look": found[start, end][0]} for start, end in kept
+        ],
     }
 
 
 def _statement(
     judged: JudgedStatement,
     passages: dict[int, Passage],
-    units: dict[int, Callable[[int], int]],
+    utf16_by_rank: dict[int, Callable[[int], int]],
     asked: Sequence[str],
     *,
     rule_based: bool,
 ) -> dict[str, Any]:
     if judged.verdict is None and judged.single:
-        return _statement_alone(judged, passages, units)
+        return _statement_by_passage(judged, passages, utf16_by_rank)
     verdict = judged.verdict
     evidence = [mark for mark in verdict.evidence if mark.rank in passages] if verdict else []
     return {
@@ -240,7 +255,13 @@ def _statement(
         "people": _people(judged),
         "says": support_sentence(judged, passages),
         "evidence": [
-            _evidence(verdict, rank, [mark for mark in evidence if mark.rank == rank], passages[rank].text, units[rank])
+            _evidence(
+                verdict,
+                rank,
+                [mark for mark in evidence if mark.rank == rank],
+                passages[rank].text,
+                utf16_by_rank[rank],
+            )
             for rank in sorted({mark.rank for mark in evidence})
             if verdict
         ],
@@ -258,8 +279,8 @@ def _support(judged: JudgedStatement, *, rule_based: bool) -> str:
     return f"probability of support {'under 1%' if percent < 1 else 'over 99%' if percent > 99 else f'{percent}%'}"
 
 
-def _statement_alone(
-    judged: JudgedStatement, passages: dict[int, Passage], units: dict[int, Callable[[int], int]]
+def _statement_by_passage(
+    judged: JudgedStatement, passages: dict[int, Passage], utf16_by_rank: dict[int, Callable[[int], int]]
 ) -> dict[str, Any]:
     """Return a statement without a joint verdict, with the single passages that support or contradict it."""
     return {
@@ -272,7 +293,7 @@ def _statement_alone(
         "people": _people(judged),
         "says": support_sentence(judged, passages),
         "evidence": [
-            _evidence_alone(verdict, rank, passages[rank].text, units[rank])
+            _evidence_of_one_passage(verdict, rank, passages[rank].text, utf16_by_rank[rank])
             for rank, verdict in judged.single.items()
             if rank in passages and verdict.label != "unsupported"
         ],
@@ -287,14 +308,14 @@ def _people(judged: JudgedStatement) -> list[dict[str, str]]:
     ]
 
 
-def _evidence_alone(verdict: Verdict, rank: int, text: str, unit: Callable[[int], int]) -> dict[str, Any]:
+def _evidence_of_one_passage(verdict: Verdict, rank: int, text: str, to_utf16: Callable[[int], int]) -> dict[str, Any]:
     """Return the evidence for a verdict against one passage."""
-    found = _evidence(verdict, rank, [mark for mark in verdict.evidence if mark.rank == rank], text, unit)
+    found = _evidence(verdict, rank, [mark for mark in verdict.evidence if mark.rank == rank], text, to_utf16)
     return found | {"how": ", ".join(filter(None, ["only this passage", found["how"]]))}
 
 
 def _evidence(
-    verdict: Verdict, rank: int, marks: Sequence[Evidence], text: str, unit: Callable[[int], int]
+    verdict: Verdict, rank: int, marks: Sequence[Evidence], text: str, to_utf16: Callable[[int], int]
 ) -> dict[str, Any]:
     """Return the evidence for a verdict in one passage: the marked parts, and how they were found."""
     by_offsets: dict[Offsets, Evidence] = {(mark.start, mark.end): mark for mark in reversed(marks)}
@@ -304,24 +325,25 @@ def _evidence(
         "look": evidence_style(verdict, marks[0]).css if marks else style_of(verdict).css,
         "how": ", ".join(dict.fromkeys(EVIDENCE_SOURCES[mark.how] for mark in marks_apart)),
         "marks": [
-            {"start": unit(mark.start), "end": unit(mark.end), "look": evidence_style(verdict, mark).css}
+            {"start": to_utf16(mark.start), "end": to_utf16(mark.end), "look": evidence_style(verdict, mark).css}
             for mark in marks_apart
         ],
     }
 
 
 def _passage(
-    passage: Passage, selected: Sequence[Sentence], grade: float | None, unit: Callable[[int], int]
+    passage: Passage, selected: Sequence[Sentence], grade: float | None, to_utf16: Callable[[int], int]
 ) -> dict[str, Any]:
     graded = "" if grade is None else f"relevance {grade:g} of {BEST_GRADE}"
     score = "" if passage.score is None else f"score {passage.score:.4g}"
-    places = [(one.start, one.end) for one in selected if one.rank == passage.rank]
+    sentences = [(one.start, one.end) for one in selected if one.rank == passage.rank]
     return {
         "rank": passage.rank,
         "title": "" if passage.id == str(passage.rank) else strip_bidi_controls(passage.id),
         "score": " · ".join(filter(None, (graded, score))),
         "text": strip_bidi_controls(passage.text),
         "selected": [
-            {"start": unit(start), "end": unit(end)} for start, end in non_overlapping(places, len(passage.text))
+            {"start": to_utf16(start), "end": to_utf16(end)}
+            for start, end in non_overlapping(sentences, len(passage.text))
         ],
     }

@@ -70,7 +70,7 @@ def test_rules_have_ids_of_their_own() -> None:
 def test_a_difference_is_reported_with_the_sign_of_its_figure() -> None:
     rule = next(one for one in RULES if one.id == "lost-in-generation")
     assert "by 30% (95% CI 20% to 40%) of" in fill_template(rule, interval(0.2, 0.4))
-    assert condition_in_words(rule) == "Lost in generation minus lost in retrieval above 0.1"
+    assert condition_in_words(rule) == "Lost in generation minus lost in retrieval: above 0.1"
 
 
 @pytest.mark.parametrize(

@@ -17,24 +17,24 @@ __all__ = ["PageKeeper"]
 
 
 class PageKeeper:
-    """ASGI middleware that replaces the page in Streamlit's announcement of a fragment run by the page opened last."""
+    """ASGI middleware: if Streamlit announces a fragment run of an earlier page, it puts the current page there."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request, or handle one socket."""
+        """Pass the request to the app. On a websocket, correct the messages that are sent."""
         await self._app(scope, receive, _with_open_page(send) if scope["type"] == "websocket" else send)
 
 
 def _with_open_page(send: Send) -> Send:
-    page = ""
+    page = ""  # the id that Streamlit gives the page opened last
 
     async def sending(message: MutableMapping[str, Any]) -> None:
         nonlocal page
         forwarded = ForwardMsg.FromString(message.get("bytes") or b"")
         match forwarded.WhichOneof("type"):
-            case "navigation":  # the page of a URL without a page name
+            case "navigation":  # the page that a URL without a page name opens
                 page = forwarded.navigation.page_script_hash
             case "new_session" if not forwarded.metadata.run.fragment_ids:
                 page = forwarded.new_session.page_script_hash

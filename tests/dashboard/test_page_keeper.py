@@ -1,4 +1,4 @@
-"""Tests of timed updates: an update of a page that was left does not blank the new page."""
+"""Tests of PageKeeper: an update of a page that was left does not blank the new page."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from starlette.types import Receive, Scope, Send
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from ragboard_dashboard.ticks import PageKeeper
+from ragboard_dashboard.page_keeper import PageKeeper
 
 
 def begun(page: str, *parts: str) -> bytes:
