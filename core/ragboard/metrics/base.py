@@ -301,6 +301,11 @@ class Metric(ABC):
         """A description of the metric with these settings. If empty, lists show the docstring's first paragraph."""
         return ""
 
+    @property
+    def formula_with_settings(self) -> str:
+        """The formula of the metric with these settings."""
+        return self.formula
+
     def _changed(self) -> list[str]:
         return [
             f"{field.name}={getattr(self, field.name)}"

@@ -24,7 +24,7 @@ def describe(metric: Metric) -> MetricDescription:
         source=metric.source,
         name=metric.name,
         text=_docstring(type(metric)),
-        formula=metric.formula,
+        formula=metric.formula_with_settings,
         paper=metric.paper,
         requires=tuple(metric.requires),
         low=low if math.isfinite(low) else None,

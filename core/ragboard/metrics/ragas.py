@@ -166,6 +166,11 @@ class AnswerRelevance(Metric):
         return "ragboard" if self.method == "direct" else self.source_label
 
     @property
+    def formula_with_settings(self) -> str:
+        """The cosine formula; with `method=direct`, the judge's rating."""
+        return "the judge's rating of the answer, from 0 to 1" if self.method == "direct" else self.formula
+
+    @property
     def bounds(self) -> tuple[float, float]:
         """0 to 1 with `method=direct`, which is not a cosine."""
         return (0.0, 1.0) if self.method == "direct" else self.range

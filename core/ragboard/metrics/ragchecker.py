@@ -155,7 +155,7 @@ class ClaimRecall(RagcheckerMetric):
     def count(self, results: NeedResults) -> Outcome:
         """Claims of the reference that some passage supports / all claims of the reference."""
         found = [any(row) for row in results.value(REFERENCE_AGAINST_PASSAGES).supported]
-        return share_score(found, f"{REFERENCE_CLAIMS} in the passages")
+        return share_score(found, f"{REFERENCE_CLAIMS} in a single passage")
 
 
 @dataclass(frozen=True)
@@ -199,7 +199,7 @@ class ContextUtilization(RagcheckerMetric):
         covered = [supported for (supported,) in results.value(REFERENCE_AGAINST_ANSWER).supported]
         used = [is_covered for is_covered, is_retrieved in zip(covered, retrieved, strict=True) if is_retrieved]
         if not used:
-            return Unscored(reason="undefined", detail="no passage supports a claim of the reference")
+            return Unscored(reason="undefined", detail="no single passage supports a claim of the reference")
         return share_score(used, f"retrieved {REFERENCE_CLAIMS}")
 
 
@@ -369,4 +369,5 @@ def _unsupported_by_passages(results: NeedResults, *, right: bool) -> Outcome:
     correct = [supported for (supported,) in results.value(ANSWER_AGAINST_REFERENCE).supported]
     unsupported = [not any(row) for row in results.value(ANSWER_AGAINST_PASSAGES).supported]
     hits = [no_source and is_correct == right for no_source, is_correct in zip(unsupported, correct, strict=True)]
-    return share_score(hits, "claims in the reference alone" if right else "claims in neither reference nor passages")
+    where = "in the reference but in no single passage" if right else "neither in the reference nor in a single passage"
+    return share_score(hits, f"claims {where}")

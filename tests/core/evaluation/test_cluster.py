@@ -168,6 +168,7 @@ def test_a_model_at_a_server_scores_as_in_one_process_and_is_asked_as_often(
     assert (code, chats(server)) == (0, asked), "the journal has the answers of all shards"
 
 
+@pytest.mark.slow
 def test_a_local_model_scores_as_in_one_process(tmp_path: Path, nodes: TwoNodes) -> None:
     folder = nli_model(tmp_path / "model")
     judge = ("--judge", f"local:{folder}", "--threads", "1", "--metrics", "ragas.faithfulness")

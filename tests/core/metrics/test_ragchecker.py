@@ -40,13 +40,13 @@ def value(metric: Metric, **made: Any) -> float:
         ("precision", 3 / 6, "3 of 6 claims"),
         ("recall", 2 / 4, "2 of 4 claims of the reference in the answer"),
         ("f1", 0.5, "3 of 6 claims right, 2 of 4 claims of the reference in the answer"),
-        ("claim_recall", 2 / 4, "2 of 4 claims of the reference in the passages"),
+        ("claim_recall", 2 / 4, "2 of 4 claims of the reference in a single passage"),
         ("context_precision", 1 / 2, "1 of 2 passages"),
         ("context_utilization", 1 / 2, "1 of 2 retrieved claims of the reference"),
         ("noise_sensitivity_in_relevant", 1 / 6, "1 of 6 claims"),
         ("noise_sensitivity_in_irrelevant", 1 / 6, "1 of 6 claims"),
-        ("hallucination", 1 / 6, "1 of 6 claims in neither reference nor passages"),
-        ("self_knowledge", 1 / 6, "1 of 6 claims in the reference alone"),
+        ("hallucination", 1 / 6, "1 of 6 claims neither in the reference nor in a single passage"),
+        ("self_knowledge", 1 / 6, "1 of 6 claims in the reference but in no single passage"),
         ("faithfulness", 4 / 6, "4 of 6 claims"),
     ],
 )
@@ -243,7 +243,7 @@ def test_where_nothing_was_retrieved_no_passage_says_anything(name: str, expecte
         (
             "context_utilization",
             {"covered": [1], "reference": [[0, 0]]},
-            "no passage supports a claim of the reference",
+            "no single passage supports a claim of the reference",
         ),
     ],
 )
@@ -270,5 +270,5 @@ def test_compat_is_part_of_the_identity() -> None:
 
 def test_nothing_retrieved_leaves_nothing_to_use() -> None:
     strict, compat = with_and_without_compat("context_utilization", **NOTHING_RETRIEVED)
-    assert strict == Unscored(reason="undefined", detail="no passage supports a claim of the reference")
+    assert strict == Unscored(reason="undefined", detail="no single passage supports a claim of the reference")
     assert compat == Score(value=0.0, counted="0 by convention: no passage was retrieved")

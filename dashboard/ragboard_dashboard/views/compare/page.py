@@ -381,7 +381,8 @@ def _detail_lines(compared: Comparison) -> Iterator[str]:
             f" ({refusals.a:,} and {refusals.b:,} of {refusals.n:,} pairs; McNemar p = {refusals.test.p:.2g})."
         )
     if compared.statements_a is not None:
-        yield f"Statements per answer: mean {compared.statements_a:.1f} in A, {compared.statements_b:.1f} in B."
+        means = f"mean {compared.statements_a:.1f} in A, {compared.statements_b:.1f} in B"
+        yield f"Statements per answer, over questions with statements in both: {means}."
     if compared.passages_a is not None:
         yield f"Passages per question: mean {compared.passages_a:.1f} in A, {compared.passages_b:.1f} in B."
     b = short_name(compared.b.name)
