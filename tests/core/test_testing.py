@@ -114,7 +114,7 @@ def test_a_result_is_not_evaluated_again() -> None:
     assert len(judge.asked) == asked
     with pytest.raises(SettingError, match="judge cannot be set for an EvaluationResult"):
         assert_evaluation(result, judge="embedded", faithfulness=">= 0.5")
-    with pytest.raises(NotFoundError, match="no metric 'refusal' here"):
+    with pytest.raises(NotFoundError, match="no metric 'refusal'; available: "):
         assert_evaluation(result, refusal=">= 0.5")
 
 

@@ -107,8 +107,8 @@ def test_the_cut_is_the_chosen_one_or_said_to_be_fitted() -> None:
 
 def test_the_weighted_kappa_gives_scores_the_grades_that_people_gave_as_often() -> None:
     steps: list[tuple[HumanLabel, ...]] = [(1.0,), (2.0,), (3.0,), (4.0,)]
-    assert grade_report(heard(steps, {"ours": [1, 2, 30, 400]})).lines[0].ratings.weighted_kappa.value == 1.0
-    swapped = grade_report(heard(steps, {"ours": [1, 30, 2, 400]})).lines[0].ratings.weighted_kappa.value
+    assert grade_report(heard(steps, {"ours": [1, 2, 30, 400]})).lines[0].agreement.weighted_kappa.value == 1.0
+    swapped = grade_report(heard(steps, {"ours": [1, 30, 2, 400]})).lines[0].agreement.weighted_kappa.value
     expected = cohen_kappa([1, 3, 2, 4], [1, 2, 3, 4], weights="quadratic", order=[1, 2, 3, 4])
     assert swapped == pytest.approx(expected)
 

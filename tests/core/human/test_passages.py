@@ -209,8 +209,8 @@ def test_the_embedded_judge_has_no_grades_to_compare(store: Store, write: Write)
 @pytest.mark.parametrize(
     ("grades", "message"),
     [
-        ([3], "got 1 grades, expected a list with a grade for each of 2 passages"),
-        (3, "got a number, expected a list with a grade for each of 2 passages"),
+        ([3], "got 1 grades, expected a list with a grade for each of the 2 passages"),
+        (3, "got a number, expected a list with a grade for each of the 2 passages"),
         ([3, 4], "has 4, expected whole numbers from 0 to 3, or null"),
         ([3, 0.5], "has 0.5, expected"),
         ([3, "2"], "has '2', expected"),
