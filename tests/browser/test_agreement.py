@@ -129,7 +129,7 @@ def test_graded_answers_are_found_from_runs_compare_and_estimate_and_lead_to_the
         for path in ("", "/compare?a=a&b=b"):
             page = settled(open_page(f"{address}{path}"))
             expect(
-                page.get_by_text(re.compile(r"^24 human grades for .*graded.*: see how well the metrics agree"))
+                page.get_by_text(re.compile(r"^47 graded answers for .*graded.*: see how well the metrics agree"))
             ).to_be_visible()
         page = settled(open_page(f"{address}/estimate?runs=a"))
         expect(page.get_by_text("An estimate needs labels of a random sample of the run")).to_be_visible()

@@ -107,7 +107,7 @@ def test_pairs_are_stepped_through_by_key_and_noise_is_drawn_behind(sample: str,
     row = metric_row(page, "Context relevance ↑")
     expect(row.get_by_text("Noise: two evaluations of bm25-k3 by embedded differ by +0.000")).to_be_visible()
     expect(row.locator("rect.noise")).to_have_count(1)
-    expect(page.get_by_text(re.compile("^With 60 questions, a difference of 0.041 can be detected"))).to_be_visible()
+    expect(page.get_by_text(re.compile("^With 60 questions, a difference of 0.042 can be detected"))).to_be_visible()
     page.get_by_role("button", name="Copy").click()
     expect(page.get_by_test_id("stCode")).to_contain_text("Differences are bm25-rerank-k5 minus bm25-k3")
     page.keyboard.press("Escape")
