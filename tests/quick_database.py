@@ -105,7 +105,7 @@ class LastOpened:
         return lease
 
     def applied(self, connection: duckdb.DuckDBPyConnection, path: Path) -> int:
-        kept = next((one for one in self._kept.values() if one.path == path.absolute()), None)
+        kept = next((one for one in list(self._kept.values()) if one.path == path.absolute()), None)
         if kept and kept.current:
             return len(database_module._migrations())
         found = self._applied(connection, path)
@@ -115,7 +115,7 @@ class LastOpened:
 
     @contextmanager
     def write(self, database: Database) -> Generator[duckdb.DuckDBPyConnection]:
-        path, before = database.path.absolute(), {state: kept.written() for state, kept in self._kept.items()}
+        path, before = database.path.absolute(), {state: kept.written() for state, kept in list(self._kept.items())}
         try:
             with self._write(database) as connection:
                 yield connection
