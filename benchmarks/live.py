@@ -35,7 +35,7 @@ RUN = "bench 1"
 
 @contextmanager
 def running(*words: str) -> Generator[None]:
-    """A command of ragboard in a process of its own, until the end of the block."""
+    """Run a ragboard command in a subprocess until the end of the block."""
     with subprocess.Popen([sys.executable, "-m", "ragboard", *words], stderr=subprocess.DEVNULL) as process:
         try:
             yield
@@ -52,14 +52,14 @@ def send(address: str, body: bytes) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--traces", type=int, default=20)
-    parser.add_argument("--every", default="", help="seconds between two looks of the watch")
-    given = parser.parse_args()
+    parser.add_argument("--every", default="", help="seconds between two checks for new samples by `watch`")
+    args = parser.parse_args()
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port: int = probe.getsockname()[1]
     address = f"http://127.0.0.1:{port}"
     names = ("chromium", "chromium-browser", "google-chrome", "chrome")
     path = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)))
-    every = ["--every", given.every] if given.every else []
+    every = ["--every", args.every] if args.every else []
     shown: list[float] = []
     scored: list[float] = []
     with TemporaryDirectory() as folder, sync_playwright() as playwright:
@@ -72,7 +72,7 @@ def main() -> None:
             assert wait_until_healthy(address, PATIENCE)
             page = browser.new_page()
             page.set_default_timeout(PATIENCE * 1000)
-            for number in range(given.traces + 1):
+            for number in range(args.traces + 1):
                 trace = os.urandom(16)
                 page.goto(f"{address}/sample?{urlencode({'run': RUN, 'sample': trace.hex()})}")
                 page.get_by_text("in this link").or_(page.get_by_text("No run yet")).first.wait_for()

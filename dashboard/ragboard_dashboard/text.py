@@ -104,7 +104,7 @@ def earlier_turns(history: Sequence[Turn]) -> None:
 def facts(items: Sequence[Fact]) -> None:
     """Draw a row of numbers, each with a name and a note."""
     pieces = "".join(
-        '<div style="min-width:7rem"><div><b style="font-size:1.15rem">'
+        '<div style="min-width:7rem;max-width:100%;overflow-wrap:anywhere"><div><b style="font-size:1.15rem">'
         f"{escape(number)}</b> {html_escaped(title)}</div>"
         f'<div style="font-size:0.87rem;opacity:0.75">{html_escaped(note)}</div></div>'
         for number, title, note in items

@@ -23,7 +23,7 @@ WAITING_TICK_SECONDS = 0.5
 
 
 def offer_refresh(run: RunRef | None = None) -> None:
-    """Draw what is new in a growing run, or in a store with one, once something is; before the page reads the store."""
+    """Show what a growing run, or a store with one, gains while the page is open. Call it before reading the store."""
     if get_grows(run.run_id if run else None):
         st.fragment(_offer, run_every=TICK_SECONDS)(run, get_store_contents(run))
 
@@ -36,7 +36,7 @@ def redraw_when(ready: Callable[[], bool]) -> None:
 def _offer(run: RunRef | None, drawn: StoreContents) -> None:
     try:
         now = get_store_contents(run)
-    except RagboardError:  # such as a store that is busy for long: the next call may succeed
+    except RagboardError:  # for example, the store is busy: the next call may succeed
         return
     if now == drawn:
         return
@@ -50,6 +50,6 @@ def _redraw(ready: Callable[[], bool]) -> None:
     try:
         if not ready():
             return
-    except RagboardError:  # such as a run that is not there yet
+    except RagboardError:  # for example, the run does not exist yet
         return
     st.rerun()

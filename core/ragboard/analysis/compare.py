@@ -496,9 +496,9 @@ def short_name(name: str) -> str:
     return name if len(name) <= MAX_NAME_LENGTH else f"{name[: MAX_NAME_LENGTH - 1].rstrip()}…"
 
 
-def _passage_count(mean: float | None) -> str:
+def _passage_count(mean: float) -> str:
     """Format a mean number of passages: `3` or `3.4`."""
-    return f"{round(mean or 0.0, 1):g}"
+    return f"{round(mean, 1):g}"
 
 
 def _explanation_by_passages(metrics: Sequence[MetricComparison], compared: Comparison) -> str:
@@ -506,10 +506,10 @@ def _explanation_by_passages(metrics: Sequence[MetricComparison], compared: Comp
     lower = metrics[0].pairs is not None and metrics[0].pairs.difference < 0
     differ = f"is {'lower' if lower else 'higher'}" if len(metrics) == 1 else "differ"
     more = "more" if (compared.passages_b or 0) > (compared.passages_a or 0) else "fewer"
-    return (
-        f"{_metric_count(metrics)} {differ} in {short_name(compared.b.name)}, which {more} passages alone can cause"
-        f" ({_passage_count(compared.passages_a)} → {_passage_count(compared.passages_b)})"
-    )
+    a, b = compared.passages_a, compared.passages_b
+    counts = "" if a is None or b is None else f" ({_passage_count(a)} → {_passage_count(b)})"
+    name = short_name(compared.b.name)
+    return f"{_metric_count(metrics)} {differ} in {name}, which {more} passages alone can cause{counts}"
 
 
 def _with_differences(metrics: Sequence[MetricComparison], *, alone: bool) -> str:

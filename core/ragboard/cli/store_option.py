@@ -1,4 +1,4 @@
-"""The option --store, apart from others: commands that need no other one start faster."""
+"""The option --store. The options for judges are in another module, which takes long to import."""
 
 from __future__ import annotations
 

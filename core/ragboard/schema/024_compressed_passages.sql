@@ -1,5 +1,5 @@
--- Most of a store is the texts of passages. With ZSTD they are written in a quarter of the CPU time that the compression
--- takes that DuckDB would choose, need less space, and are read as fast.
+-- Most of a store is the texts of passages. With ZSTD, writing them takes a quarter of the CPU time of the compression
+-- that DuckDB chooses itself, they need less space, and reading them takes as long.
 CREATE TABLE compressed_passages (
     run_id VARCHAR NOT NULL,
     position INTEGER NOT NULL,

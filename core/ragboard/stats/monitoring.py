@@ -2,10 +2,10 @@
 
 After each batch, the detector tests every earlier batch as the start of a change. The evidence for a start is the
 likelihood ratio of the difference between the means after and before it, averaged over several sizes of the change. The
-evidence for any change is the mean over the batches of a year. Without a change, its expectation within a year is at
-most 1, so it exceeds 1/p with probability p at most, however often one looks (Doob's inequality for the statistic of
-Shiryaev and Roberts, Pollak 1985). It exceeds 1/p less often, because it jumps over 1/p: the likelihood ratio of each
-size is therefore divided by the expected share of the jump (Siegmund 1985).
+evidence for any change is the sum over all starts, divided by the number of batches in a year. Without a change, its
+expectation within a year is at most 1, so it exceeds 1/p with probability p at most, however often one looks (Doob's
+inequality for the statistic of Shiryaev and Roberts, Pollak 1985). It exceeds 1/p less often, because it jumps over
+1/p: the likelihood ratio of each size is therefore divided by the expected share of the jump (Siegmund 1985).
 
 Assumptions: batches are independent and have the same distribution until it changes, and means of `MIN_SAMPLES` samples
 are normal after a correction for skewness. Days may differ by more than sampling explains, if they do so before and
@@ -46,7 +46,8 @@ WORSE_WEIGHT = 0.8
 DEVIATIONS = 0.2
 """The default size to detect, in standard deviations of the samples."""
 MAX_INFORMATION = 200.0
-"""Starts are no longer tested once the smallest size is this many squared standard errors: it would have been seen."""
+"""A start is no longer tested once (smallest size / its standard error) squared exceeds this: a change of this size
+would already have been detected."""
 MIN_WINDOW = 30
 """Starts are tested for at least this number of batches after them."""
 JUMP = 0.63
