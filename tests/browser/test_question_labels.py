@@ -23,7 +23,9 @@ def test_say_that_a_question_cannot_be_answered_and_see_the_refusals_follow(
     evaluate_run(store, run_id, metrics_named(["ragas.faithfulness"]), Panel(judge=EmbeddedJudge()))
 
     page = settled(open_page(f"{dashboard}/run?run=towers"))
-    expect(page.get_by_text("1 answer is wrong about refusing: 1 refuses an answerable question")).to_be_visible()
+    expect(
+        page.get_by_text("Refusals: no answers to unanswerable questions, 1 refusal of an answerable question")
+    ).to_be_visible()
 
     page = settled(open_page(f"{dashboard}/dataset?dataset=towers"))
     page.get_by_text("Label whether it can be answered").click()

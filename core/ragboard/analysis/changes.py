@@ -23,9 +23,10 @@ from ragboard.analysis.paired import (
 )
 from ragboard.analysis.pairs import ChangeKind, PairReport, classify_change, pair_report
 from ragboard.analysis.reference_answers import compares_with_reference, runs_of_references
+from ragboard.analysis.refusals import stated_answerability
 from ragboard.analysis.samples import SampleReport
 from ragboard.metrics import find_metric
-from ragboard.records import Direction, MetricDescription
+from ragboard.records import Answerability, Direction, MetricDescription
 from ragboard.stats.checks import FloatArray
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.pairs import PairedRuns
@@ -75,6 +76,8 @@ class ChangedQuestion:
     """The only run whose answer refuses; empty if both or neither refuse, or if this is not known."""
     in_part: bool
     """Whether the refusing answer refuses only in part: it also contains a statement."""
+    answerability: Answerability | None
+    """Whether the question is answerable, according to human labels or the run file of A; None if unknown."""
     statements: Mapping[ChangeKind, int]
     """Number of statements by change; unchanged ones are left out."""
     passages: int
@@ -84,8 +87,15 @@ class ChangedQuestion:
 
     @property
     def refusal(self) -> str:
-        """`only B refuses` or `only B refuses, in part`; empty if both or neither refuse."""
-        return f"only {self.refuses} refuses{', in part' if self.in_part else ''}" if self.refuses else ""
+        """`only B refuses, rightly: unanswerable` or `only B refuses, in part`; empty if both or neither refuse."""
+        if not self.refuses:
+            return ""
+        judged = ", in part" if self.in_part else ""
+        if self.answerability == "unanswerable":
+            judged += ", rightly: unanswerable"
+        elif self.answerability == "answerable" and not self.in_part:
+            judged = ", wrongly: answerable"
+        return f"only {self.refuses} refuses{judged}"
 
     def __str__(self) -> str:
         """Return what changed besides scores: `only B refuses; statements: 1 broken; 2 of 5 passages are new`."""
@@ -121,6 +131,7 @@ def most_changed(
     paired = paired or pair_runs(store, a, b)
     with store.database.read() as connection:
         descriptions = read_descriptions(connection)
+        stated = stated_answerability(connection, a.run_id)
         columns = metric_columns(connection, a, b, paired)
         columns = {spec: column for spec, column in columns.items() if metrics is None or spec in metrics}
         of_references = runs_of_references(connection, [a.run_id, b.run_id])
@@ -172,6 +183,7 @@ def most_changed(
             ],
             "B" if refusals[row] > 0 else "A" if refusals[row] < 0 else "",
             in_part=bool(partly[row]),
+            answerability=stated.get(int(paired.a[row])),
         )
         for row in rows
     )
@@ -244,6 +256,7 @@ def _changed_question(
     refuses: Literal["A", "B", ""],
     *,
     in_part: bool,
+    answerability: Answerability | None,
 ) -> ChangedQuestion:
     kinds: Counter[ChangeKind] = Counter(change.kind for change in pair.statements)
     changed: dict[ChangeKind, int] = {kind: count for kind, count in kinds.items() if kind not in UNCHANGED}
@@ -257,6 +270,7 @@ def _changed_question(
         ),
         refuses=refuses,
         in_part=in_part,
+        answerability=answerability,
         statements=changed,
         passages=len(pair.b.sample.contexts or ()),
         new_passages=len(pair.gained),

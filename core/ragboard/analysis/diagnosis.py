@@ -108,9 +108,13 @@ RECALL, UTILIZATION = "ragchecker.claim_recall", "ragchecker.context_utilization
 FAITHFULNESS = "ragas.faithfulness"
 GROUP_METRICS = ("ragchecker.f1", RECALL, FAITHFULNESS)
 """Metrics on which groups are compared with the other samples; for all of them, higher is better."""
-RETRIEVED_NOTHING, ANSWERS_UNANSWERABLE = "retrieved nothing", "answers unanswerable"
-"""Columns of 1 and 0 that are not metrics. The first has no value for unanswerable questions, the second only for
-them."""
+RETRIEVED_NOTHING, ANSWERS_UNANSWERABLE, MAY_BE_ANSWERABLE = (
+    "retrieved nothing",
+    "answers unanswerable",
+    "may be answerable",
+)
+"""Columns of 1 and 0 that are not metrics. Labels or the run file say which questions are unanswerable: the first has
+no value for these, the second only for these; the third is 0 for these and 1 for all others."""
 EVALUATED_WITH = {
     ANSWERS_UNANSWERABLE: FAITHFULNESS,
     "refuses": FAITHFULNESS,
@@ -150,6 +154,8 @@ UNVALIDATED = (
 RARELY_CONTRADICTED = "no result: the rule-based judge rarely finds a statement contradicted, so 0 says little"
 """Why there is no result if the rule-based judge finds no contradiction."""
 
+Partition: TypeAlias = tuple[bytes, bytes]
+"""Which samples are in a group, and which are in the other groups of its column."""
 Columns = Mapping[str, FloatArray]
 """Arrays by name, with one value per sample of the run; NaN if a sample has no value."""
 
@@ -461,7 +467,9 @@ COMPUTATIONS: Mapping[str, Callable[..., FloatArray]] = {
     "relevant minus irrelevant noise": np.subtract,
     "hallucination minus self-knowledge": np.subtract,
     "self-knowledge minus hallucination": np.subtract,
-    "refusals despite evidence": lambda refuses, recall: np.where(recall >= RECALL_THRESHOLD, refuses, np.nan),
+    "refusals despite evidence": lambda refuses, recall, may_be_answerable: np.where(
+        (recall >= RECALL_THRESHOLD) & (may_be_answerable > 0), refuses, np.nan
+    ),
     "answers without passages": lambda refuses, recall: np.where(recall == 0, 1 - refuses, np.nan),
     "short minus long": _short_and_long,
 }
@@ -540,6 +548,7 @@ def diagnose(store: Store, run: RunRef) -> Diagnosis:
         columns = {
             **_input_columns(connection, run, INPUT_COLUMNS),
             RETRIEVED_NOTHING: _retrieved_nothing(connection, run, stated),
+            MAY_BE_ANSWERABLE: _may_be_answerable(position_end(connection, run.run_id), stated),
         }
         if answered is not None:
             columns[ANSWERS_UNANSWERABLE] = _by_position(answered, position_end(connection, run.run_id))
@@ -616,6 +625,12 @@ def _retrieved_nothing(connection: Connection, run: RunRef, stated: Mapping[int,
     return values
 
 
+def _may_be_answerable(end: int, stated: Mapping[int, Answerability]) -> FloatArray:
+    values = np.ones(end)
+    values[[position for position, answerability in stated.items() if answerability not in ANSWERABLE]] = 0.0
+    return values
+
+
 def _by_position(value_by_position: Mapping[int, bool], end: int) -> FloatArray:
     values = np.full(end, np.nan)
     values[list(value_by_position)] = list(value_by_position.values())
@@ -638,7 +653,11 @@ def _input_columns(connection: Connection, run: RunRef, names: Iterable[str]) ->
     evaluated = {metric for _, metric in evaluated_metrics(connection, run.evaluations)}
     columns: dict[str, FloatArray] = {}
     for name in names:
-        if name in (RETRIEVED_NOTHING, ANSWERS_UNANSWERABLE):  # these need the run file, not only an evaluation
+        if name in (
+            RETRIEVED_NOTHING,
+            ANSWERS_UNANSWERABLE,
+            MAY_BE_ANSWERABLE,
+        ):  # these need the run file, not only an evaluation
             continue
         metric = EVALUATED_WITH.get(name, name)
         values = sample_values(connection, run, run.evaluation_of(metric), name)
@@ -666,8 +685,8 @@ def _attribution_note(references: int, columns: Columns, run: RunRef, rule_based
         return ""
     hint = " This is a hint." if {run.evaluation_of(name) for name in (RECALL, UTILIZATION)} & set(rule_based) else ""
     return (
-        f"Of an average reference's claims, {not_found[both].mean():.0%} are not in the passages (retriever), and"
-        f" {not_said[both].mean():.0%} are in the passages but not in the answer (generator), n ="
+        f"Of an average reference's claims, {not_found[both].mean():.0%} are in no single passage (retriever), and"
+        f" {not_said[both].mean():.0%} are in a passage but not in the answer (generator), n ="
         f" {int(both.sum()):,}.{hint}"
     )
 
@@ -840,22 +859,31 @@ def weak_groups(
 ) -> tuple[tuple[WeakGroup, ...], GroupComparisons]:
     """Compare each group with the other samples. Return the significantly worse groups, worst first, and the rest.
 
-    p values are adjusted for all comparisons.
+    p values are adjusted for all comparisons. A group and all other samples of its column are one comparison, whichever
+    of them is the group. If two columns have the same group, it is compared once.
     """
-    compared: list[tuple[str, str, str, GroupDifference]] = []
+    compared: list[tuple[str, str, str, GroupDifference, Partition]] = []
     small: list[tuple[float, SmallGroup]] = []
     for spec in (one for one in GROUP_METRICS if one in scores):
+        done: set[Partition] = set()
         for by, values in by_column.items():
             large_enough = list(_group_comparisons(scores[spec], values, clusters))
-            compared += [(by, value, spec, comparison) for value, comparison in large_enough]
+            compared += [
+                (by, value, spec, comparison, partition)
+                for value, comparison, partition in large_enough
+                if partition not in done
+            ]
+            done.update(partition for *_, partition in large_enough)
             if large_enough:
                 small += _small_groups(scores[spec], values, by, spec)
-    adjusted = holm([comparison.p for *_, comparison in compared])
+    p_values = {(spec, frozenset(partition)): comparison.p for _, _, spec, comparison, partition in compared}
+    adjusted = dict(zip(p_values, holm(list(p_values.values())), strict=True))
     worse: list[WeakGroup] = []
     lower: dict[tuple[str, str], WeakGroup] = {}
-    for (by, value, spec, comparison), p in zip(compared, adjusted, strict=True):
+    for by, value, spec, comparison, partition in compared:
         if comparison.difference >= 0:
             continue
+        p = adjusted[spec, frozenset(partition)]
         group = WeakGroup(
             by=by, value=value, metric=spec, comparison=comparison, p=p, query=Breakdown(column=spec, by=by)
         )
@@ -873,9 +901,9 @@ def weak_groups(
     return tuple(sorted(worse, key=_difference)), GroupComparisons(
         lowest=tuple(lowest[:MAX_LEADS]),
         too_small=tuple(too_small.values())[:MAX_LEADS],
-        groups=len(compared),
-        metrics=tuple(dict.fromkeys(spec for _, _, spec, _ in compared)),
-        columns=tuple(dict.fromkeys(by for by, _, _, _ in compared)),
+        groups=len(p_values),
+        metrics=tuple(dict.fromkeys(spec for _, _, spec, _, _ in compared)),
+        columns=tuple(dict.fromkeys(by for by, _, _, _, _ in compared)),
     )
 
 
@@ -901,7 +929,7 @@ def _scored_in_column(scores: NDArray[np.float64], values: NDArray[np.object_]) 
 
 def _group_comparisons(
     scores: NDArray[np.float64], values: NDArray[np.object_], clusters: SampleClusters | None
-) -> Iterator[tuple[str, GroupDifference]]:
+) -> Iterator[tuple[str, GroupDifference, Partition]]:
     """Compare the samples of each value with all other samples, if there are enough of both."""
     has_both = _scored_in_column(scores, values)
     for name in sorted(set(values[has_both])):
@@ -911,7 +939,7 @@ def _group_comparisons(
             comparison = group_difference(
                 scores[inside], scores[outside], bounds=SHARE_BOUNDS, clusters=ids, other_clusters=other_ids
             )
-            yield name, comparison
+            yield name, comparison, (inside.tobytes(), outside.tobytes())
 
 
 def condition_in_words(rule: Rule) -> str:

@@ -104,25 +104,24 @@ class RefusalReport:
 
     @property
     def wrong_in_words(self) -> str:
-        """For example `3 answers are wrong about refusing: 1 answers an unanswerable question, 2 refuse ...`."""
-        if not self.wrong:
-            return "Refusals: no unanswerable question was answered, no answerable question was refused"
+        """For example `Refusals: 2 answers to unanswerable questions, 1 refusal of an answerable question`."""
         answered = sum(sample.answerability == "unanswerable" for sample in self.wrong)
         refused = len(self.wrong) - answered
         parts = [
-            f"{answered:,} answer{'s' if answered == 1 else ''} an unanswerable question" if answered else "",
-            f"{refused:,} refuse{'s' if refused == 1 else ''} an answerable question" if refused else "",
+            _counted(answered, "answer to an unanswerable question", "answers to unanswerable questions"),
+            _counted(refused, "refusal of an answerable question", "refusals of answerable questions"),
         ]
-        questions = len({sample.question for sample in self.wrong})
-        which = f" (to {questions:,} question{'' if questions == 1 else 's'})" if questions < len(self.wrong) else ""
-        count = "1 answer is" if len(self.wrong) == 1 else f"{len(self.wrong):,} answers{which} are"
-        return f"{count} wrong about refusing: {', '.join(filter(None, parts))}"
+        return f"Refusals: {', '.join(parts)}"
 
     @property
     def counted_as_answerable(self) -> str:
         """`Partial questions count as answerable.` if there are any; else empty."""
         others = [name for name in self.counts if name in ANSWERABLE and name != "answerable"]
         return f"{' and '.join(others).capitalize()} questions count as answerable." if others else ""
+
+
+def _counted(count: int, one: str, many: str) -> str:
+    return f"{count:,} {one if count == 1 else many}" if count else f"no {many}"
 
 
 def refusal_report(store: Store, run: RunRef, *, source: Source | None = None, compat: bool = False) -> RefusalReport:

@@ -77,16 +77,10 @@ def test_the_table_and_its_rates(store: Store) -> None:
     assert found.rates[3].interval
     assert str(found.rates[3]).startswith("answerable questions that were refused: 1 of 7 answerable questions, 0.14 (")
     assert [(one.sample_id, one.behaviour) for one in found.wrong] == [("8", "answered"), ("5", "refused")]
-    assert found.wrong_in_words == (
-        "2 answers are wrong about refusing: 1 answers an unanswerable question, 1 refuses an answerable question"
-    )
-    assert replace(found, wrong=found.wrong[:1]).wrong_in_words == (
-        "1 answer is wrong about refusing: 1 answers an unanswerable question"
-    )
+    assert found.wrong_in_words == "Refusals: 1 answer to an unanswerable question, 1 refusal of an answerable question"
     twice = replace(found, wrong=(found.wrong[0], found.wrong[0])).wrong_in_words
-    assert twice == "2 answers (to 1 question) are wrong about refusing: 2 answer an unanswerable question"
+    assert twice == "Refusals: 2 answers to unanswerable questions, no refusals of answerable questions"
     assert found.counted_as_answerable == "Partial questions count as answerable."
-    assert "no answerable question was refused" in replace(found, wrong=()).wrong_in_words
 
 
 def test_a_refusal_in_part_is_neither_right_nor_wrong(store: Store) -> None:

@@ -214,7 +214,8 @@ def _origins(summary: RunSummary) -> None:
         return
     placed, judged = sum(summary.origins.values()), sum(summary.labels.values())
     right = sum(count for origin, count in summary.origins.items() if origin in CORRECT)
-    left_out = f"; {judged - placed:,} more have no result" if placed < judged else ""
+    missing = judged - placed
+    left_out = f"; {missing:,} more {'has' if missing == 1 else 'have'} no result" if missing else ""
     with st.expander(f"{right:,} of {placed:,} statements are in the reference{left_out}", icon=":material/rule:"):
         _draw_origins(summary.origins, placed, judged)
 

@@ -113,6 +113,7 @@ def test_values_and_samples_without_one_are_counted_by_hand() -> None:
         "ragchecker.claim_recall": np.array([0.0, 0.5, 1.0, np.nan]),
         "ragchecker.context_utilization": np.array([np.nan, 0.5, 1.0, np.nan]),
         "refuses": np.array([1.0, 0.0, 1.0, 0.0]),
+        "may be answerable": np.array([1.0, 1.0, 1.0, 1.0]),
     }
     values = {
         key: QUANTITIES[key].compute(*(columns[name] for name in QUANTITIES[key].inputs))
@@ -128,3 +129,7 @@ def test_values_and_samples_without_one_are_counted_by_hand() -> None:
     np.testing.assert_array_equal(values["generation minus retrieval"], [-1, -0.25, 0, nan])
     np.testing.assert_array_equal(values["refusals despite evidence"], [nan, 0, 1, nan])
     np.testing.assert_array_equal(values["answers without passages"], [0, nan, nan, nan])
+    unanswerable = columns["may be answerable"] * 0
+    refusals = QUANTITIES["refusals despite evidence"]
+    right = refusals.compute(columns["refuses"], columns["ragchecker.claim_recall"], unanswerable)
+    np.testing.assert_array_equal(right, [nan] * 4)

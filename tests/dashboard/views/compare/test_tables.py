@@ -193,7 +193,7 @@ def test_re_chunked_passages_of_only_one_run_are_shown_too(store: Store) -> None
 
 def test_a_question_that_only_one_run_refuses_needs_no_score(store: Store) -> None:
     a, b = store.resolve("bm25-k3"), store.resolve("bm25-rerank-k5")
-    one = replace(most_changed(store, a, b)[0], scores=(), refuses="B", in_part=False)
+    one = replace(most_changed(store, a, b)[0], scores=(), refuses="B", in_part=False, answerability=None)
     partly = replace(one, in_part=True)
     whole, part = changed_data([one, partly], compare_runs(store, a, b), {})["rows"]
     assert (whole["change"], whole["a"]["shown"], whole["b"]["shown"]) == ("≠ only B refuses", "answers", "refuses")
