@@ -35,7 +35,7 @@ ROOT = Path(__file__).parents[3]
 
 
 class TwoNodes:
-    """Two Ray nodes on this machine, of one core each: each core is a process that imports all of it, for each driver."""
+    """Two Ray nodes on this machine, of one core each: for each evaluation, a core is a process that imports all."""
 
     def __init__(self) -> None:
         from ray.cluster_utils import Cluster
