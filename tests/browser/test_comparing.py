@@ -15,6 +15,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.browser.conftest import OpenPage, Serve, choose, settled
 
 from ragboard import DEFAULT_METRICS, EmbeddedJudge, Panel, Passage, Run, Sample, Store, evaluate_run, sample_runs
+from ragboard.metrics import metrics_named
 from ragboard.records import Turn
 from ragboard.tasks import Task
 
@@ -49,7 +50,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     runs = sample_runs()
     added = (*store.add_runs(hostile), *store.add_runs(runs))
-    evaluate_run(store, added[2].id, DEFAULT_METRICS, Panel(judge=Again()))
+    evaluate_run(store, added[2].id, metrics_named(["ragas.context_relevance"]), Panel(judge=Again()))
     for run in added:
         evaluate_run(store, run.id, DEFAULT_METRICS, Panel(judge=EmbeddedJudge()))
     later = (Turn(role="user", text="Hello."),)
