@@ -41,16 +41,20 @@ def examples(full: int, **given: Any) -> settings:
 
 LONGEST = {
     "test_action.py",
+    "test_agreement.py",
     "test_annotating.py",
     "test_batches.py",
     "test_cluster.py",
+    "test_comparing.py",
     "test_damaged.py",
     "test_docs.py",
+    "test_evaluating.py",
     "test_gate_commands.py",
     "test_nli.py",
     "test_pages.py",
     "test_presets.py",
     "test_runner.py",
+    "test_serving.py",
     "test_workers.py",
 }
 """Files that go first, or one process would be at the last of them while the others are done."""

@@ -8,6 +8,7 @@ import streamlit as st
 
 from ragboard.errors import RagboardError
 from ragboard_dashboard.components.frame import page_frame
+from ragboard_dashboard.garbage import freeze_imports
 from ragboard_dashboard.links import store_pages
 from ragboard_dashboard.pages import build_pages, navigation_menus
 from ragboard_dashboard.text import plain
@@ -15,6 +16,7 @@ from ragboard_dashboard.theme import STYLE
 
 ICON = str(Path(__file__).parent / "static" / "icon.svg")
 
+freeze_imports()
 st.set_page_config(page_title="ragboard", page_icon=ICON, layout="wide")
 st.logo(ICON, size="small")
 pages = build_pages()

@@ -45,15 +45,6 @@ CHECKED = {
     "metrics": {"precision": 0.25},
 }
 PAGES = ("/", "/run", "/sample", "/upload")
-ABSENT = {
-    "/run?run=absent": "no run is called 'absent'; there are rows",
-    "/sample?run=absent": "no run is called 'absent'; there are rows",
-    "/run?run=rows@absent": "no evaluation of this run is called 'absent'",
-    "/sample?run=rows@absent": "no evaluation of this run is called 'absent'",
-    "/sample?run=rows&sample=absent": "run 'rows' has no sample 'absent'",
-    "/sample?run=rows&statement=99": "Click a statement to see its evidence",
-    "/run?run=rows&sample=absent&statement=99": "Faithfulness",
-}
 HOSTILE = (
     '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script> ![x](https://example.com/x.png)'
     " [link](javascript:window.hacked=1) $\\frac{1}{2}$ :red[red] :material/delete: \u202egnp.exe \u0000 **bold**"
@@ -128,6 +119,9 @@ def test_an_address_opens_at_its_sample_and_statement(
     keep_rows(store, tmp_path, ROWS, "rows")  # type: ignore[arg-type]
     page = open_page(f"{dashboard}/sample?run=rows&sample=bridge&statement=2")
     expect(page.get_by_role("option", selected=True)).to_contain_text("9 million")
+    page.goto(f"{dashboard}/sample?run=rows&statement=99")
+    expect(page.get_by_text("Click a statement to see its evidence")).to_be_visible()
+    expect(settled(page).locator("[data-testid=stException]")).to_have_count(0)
 
 
 def test_j_and_k_go_to_the_next_sample_and_back(
@@ -223,24 +217,6 @@ def test_the_first_samples_are_shown_as_they_will_be_read_with_every_change_of_t
     expect(first).to_contain_text("Earlier turnsuser Which bridge?")
     expect(page.get_by_text("nested.jsonl:3001: ")).to_be_visible()
     expect(page).not_to_have_title("broken")
-
-
-def test_an_empty_store_says_what_to_do(dashboard: str, open_page: OpenPage) -> None:
-    for path in PAGES:
-        page = settled(open_page(dashboard + path))
-        expect(page.get_by_text("Upload a run").last).to_be_visible()
-        expect(page.locator("[data-testid=stException]")).to_have_count(0)
-
-
-def test_an_address_of_something_absent_is_reported_and_breaks_nothing(
-    store: Store, dashboard: str, open_page: OpenPage, tmp_path: Path
-) -> None:
-    keep_rows(store, tmp_path, ROWS, "rows")  # type: ignore[arg-type]
-    for address, said in ABSENT.items():
-        page = settled(open_page(dashboard + address))
-        expect(page.get_by_text(said).first).to_be_visible()
-        expect(page.locator("[data-testid=stException]")).to_have_count(0)
-        page.close()
 
 
 def outside(requests: list[str], dashboard: str) -> list[str]:

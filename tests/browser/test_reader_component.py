@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
-from tests.browser.conftest import OpenPage
+from playwright.sync_api import BrowserContext, Locator, Page, expect
+from tests.browser.conftest import AT_REST, OpenPage
 
 
 @pytest.fixture(scope="module")
@@ -25,6 +25,17 @@ def reader(address: str, open_page: OpenPage) -> Callable[..., Page]:
     return open_
 
 
+@pytest.fixture(scope="module")
+def untouched(address: str, contexts: Callable[[str], BrowserContext]) -> Iterator[Page]:
+    """A page that tests only look at, without a chosen statement."""
+    page = contexts("light").new_page()
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.goto(address)
+    page.get_by_role("listbox").wait_for()
+    yield page
+    page.close()
+
+
 def option(page: Page, number: int) -> Locator:
     return page.get_by_role("option").nth(number - 1)
 
@@ -38,11 +49,10 @@ def expect_told(page: Page, chosen: int | None) -> None:
     expect(page.get_by_text(f"chosen: {chosen}", exact=True)).to_be_visible()
 
 
-def test_nothing_is_chosen_at_first_and_a_hint_says_what_to_do(reader: Callable[..., Page]) -> None:
-    page = reader()
-    expect(page.get_by_role("status")).to_have_text("Click a statement to see its evidence")
-    expect(chosen_option(page)).to_have_count(0)
-    expect(page.locator(".passages mark")).to_have_count(0)
+def test_nothing_is_chosen_at_first_and_a_hint_says_what_to_do(untouched: Page) -> None:
+    expect(untouched.get_by_role("status")).to_have_text("Click a statement to see its evidence")
+    expect(chosen_option(untouched)).to_have_count(0)
+    expect(untouched.locator(".passages mark")).to_have_count(0)
 
 
 def test_choosing_in_the_list_marks_the_evidence_and_tells_python(reader: Callable[..., Page]) -> None:
@@ -74,13 +84,12 @@ def test_a_place_that_two_statements_share_shows_the_worse_and_leads_to_both(rea
     expect(page.locator(".answer mark.chosen")).to_have_text(["It has nine sails", ", and many people visit"])
 
 
-def test_the_answer_reads_as_it_was_written(reader: Callable[..., Page]) -> None:
-    page = reader()
+def test_the_answer_reads_as_it_was_written(untouched: Page) -> None:
     written = (
         "The mill 😀 was built by Ada Lund. It opened in 1901.\nIt has nine sails, and many people visit. It is loved."
     )
-    assert page.locator(".answer").evaluate("node => node.textContent") == written
-    assert page.locator(".answer").inner_text() == written
+    assert untouched.locator(".answer").evaluate("node => node.textContent") == written
+    assert untouched.locator(".answer").inner_text() == written
 
 
 def test_keys_move_the_choice_and_escape_clears_it(reader: Callable[..., Page]) -> None:
@@ -187,12 +196,13 @@ STICKING_OUT = """() => {
 }"""
 
 
-@pytest.mark.parametrize("width", [400, 760, 1440])
 @pytest.mark.parametrize("kind", ["mill", "hostile"])
-def test_nothing_scrolls_sideways(reader: Callable[..., Page], width: int, kind: str) -> None:
-    page = reader(f"kind={kind}&statement=1", width=width)
-    over = page.evaluate(STICKING_OUT)
-    assert over == []
+def test_nothing_scrolls_sideways(reader: Callable[..., Page], kind: str) -> None:
+    page = reader(f"kind={kind}&statement=1", width=400)
+    for width in (400, 760, 1440):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.evaluate(AT_REST)
+        assert page.evaluate(STICKING_OUT) == [], width
 
 
 def test_on_a_narrow_screen_the_evidence_is_under_the_statement(reader: Callable[..., Page]) -> None:
@@ -246,25 +256,28 @@ LOWEST_CONTRAST = """() => {
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("statement", ["", "statement=1", "statement=2", "statement=4", "statement=5"])
-def test_every_text_has_enough_contrast(reader: Callable[..., Page], scheme: str, statement: str) -> None:
-    page = reader(statement, scheme=scheme)
-    ratio, *where = page.evaluate(LOWEST_CONTRAST)
-    assert ratio >= 4.5, where
+def test_every_text_has_enough_contrast(reader: Callable[..., Page], scheme: str) -> None:
+    page = reader(scheme=scheme)
+    for statement in (None, 1, 2, 4, 5):
+        if statement:
+            option(page, statement).click()
+            expect_told(page, statement - 1)
+        ratio, *where = page.evaluate(LOWEST_CONTRAST)
+        assert ratio >= 4.5, (statement, where)
 
 
-def test_the_three_verdicts_differ_in_the_style_of_their_line(reader: Callable[..., Page]) -> None:
-    page = reader()
+def test_the_three_verdicts_differ_in_the_style_of_their_line(untouched: Page) -> None:
     styles = {
-        look: page.locator(f".answer mark.{look}").first.evaluate("node => getComputedStyle(node).textDecorationStyle")
+        look: untouched.locator(f".answer mark.{look}").first.evaluate(
+            "node => getComputedStyle(node).textDecorationStyle"
+        )
         for look in ("supported", "unsupported", "contradicted")
     }
     assert styles == {"supported": "solid", "unsupported": "dashed", "contradicted": "wavy"}
 
 
-def test_a_mark_says_its_verdict_in_words(reader: Callable[..., Page]) -> None:
-    page = reader()
-    expect(page.locator(".answer mark").first).to_have_attribute(
+def test_a_mark_says_its_verdict_in_words(untouched: Page) -> None:
+    expect(untouched.locator(".answer mark").first).to_have_attribute(
         "title", "contradicted: The mill 😀 was built by Ada Lund."
     )
 

@@ -31,15 +31,13 @@ def found(page: Page) -> int:
     return int(said.split()[0])
 
 
-def test_the_first_page_says_which_scores_higher_with_both_intervals(sample: str, open_page: OpenPage) -> None:
+def test_the_first_page_says_which_scores_higher_and_one_click_leads_to_where_a_run_fails(
+    sample: str, open_page: OpenPage
+) -> None:
     page = settled(open_page(sample))
     for run in ("bm25-k3", "bm25-rerank-k5"):
         row = page.get_by_role("row").filter(has=page.get_by_role("link", name=run))
         assert re.search(r"0\.\d\d0\.\d\d to 0\.\d\d\d+ of 60", row.inner_text().replace("\n", "").replace("\t", ""))
-
-
-def test_one_click_leads_to_where_a_run_fails(sample: str, open_page: OpenPage) -> None:
-    page = settled(open_page(sample))
     page.get_by_role("link", name="bm25-k3", exact=True).click()
     page.wait_for_url("**/run?run=bm25-k3*")
     drawn(page)

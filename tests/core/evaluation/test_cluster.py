@@ -35,22 +35,23 @@ ROOT = Path(__file__).parents[3]
 
 
 class TwoNodes:
-    """Two Ray nodes on this machine, of two cores each."""
+    """Two Ray nodes on this machine, of one core each: for each evaluation, a core is a process that imports all."""
 
     def __init__(self) -> None:
         from ray.cluster_utils import Cluster
 
-        self.cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 2, "include_dashboard": False})
-        self.second = self.cluster.add_node(num_cpus=2)
-        self.cluster.wait_for_nodes()
+        self.cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+        self.add_node()
 
     @property
     def address(self) -> str:
         return str(self.cluster.address)
 
-    def kill_second(self) -> None:
-        """Kill every process of the second node at once."""
-        self.cluster.remove_node(self.second, allow_graceful=False)
+    def add_node(self) -> Callable[[], None]:
+        """Add a node, and return a function that kills every process of it at once."""
+        node = self.cluster.add_node(num_cpus=1)
+        self.cluster.wait_for_nodes()
+        return partial(self.cluster.remove_node, node, allow_graceful=False)
 
 
 @contextmanager
@@ -91,8 +92,17 @@ def by(server: ChatServer) -> list[str]:
     ]
 
 
+@pytest.fixture(autouse=True)
+def quick_python(python: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The processes that start evaluations start quickly; those of the cluster are Ray's."""
+    monkeypatch.setitem(PYTHON, "path", python)
+
+
+PYTHON: dict[str, str] = {}
+
+
 def start(store: Store, *given: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "ragboard", "evaluate", "run", "--store", str(store.folder), *given]
+    command = [PYTHON["path"], "-m", "ragboard", "evaluate", "run", "--store", str(store.folder), *given]
     environment = os.environ | {"OPENAI_API_KEY": "key", "PYTHONPATH": os.pathsep.join(sys.path)}
     return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=-1, stderr=-1, text=True)
 
@@ -182,20 +192,20 @@ def test_a_local_model_scores_as_in_one_process(tmp_path: Path, nodes: TwoNodes)
 
 @pytest.mark.parametrize("samples", [200, pytest.param(5000, marks=pytest.mark.slow)])
 def test_a_node_that_is_killed_loses_no_sample_and_asks_no_recorded_task_again(
-    tmp_path: Path, server: ChatServer, samples: int
+    tmp_path: Path, nodes: TwoNodes, server: ChatServer, samples: int
 ) -> None:
     store = kept(Store(tmp_path), samples)
     recorded: set[tuple[str, str]] = set()
-    with two_nodes() as nodes:
+    kill_node = nodes.add_node()
 
-        def kill() -> None:
-            recorded.update(shard_tasks(store))
-            nodes.kill_second()
+    def kill() -> None:
+        recorded.update(shard_tasks(store))
+        kill_node()
 
-        server.delay = lambda: 0.2 if samples < 1000 else 0.05
-        process = start(store, *by(server), "--ray", nodes.address)
-        server.rules = [At(samples, once_recorded(lambda: shard_tasks(store), kill).start)]
-        code, said = ended(process)
+    server.delay = lambda: 0.2 if samples < 1000 else 0.05
+    process = start(store, *by(server), "--ray", nodes.address)
+    server.rules = [At(samples, once_recorded(lambda: shard_tasks(store), kill).start)]
+    code, said = ended(process)
     assert code == 0, said
     asked = chats(server)
     assert len({sample for _, sample in asked}) == samples
@@ -249,7 +259,7 @@ ragboard.evaluate(sample_runs()[0], metrics="ragas.faithfulness", judge=Heavy(),
 def test_a_judge_is_loaded_once_in_each_process(tmp_path: Path, nodes: TwoNodes) -> None:
     loads, script = tmp_path / "loads", tmp_path / "mine.py"
     script.write_text(LOADS.format(loads=str(loads), address=nodes.address))
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+    done = subprocess.run([PYTHON["path"], script], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     pids = loads.read_text().split()
     assert 1 <= len(pids) < 12
