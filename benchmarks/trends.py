@@ -2,10 +2,13 @@
 
     python benchmarks/trends.py alarms [--years N] [--design DESIGN]
     python benchmarks/trends.py delay [--years N]
+    python benchmarks/trends.py later [--years N]
 
 `alarms` prints the share of projects with an alarm in any of their series, within a year in which nothing changes.
-`delay` prints the days from a planted drop of 5 points to its report. It also prints them for a CUSUM that knows the
-mean, the drop and the variance, with a threshold for the same share of false alarms.
+`later` prints it for each of the first three years.
+`delay` prints the days from a planted drop of 5 points to its report. It also prints them for two ideal detectors that
+know the drop and the variance, with a threshold for the same share of false alarms: CUSUM knows the mean before the
+drop, the other one does not.
 """
 
 from __future__ import annotations
@@ -25,6 +28,10 @@ Values = NDArray[np.float64]
 DAYS = 365
 DROP = 0.05
 ALPHA = 0.05
+FIRST = 14
+"""Number of days before the first change that can be detected."""
+NULL_YEARS = 6000
+"""Number of years without a drop that give the thresholds of the ideal detectors."""
 
 
 @dataclass(frozen=True)
@@ -118,39 +125,65 @@ def _alarm_row(case: tuple[int, str, int]) -> str:
     return f"| {scores.name} | {size} | {design} | {single / years:.1%} | {1 - (1 - pooled / years) ** 20:.1%} |"
 
 
-def _oracle_delays(null: Values, changed: Values, scores: Scores, size: int, planted: int, alpha: float) -> list[int]:
-    """Return the days until CUSUM sees the drop. `null` are daily means of years without a drop, `changed` with one."""
+def later(years: int) -> Iterator[str]:
+    """Yield the table of false alarms in each of three years, of those projects that had none before."""
+    yield "| scores | samples a day | first year | second year | third year |"
+    yield "|---|---|---|---|---|"
+    for number, scores in enumerate(SCORES):
+        rng = np.random.default_rng([3, number])
+        first = [math.inf] * years
+        for place in range(years):
+            found = find_changes(_batches(scores.draw(rng, (3 * DAYS, 20), 0.0)), size=DROP)
+            first[place] = found[0].seen // DAYS if found else math.inf
+        shares = [first.count(year) / sum(one >= year for one in first) for year in range(3)]
+        yield f"| {scores.name} | 20 | {' | '.join(f'{share:.1%}' for share in shares)} |"
+
+
+def _cusum(means: Values, scores: Scores, size: int) -> Values:
+    """Return the statistic of CUSUM for each year and day, given daily means."""
     gain = DROP / scores.deviation**2 * size
+    found, total = np.zeros(means.shape), np.zeros(len(means))
+    for day in range(means.shape[1]):
+        total = np.maximum(0, total + gain * (scores.mean - DROP / 2 - means[:, day]))
+        found[:, day] = total
+    return found
 
-    def steps(means: Values) -> Iterator[Values]:
-        total = np.zeros(len(means))
-        for day in range(means.shape[1]):
-            total = np.maximum(0, total + gain * (scores.mean - DROP / 2 - means[:, day]))
-            yield total
 
-    largest = np.max(list(steps(null)), axis=0)
-    threshold = float(np.quantile(largest, 1 - alpha))
-    delays: list[int] = []
-    for means in changed:
-        total = 0.0
-        for day, mean in enumerate(means):
-            total = max(0.0, total + gain * (scores.mean - DROP / 2 - mean))
-            if total >= threshold:
-                if day >= planted:
-                    delays.append(day - planted + 1)
-                    break
-                total = 0.0
-    return delays
+def _without_mean(means: Values, scores: Scores, size: int) -> Values:
+    """Return the statistic of a detector that knows all but the mean, for each year and day.
+
+    It is the log of the sum of likelihood ratios of the difference between the means after and before a start, over all
+    starts from the 15th day on (Shiryaev and Roberts).
+    """
+    shift = DROP / scores.deviation * math.sqrt(size)
+    sums = np.zeros((len(means), means.shape[1] + 1))
+    sums[:, 1:] = np.cumsum((means - scores.mean) * math.sqrt(size) / scores.deviation, axis=1)
+    found = np.full(means.shape, -np.inf)
+    for end in range(FIRST + 1, means.shape[1] + 1):
+        before = np.arange(FIRST, end)
+        after = end - before
+        information = before * after / end
+        fall = sums[:, FIRST:end] / before - (sums[:, end, None] - sums[:, FIRST:end]) / after
+        found[:, end - 1] = np.log(np.exp(shift * information * (fall - shift / 2)).sum(axis=1))
+    return found
+
+
+def _delays(statistic: Values, threshold: float, planted: int) -> list[float]:
+    """Return the days from the drop until the statistic reaches the threshold, for each year."""
+    reached = statistic[:, planted:] >= threshold
+    return [float(row.argmax()) + 1 if row.any() else math.inf for row in reached]
 
 
 def delay(years: int) -> Iterator[str]:
     """Yield the table of delays."""
-    yield "| scores | samples a day | days before the drop | series | CUSUM | ragboard | ratio |"
-    yield "|---|---|---|---|---|---|---|"
+    yield "| scores | samples a day | days before the drop | series | CUSUM | mean unknown | ragboard | ratio |"
+    yield "|---|---|---|---|---|---|---|---|"
     for number, scores in enumerate(SCORES):
         for size in (20, 50, 200):
             rng = np.random.default_rng([2, number, size])
-            null = np.concatenate([scores.draw(rng, (100, DAYS, size), 0.0).mean(axis=-1) for _ in range(40)])
+            null = [scores.draw(rng, (100, DAYS, size), 0.0).mean(axis=-1) for _ in range(NULL_YEARS // 100)]
+            ideals = (_cusum, _without_mean)
+            largest = [np.concatenate([ideal(part, scores, size).max(axis=1) for part in null]) for ideal in ideals]
             for planted in (60, 180):
                 drawn = [
                     np.concatenate(
@@ -159,13 +192,17 @@ def delay(years: int) -> Iterator[str]:
                     for _ in range(years)
                 ]
                 means = np.array([values.mean(axis=-1) for values in drawn])
+                statistics = [ideal(means, scores, size) for ideal in ideals]
                 for series in (1, 20):
-                    oracle = _oracle_delays(null, means, scores, size, planted, ALPHA / series)
-                    ours = [_first_delay(_batches(values), planted, series) for values in drawn]
-                    ratio = float(np.median(ours)) / float(np.median(oracle))
+                    thresholds = [float(np.quantile(values, 1 - ALPHA / series)) for values in largest]
+                    cusum, unknown = (
+                        float(np.median(_delays(statistic, threshold, planted)))
+                        for statistic, threshold in zip(statistics, thresholds, strict=True)
+                    )
+                    ours = float(np.median([_first_delay(_batches(values), planted, series) for values in drawn]))
                     yield (
-                        f"| {scores.name} | {size} | {planted} | {series} | {np.median(oracle):g} |"
-                        f" {np.median(ours):g} | {ratio:.2f} |"
+                        f"| {scores.name} | {size} | {planted} | {series} | {cusum:g} | {unknown:g} | {ours:g} |"
+                        f" {ours / cusum:.2f} |"
                     )
 
 
@@ -179,12 +216,13 @@ def _first_delay(batches: Batches, planted: int, series: int) -> float:
 def main() -> None:
     """Run one of the simulations."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("alarms", "delay"))
+    parser.add_argument("what", choices=("alarms", "delay", "later"))
     parser.add_argument("--years", type=int, default=300)
     parser.add_argument("--design", choices=DESIGNS, help="of the days, for alarms; all by default")
     args = parser.parse_args()
     designs = [args.design] if args.design else DESIGNS
-    for line in alarms(args.years, designs) if args.what == "alarms" else delay(args.years):
+    lines = {"alarms": lambda: alarms(args.years, designs), "delay": lambda: delay(args.years)}
+    for line in lines.get(args.what, lambda: later(args.years))():
         print(line, flush=True)
 
 

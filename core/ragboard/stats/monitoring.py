@@ -41,7 +41,7 @@ SIZES = (0.5, 1.0, 2.0, 4.0, 8.0)
 """The sizes of a change that are tested, as multiples of the size to detect."""
 SIZE_WEIGHTS = (0.08, 0.65, 0.17, 0.07, 0.03)
 """The weight of each size; the sum is 1."""
-SPENT = 0.8
+SPENT = 0.7
 """The share of the probability of a false alarm that the threshold spends. The rest is for batches that differ by more
 than sampling explains: in the first weeks, it is not certain that they do."""
 DISPERSIONS = 1.15 ** np.arange(50)
@@ -60,7 +60,7 @@ MIN_WINDOW = 30
 """Starts are tested for at least this number of batches after them."""
 JUMP = 0.63
 """The least decrease of the log of a jump's share, per standard error of a batch: sqrt(2 pi) / 4, rounded up."""
-NEGLIGIBLE = 1e-6
+NEGLIGIBLE = 1e-4
 """A dispersion is left out if its evidence is less than this share of the threshold."""
 ROWS = 128
 """Number of batches that are tested at once, to limit memory."""
@@ -228,7 +228,8 @@ class _Scan:
         for row in range(max(first - self.start, 1), self.batches, ROWS):
             ends = np.arange(row, min(row + ROWS, self.batches)) + 1
             tests = self._tests(ends, min_batches)
-            at_most = _largest_ratio(tests, 1.0).sum(axis=1)  # as no size or dispersion fits better
+            best = np.where(np.isfinite(tests.error), _largest_ratio(tests.score), 0.0)
+            at_most = best.sum(axis=1)  # as no size or dispersion fits better
             for place in np.flatnonzero(at_most >= math.exp(threshold)):
                 evidence = self._evidence(tests.row(place), math.exp(threshold))
                 largest = float(evidence.max())
@@ -295,9 +296,9 @@ class _Scan:
     def _evidence(self, tests: _Tests, threshold: float) -> FloatArray:
         """Return the log of the mean likelihood ratio for each number of batches after the change."""
         ratio = np.zeros_like(tests.score)
-        for dispersion, probability in zip(DISPERSIONS.tolist(), tests.dispersion.tolist(), strict=True):
-            if probability * _largest_ratio(tests, dispersion).sum() < NEGLIGIBLE * threshold:
-                continue
+        at_most = tests.score.size * tests.dispersion * _largest_ratio(np.abs(tests.score).max() / np.sqrt(DISPERSIONS))
+        for place in np.flatnonzero(at_most >= NEGLIGIBLE * threshold):
+            dispersion, probability = float(DISPERSIONS[place]), float(tests.dispersion[place])
             root = math.sqrt(dispersion)
             score, error = _normal_score(tests.score / root, tests.skew / root**3), tests.error * root
             for multiple, weight in zip(SIZES, SIZE_WEIGHTS, strict=True):
@@ -320,10 +321,9 @@ def _cumulated(values: FloatArray) -> FloatArray:
     return np.concatenate([[0.0], np.cumsum(values)])
 
 
-def _largest_ratio(tests: _Tests, dispersion: float) -> FloatArray:
-    """Return an upper limit of the likelihood ratio of each test: that of the size that fits best."""
-    largest = np.exp(np.minimum((np.abs(tests.score) / math.sqrt(dispersion) + JUMP) ** 2 / 2, 600.0))
-    return np.where(np.isfinite(tests.error), largest, 0.0)
+def _largest_ratio(score: FloatArray) -> FloatArray:
+    """Return an upper limit of the likelihood ratio: that of the size that fits best."""
+    return np.asarray(np.exp(np.minimum((np.abs(score) + JUMP) ** 2 / 2, 600.0)), dtype=np.float64)
 
 
 def _share_of_jump(shift: FloatArray) -> FloatArray:
