@@ -226,6 +226,7 @@ def sample(question: Question, found: Ranked, answer: str | None) -> dict[str, o
         "contexts": [{"id": c.id, "text": c.text, "score": round(score, 2)} for score, c in found],
         "reference": question.reference,
         "kind": question.kind,
+        "answerable": question.kind != "unanswerable",
         "topic": question.topic,
         "context_words": sum(len(c.text.split()) for _, c in found),
     }

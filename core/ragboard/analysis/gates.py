@@ -130,16 +130,17 @@ def check_thresholds(
 
 
 def gate_text(result: GateResult, *, difference: bool = False) -> str:
-    """Return a result as one line: `fail: ragas.faithfulness >= 0.9: 0.812, 95% CI 0.750 to 0.860, n = 60`.
+    """Return a result as one line: `fail: ragas.faithfulness = 0.812, 95% CI 0.750 to 0.860, n = 60; required: >= 0.9`.
 
-    With `difference`, the estimate is a difference and gets its sign.
+    With `difference`, the estimate is a difference: `fail: ragas.faithfulness, B - A = -0.051, ...`.
     """
     form = "+.3f" if difference else ".3f"
     sign = ">=" if result.fail == "below" else "<="
-    estimate = "nothing scored"
+    estimate = ": nothing scored"
     if result.estimate is not None:
-        estimate = f"{result.estimate:{form}}, {ci_text(result.interval, form)}, n = {result.n}"
-    return f"{result.verdict}: {result.metric} {sign} {result.threshold:g}: {estimate}"
+        value = f"{result.estimate:{form}}, {ci_text(result.interval, form)}, n = {result.n}"
+        estimate = f", B - A = {value}" if difference else f" = {value}"
+    return f"{result.verdict}: {result.metric}{estimate}; required: {sign} {result.threshold:g}"
 
 
 def threshold_conditions(run: RunSummary) -> tuple[Condition, ...]:

@@ -36,7 +36,7 @@ __all__ = [
 
 Behaviour: TypeAlias = Literal["answered", "refused in part", "refused"]
 BEHAVIOURS: tuple[Behaviour, ...] = get_args(Behaviour)
-"""What an answer does. As in MTRAG, `refused in part` counts as answered, because the answer states something."""
+"""What an answer does. An answer that refuses in part also states something."""
 
 Source = Literal["labels", "file", "judge"]
 """Who says whether a question is answerable: human labels, the run file, or a judge that looked for helpful sentences
@@ -99,13 +99,14 @@ class RefusalReport:
     scores: Mapping[str, float | None]
     """The grounded refusal scores of Trust-Score, by name; a score is None if its denominator is 0."""
     wrong: tuple[RefusalSample, ...]
-    """The unanswerable questions that were answered, then the answerable questions that were refused."""
+    """The unanswerable questions that were answered, then the answerable questions that were refused. Answers that
+    refuse in part are not among them."""
 
     @property
     def wrong_in_words(self) -> str:
         """For example `3 answers are wrong about refusing: 1 answers an unanswerable question, 2 refuse ...`."""
         if not self.wrong:
-            return "Refusals: every unanswerable question was refused, every answerable question was answered"
+            return "Refusals: no unanswerable question was answered, no answerable question was refused"
         answered = sum(sample.answerability == "unanswerable" for sample in self.wrong)
         refused = len(self.wrong) - answered
         parts = [
@@ -169,6 +170,7 @@ def refusal_report(store: Store, run: RunRef, *, source: Source | None = None, c
     answerable = np.array([answerability[row.position] in ANSWERABLE for row in covered])
     unanswerable = np.array([answerability[row.position] == "unanswerable" for row in covered])
     refused = np.array([behaviours[row.position] == "refused" for row in covered])
+    declined = np.array([behaviours[row.position] != "answered" for row in covered])
     cluster_ids = None if clusters is None else clusters.ids[[row.position for row in covered]]
     counted = answerable | unanswerable
 
@@ -187,10 +189,16 @@ def refusal_report(store: Store, run: RunRef, *, source: Source | None = None, c
         counts=counts,
         unknown=len(rows) - len(covered),
         rates=(
-            rate("refusals that were right", "refused answers", unanswerable, refused & counted),
+            rate("refusals that were right", "answers that refuse in full", unanswerable, refused & counted),
             rate("unanswerable questions that were refused", "unanswerable questions", refused, unanswerable),
+            rate(
+                "unanswerable questions that were refused at least in part",
+                "unanswerable questions",
+                declined,
+                unanswerable,
+            ),
             rate("answerable questions that were refused", "answerable questions", refused, answerable),
-            rate("answers to unanswerable questions", "answers", unanswerable, ~refused & counted),
+            rate("answers to unanswerable questions", "answers that do not refuse", unanswerable, ~declined & counted),
         ),
         scores=refusal_scores(answerable[counted].tolist(), refused[counted].tolist(), compat=compat),
         wrong=_wrong(covered, answerability, behaviours),
@@ -248,12 +256,12 @@ def answered_unanswerable(
 ) -> dict[int, bool] | None:
     """Return {position: whether the question was answered} for the questions that `stated` calls unanswerable.
 
-    None if refusals were not judged.
+    An answer that refuses in part does not count as an answer. None if refusals were not judged.
     """
     rows = refusal_rows(connection, run_id, evaluation_id)
     if not rows:
         return None
-    return {row.position: _behaviour(row) != "refused" for row in rows if stated.get(row.position) == "unanswerable"}
+    return {row.position: _behaviour(row) == "answered" for row in rows if stated.get(row.position) == "unanswerable"}
 
 
 def _behaviour(row: RefusalRow) -> Behaviour:
@@ -301,7 +309,7 @@ def _wrong(
         for row in rows
     ]
     answered = [
-        sample for sample in samples if sample.answerability == "unanswerable" and sample.behaviour != "refused"
+        sample for sample in samples if sample.answerability == "unanswerable" and sample.behaviour == "answered"
     ]
     return (
         *answered,

@@ -82,6 +82,10 @@ _DEVANAGARI = re.compile("[\u0900-\u097f]+")
 _LINE = re.compile(r"[^\r\n\v\f\x85\u2028\u2029]+")
 _MARKER = re.compile(r"[ \t>]*(?:#{1,6}[ \t]+|[-*+\u2022\u2023\u25e6\u25aa\u2013][ \t]+|\(?\d{1,3}[.)][ \t]+)")
 _SENTENCE_END = re.compile(r"[.!?\u2026:;\u3002\uff01\uff1f][\"'\u201d\u2019)\]*_]*\s*$")
+_PERIOD = re.compile(r"\.\s+(?=[A-Z][a-z]|A )")
+_UNIT = re.compile(r"(?<![a-zA-Z])(?:\d[ \u00a0]?(?:[ckm]?m|k?g|km/h|m/s|[lhst]|\u00b0[CF])|[Aa]rt)\Z")
+"""Ends of words after which sentencex expects no end of a sentence: units after a number, and "art"."""
+_INITIALS = re.compile(r"[A-Z]\.[A-Z]\.\Z")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 WRAPPED_LINE = 60
 """A line of at least this length without final punctuation continues in the next line."""
@@ -231,10 +235,25 @@ def sentence_spans(text: str, language: Language | None = None) -> tuple[tuple[i
     language = language or language_of(whole)
     return tuple(
         span
-        for start, end in _blocks(whole)
-        for boundary in _boundaries(language, whole[start:end])
-        if (span := _trimmed(whole, start + boundary["start_index"], start + boundary["end_index"]))
+        for block in _blocks(whole)
+        for start, end in _sentences(whole, *block, language)
+        if (span := _trimmed(whole, start, end))
     )
+
+
+def _sentences(text: str, start: int, end: int, language: Language) -> Iterator[tuple[int, int]]:
+    """Yield the sentences that sentencex finds, but join `Non-U.` and `S. citizens`, and split `46 m. It was`."""
+    first = start
+    for boundary in _boundaries(language, text[start:end]):
+        last = start + boundary["end_index"]
+        if _INITIALS.search(text, max(first, last - 2), min(last + 2, end)):
+            continue
+        for period in _PERIOD.finditer(text, first, last):
+            if _UNIT.search(text, max(first, period.start() - 8), period.start()):
+                yield first, period.end()
+                first = period.end()
+        yield first, last
+        first = last
 
 
 def _without_surrogates(text: str) -> str:

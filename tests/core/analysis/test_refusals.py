@@ -73,9 +73,9 @@ def test_the_table_and_its_rates(store: Store) -> None:
         "unanswerable": {"answered": 1, "refused in part": 0, "refused": 1},
         "conversational": {"answered": 1, "refused in part": 0, "refused": 0},
     }
-    assert [(rate.count, rate.n) for rate in found.rates] == [(1, 2), (1, 2), (1, 7), (1, 7)]
-    assert found.rates[2].interval
-    assert str(found.rates[2]).startswith("answerable questions that were refused: 1 of 7 answerable questions, 0.14 (")
+    assert [(rate.count, rate.n) for rate in found.rates] == [(1, 2), (1, 2), (1, 2), (1, 7), (1, 7)]
+    assert found.rates[3].interval
+    assert str(found.rates[3]).startswith("answerable questions that were refused: 1 of 7 answerable questions, 0.14 (")
     assert [(one.sample_id, one.behaviour) for one in found.wrong] == [("8", "answered"), ("5", "refused")]
     assert found.wrong_in_words == (
         "2 answers are wrong about refusing: 1 answers an unanswerable question, 1 refuses an answerable question"
@@ -86,7 +86,16 @@ def test_the_table_and_its_rates(store: Store) -> None:
     twice = replace(found, wrong=(found.wrong[0], found.wrong[0])).wrong_in_words
     assert twice == "2 answers (to 1 question) are wrong about refusing: 2 answer an unanswerable question"
     assert found.counted_as_answerable == "Partial questions count as answerable."
-    assert "every answerable question was answered" in replace(found, wrong=()).wrong_in_words
+    assert "no answerable question was refused" in replace(found, wrong=()).wrong_in_words
+
+
+def test_a_refusal_in_part_is_neither_right_nor_wrong(store: Store) -> None:
+    partly = f"{REFUSES} {STATES}"
+    found = refusal_report(store, kept(store, [({"answerable": False}, partly), ({"answerable": True}, partly)]))
+    assert [(rate.count, rate.n) for rate in found.rates] == [(0, 0), (0, 1), (1, 1), (0, 1), (0, 0)]
+    assert str(found.rates[0]) == "refusals that were right: undefined, there are no answers that refuse in full"
+    assert found.wrong == ()
+    assert found.scores["answer_recall"] == 1.0
 
 
 def test_the_judge_says_it_where_the_file_does_not(store: Store) -> None:
@@ -117,7 +126,7 @@ def test_the_command_prints_the_table_and_json(store: Store) -> None:
     printed = CliRunner().invoke(main, ["refusals", "towers", "--store", str(store.folder)])
     assert printed.exit_code == 0
     assert "embedded (rule-based)" in printed.stdout
-    assert "refusals that were right: 1 of 2 refused answers, 0.50" in printed.stdout
+    assert "refusals that were right: 1 of 2 answers that refuse in full, 0.50" in printed.stdout
     as_json = json.loads(
         CliRunner().invoke(main, ["refusals", "towers", "--store", str(store.folder), "--json"]).stdout
     )

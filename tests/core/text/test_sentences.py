@@ -215,3 +215,20 @@ def test_a_part_in_ascii_is_taken_apart_as_any_other(before: str, text: str) -> 
     whole = before + text
     said = [each.text for each in tokens(whole, len(before))]
     assert words_in(whole, len(before), len(whole)) == said
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The tower is 46 m. It was built in 1890.", ["The tower is 46 m.", "It was built in 1890."]),
+        ("It runs at 140 km/h. With wind it stops.", ["It runs at 140 km/h.", "With wind it stops."]),
+        ("Water at 20\u00a0\u00b0C. A glass of it.", ["Water at 20\u00a0\u00b0C.", "A glass of it."]),
+        ("He loved art. Cosimo paid.", ["He loved art.", "Cosimo paid."]),
+        ("Der Turm ist 46 m. Er ist alt.", ["Der Turm ist 46 m.", "Er ist alt."]),
+        ("See art. 5 of the law.", ["See art. 5 of the law."]),
+        ("J. M. Barrie wrote it.", ["J. M. Barrie wrote it."]),
+        ("Non-U.S. citizens need a visa. They pay.", ["Non-U.S. citizens need a visa.", "They pay."]),
+    ],
+)
+def test_units_end_sentences_and_initials_do_not(text: str, expected: list[str]) -> None:
+    assert sentences(text) == expected

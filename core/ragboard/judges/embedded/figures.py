@@ -301,7 +301,7 @@ def _quantity(words: Words, at: int, language: Language) -> _FigureSpan | None:
         spelt = "cent" in after.group()
         return _figure_span(counted, ("%", 1.0), stop + 2 if spelt else stop, start, after.end())
     unit = UNITS.get(words.spelt[stop].lower()) if stop < len(words.spelt) else None
-    if unit and not words.after(stop - 1).strip("\u00a0 .-"):
+    if unit and not words.after(stop - 1).strip("\u00a0 .-)"):
         return _figure_span(counted, unit, stop + 1, start, words.ends[stop])
     if not word[-1].isdigit() and (suffix := _ORDINAL_SUFFIXES.get(word.lstrip("0123456789"))):
         return _figure_span(value, (suffix, 1.0), stop, start, end)
@@ -361,9 +361,21 @@ def _value(words: Words, at: int, language: Language) -> tuple[float | None, int
         value, stop = in_digits(words.spelt[at], language), at + 1
     else:
         value, stop = _number_in_words(words, at)
+        stop += _repeated_in_digits(words, stop, value, language)
     while value is not None and stop < len(words.spelt) and (scale := SCALES.get(words.spelt[stop].lower())):
         value, stop = value * scale, stop + 1
     return value, stop
+
+
+def _repeated_in_digits(words: Words, at: int, value: float | None, language: Language) -> bool:
+    """Return whether the word at `at` repeats the number in words before it: `five (5) days`."""
+    return (
+        value is not None
+        and at < len(words.spelt)
+        and words.after(at - 1).strip() == "("
+        and words.text[words.ends[at] : words.ends[at] + 1] == ")"
+        and in_digits(words.spelt[at], language) == value
+    )
 
 
 def _number_in_words(words: Words, at: int) -> tuple[float | None, int]:

@@ -261,7 +261,7 @@ def _answer_relevance(question: str, answer: str) -> Classification:
     return Classification(holds=score >= RELEVANT, reason=f"{reason} Rated {score:.2f}.")
 
 
-VERSION = "8"
+VERSION = "9"
 """The version of the rules, incremented when a change can change a reply."""
 WRITING_VERSION = "3"
 """The version of the rules for WriteQuestions and WriteAnswer, incremented when a change can change their replies."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -262,6 +263,8 @@ def _negates(word: str) -> bool:
     return (plain in NEGATORS and plain != "ne") or plain == "n't"
 
 
+_PLURAL_OF_ACRONYM = re.compile("[A-Z]{2,}s")
+"""Matches words such as `PDFs`, whose plural the stemmer does not remove."""
 _NUMERIC = WordCache(numeric)
 _NEGATES = WordCache(_negates)
 _KEYS = attrgetter("key", "unitless_key")
@@ -278,7 +281,7 @@ def _terms(language: Language) -> WordCache[str]:
             return clue_in(word, language)
         if plain in function_words or plain.endswith("n't"):
             return month_clue(word)
-        return term(word, language)
+        return term(word[:-1] if _PLURAL_OF_ACRONYM.fullmatch(word) else word, language)
 
     return WordCache(term_or_clue)
 

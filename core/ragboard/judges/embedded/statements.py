@@ -72,8 +72,18 @@ _COURTESY = re.compile(
     r"|great |good q)",
     re.I,
 )
+_POLITE = re.compile(
+    r"(?:you(?:'re| are) (?:very |most )?welcome|(?:i'm |i am )?(?:glad|happy) (?:to help|i could help)|my pleasure"
+    r"|have a (?:great|good|nice|lovely|wonderful) (?:day|evening|weekend|trip|time)|good luck"
+    r"|gern geschehen|keine ursache|viel (?:erfolg|glück|spaß)|schönen tag(?: noch)?)\W*",
+    re.IGNORECASE,
+)
+"""Matches whole sentences of courtesy."""
+_CODE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n.*?(?:^[ \t]*\1|\Z)", re.DOTALL | re.MULTILINE)
+"""Matches a block of code between fences, the last of which may be missing."""
 _ASSENT = re.compile(r"(?:yes|no|ja|nein|sure|ok|okay|well)\W*$", re.IGNORECASE)
-_ENDS_IN_COLON = re.compile(r":\W*$")
+_ENDS_IN_COLON = re.compile(r":(?:\s+\(?1[.)])?\W*$")
+"""Matches the end of a lead-in, which may include the number of the first list item: `such as: 1.`"""
 _ABOUT_THE_QUESTION = re.compile(
     r"\W*(?:well, |so, )?(?:it|that|this|the answer)\s+(?:really |all |mostly )?depends"
     r"(?:\s+on (?:what|which|how|whom?|whether|where|when)\b[^,;:]{0,60})?\W*$"
@@ -113,6 +123,7 @@ def is_filler(sentence: str) -> bool:
         plain.endswith(("?", "\uff1f"))
         or _ENDS_IN_COLON.search(plain)
         or _ASSENT.match(plain)
+        or _POLITE.fullmatch(plain)
         or _ABOUT_THE_QUESTION.match(plain)
     ):
         return True
@@ -371,7 +382,10 @@ def extract(text: str) -> Extraction:
 def _candidate_sentences(text: str, language: Language) -> Iterator[tuple[int, int]]:
     """Yield the spans of sentences that may contain a statement, without citation marks and courtesies around them."""
     headed = "#" in text
+    code = [match.span() for match in _CODE.finditer(text)] if "```" in text or "~~~" in text else []
     for first, last in sentence_spans(text, language):
+        if any(start < last and first < end for start, end in code):
+            continue
         if headed and _HEADING.search(text, max(0, first - HEADING_MARK_CHARS), first):
             continue
         start, end = _without_lead(text, first, last), _without_citations(text, first, last)

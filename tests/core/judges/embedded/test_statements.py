@@ -123,6 +123,9 @@ def test_emphasis_is_no_part_of_a_statement() -> None:
         "I hope this helps!",
         "## Overview",
         "Let me know if you need more.",
+        "You\u2019re welcome!",
+        "Glad to help! Have a nice day.",
+        "Consider features such as: 1.",
         "",
         "***",
     ],
@@ -194,3 +197,13 @@ def test_german_participles_are_taken_apart() -> None:
 
 def test_list_items_are_statements() -> None:
     assert said("The facts are:\n1. It is long.\n2. It is red.") == ["It is long.", "It is red."]
+
+
+@pytest.mark.parametrize("fence", ["```", "~~~"])
+def test_code_states_nothing(fence: str) -> None:
+    text = f"Run this:\n{fence}python\nprint(1)\n{fence}\nIt prints a number."
+    assert [one.text for one in extract(text).statements] == ["It prints a number."]
+
+
+def test_code_may_be_cut_off() -> None:
+    assert extract("Run this:\n```python\nprint(1)\nIt is").statements == ()

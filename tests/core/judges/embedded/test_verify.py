@@ -407,3 +407,15 @@ def test_the_reason_names_the_text_that_was_read(source: VerifiedAgainst, statem
 )
 def test_missing_words_are_whole_and_named_once(statement: str, words: str) -> None:
     assert judge(statement, "The house is old.").reason == f"{words} in no passage."
+
+
+@pytest.mark.parametrize(
+    ("statement", "passage"),
+    [
+        ("The deadline is 5 days.", "You have five (5) days, which is the deadline."),
+        ("The deadline is five (5) days.", "The deadline is 5 days."),
+        ("You can upload PDFs.", "You can upload a PDF of the form."),
+    ],
+)
+def test_other_spellings_of_a_number_or_an_acronym_are_the_same(statement: str, passage: str) -> None:
+    assert judge(statement, passage).label == "supported"
