@@ -2,10 +2,8 @@
 
     python benchmarks/trends.py alarms [--years N] [--design DESIGN]
     python benchmarks/trends.py delay [--years N]
-    python benchmarks/trends.py later [--years N]
 
 `alarms` prints the share of projects with an alarm in any of their series, within a year in which nothing changes.
-`later` prints it for each of the first three years.
 `delay` prints the days from a planted drop of 5 points to its report. It also prints them for two ideal detectors that
 know the drop and the variance, with a threshold for the same share of false alarms: CUSUM knows the mean before the
 drop, the other one does not.
@@ -30,7 +28,7 @@ DROP = 0.05
 ALPHA = 0.05
 FIRST = 14
 """Number of days before the first change that can be detected."""
-NULL_YEARS = 6000
+NULL_YEARS = 3000
 """Number of years without a drop that give the thresholds of the ideal detectors."""
 
 
@@ -125,20 +123,6 @@ def _alarm_row(case: tuple[int, str, int]) -> str:
     return f"| {scores.name} | {size} | {design} | {single / years:.1%} | {1 - (1 - pooled / years) ** 20:.1%} |"
 
 
-def later(years: int) -> Iterator[str]:
-    """Yield the table of false alarms in each of three years, of those projects that had none before."""
-    yield "| scores | samples a day | first year | second year | third year |"
-    yield "|---|---|---|---|---|"
-    for number, scores in enumerate(SCORES):
-        rng = np.random.default_rng([3, number])
-        first = [math.inf] * years
-        for place in range(years):
-            found = find_changes(_batches(scores.draw(rng, (3 * DAYS, 20), 0.0)), size=DROP)
-            first[place] = found[0].seen // DAYS if found else math.inf
-        shares = [first.count(year) / sum(one >= year for one in first) for year in range(3)]
-        yield f"| {scores.name} | 20 | {' | '.join(f'{share:.1%}' for share in shares)} |"
-
-
 def _cusum(means: Values, scores: Scores, size: int) -> Values:
     """Return the statistic of CUSUM for each year and day, given daily means."""
     gain = DROP / scores.deviation**2 * size
@@ -153,8 +137,10 @@ def _without_mean(means: Values, scores: Scores, size: int) -> Values:
     """Return the statistic of a detector that knows all but the mean, for each year and day.
 
     It is the log of the sum of likelihood ratios of the difference between the means after and before a start, over all
-    starts from the 15th day on (Shiryaev and Roberts).
+    starts from the 15th day on (Shiryaev and Roberts). For 0/1 scores, the variance would tell the mean.
     """
+    if scores.draw is _rarely_bad:
+        return _without_rate(np.round((1 - means) * size), size)
     shift = DROP / scores.deviation * math.sqrt(size)
     sums = np.zeros((len(means), means.shape[1] + 1))
     sums[:, 1:] = np.cumsum((means - scores.mean) * math.sqrt(size) / scores.deviation, axis=1)
@@ -165,6 +151,27 @@ def _without_mean(means: Values, scores: Scores, size: int) -> Values:
         information = before * after / end
         fall = sums[:, FIRST:end] / before - (sums[:, end, None] - sums[:, FIRST:end]) / after
         found[:, end - 1] = np.log(np.exp(shift * information * (fall - shift / 2)).sum(axis=1))
+    return found
+
+
+def _without_rate(errors: Values, size: int) -> Values:
+    """Return the same statistic for 0/1 scores, given the number of zeros on each day.
+
+    The sum of likelihood ratios for a known share of zeros is averaged over the posterior of this share.
+    """
+    rates = np.geomspace(0.004, 0.2, 48)
+    one, zero = np.log((1 - rates - DROP) / (1 - rates)), np.log((rates + DROP) / rates)
+    found = np.full(errors.shape, -np.inf)
+    sums, total = np.full((len(errors), rates.size), -np.inf), np.zeros((len(errors), 1))
+    for day in range(errors.shape[1]):
+        zeros = errors[:, day, None]
+        total += zeros
+        if day < FIRST:
+            continue
+        sums = np.logaddexp(0, sums) + zeros * zero + (size - zeros) * one
+        posterior = total * np.log(rates) + (size * (day + 1) - total) * np.log(1 - rates)
+        posterior -= np.logaddexp.reduce(posterior, axis=1, keepdims=True)
+        found[:, day] = np.logaddexp.reduce(posterior + sums, axis=1)
     return found
 
 
@@ -216,13 +223,12 @@ def _first_delay(batches: Batches, planted: int, series: int) -> float:
 def main() -> None:
     """Run one of the simulations."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("alarms", "delay", "later"))
+    parser.add_argument("what", choices=("alarms", "delay"))
     parser.add_argument("--years", type=int, default=300)
     parser.add_argument("--design", choices=DESIGNS, help="of the days, for alarms; all by default")
     args = parser.parse_args()
     designs = [args.design] if args.design else DESIGNS
-    lines = {"alarms": lambda: alarms(args.years, designs), "delay": lambda: delay(args.years)}
-    for line in lines.get(args.what, lambda: later(args.years))():
+    for line in alarms(args.years, designs) if args.what == "alarms" else delay(args.years):
         print(line, flush=True)
 
 
