@@ -1,7 +1,7 @@
 """Simulate the false alarms and the delay of the change detector.
 
     python benchmarks/trends.py alarms [--years N] [--design DESIGN]
-    python benchmarks/trends.py delay [--years N]
+    python benchmarks/trends.py delay [--years N] [--samples N]
 
 `alarms` prints the share of projects with an alarm in any of their series, within a year in which nothing changes.
 `delay` prints the days from a planted drop of 5 points to its report. It also prints them for two ideal detectors that
@@ -26,6 +26,8 @@ Values = NDArray[np.float64]
 DAYS = 365
 DROP = 0.05
 ALPHA = 0.05
+SIZES = (20, 50, 200)
+"""Numbers of samples a day, for delays."""
 FIRST = 14
 """Number of days before the first change that can be detected."""
 NULL_YEARS = 3000
@@ -181,12 +183,12 @@ def _delays(statistic: Values, threshold: float, planted: int) -> list[float]:
     return [float(row.argmax()) + 1 if row.any() else math.inf for row in reached]
 
 
-def delay(years: int) -> Iterator[str]:
+def delay(years: int, sizes: Sequence[int]) -> Iterator[str]:
     """Yield the table of delays."""
     yield "| scores | samples a day | days before the drop | series | CUSUM | mean unknown | ragboard | ratio |"
     yield "|---|---|---|---|---|---|---|---|"
     for number, scores in enumerate(SCORES):
-        for size in (20, 50, 200):
+        for size in sizes:
             rng = np.random.default_rng([2, number, size])
             null = [scores.draw(rng, (100, DAYS, size), 0.0).mean(axis=-1) for _ in range(NULL_YEARS // 100)]
             ideals = (_cusum, _without_mean)
@@ -226,9 +228,11 @@ def main() -> None:
     parser.add_argument("what", choices=("alarms", "delay"))
     parser.add_argument("--years", type=int, default=300)
     parser.add_argument("--design", choices=DESIGNS, help="of the days, for alarms; all by default")
+    parser.add_argument("--samples", type=int, choices=SIZES, help="a day, for delay; all by default")
     args = parser.parse_args()
     designs = [args.design] if args.design else DESIGNS
-    for line in alarms(args.years, designs) if args.what == "alarms" else delay(args.years):
+    sizes = [args.samples] if args.samples else SIZES
+    for line in alarms(args.years, designs) if args.what == "alarms" else delay(args.years, sizes):
         print(line, flush=True)
 
 

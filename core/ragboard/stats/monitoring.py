@@ -60,7 +60,7 @@ MIN_WINDOW = 30
 """Starts are tested for at least this number of batches after them."""
 JUMP = 0.63
 """The least decrease of the log of a jump's share, per standard error of a batch: sqrt(2 pi) / 4, rounded up."""
-NEGLIGIBLE = 1e-4
+NEGLIGIBLE = 1e-5
 """A dispersion is left out if its evidence is less than this share of the threshold."""
 ROWS = 128
 """Number of batches that are tested at once, to limit memory."""
@@ -231,7 +231,11 @@ class _Scan:
             best = np.where(np.isfinite(tests.error), _largest_ratio(tests.score), 0.0)
             at_most = best.sum(axis=1)  # as no size or dispersion fits better
             for place in np.flatnonzero(at_most >= math.exp(threshold)):
-                evidence = self._evidence(tests.row(place), math.exp(threshold))
+                test = tests.row(place)
+                dispersions = _possible_dispersions(test, math.exp(threshold))
+                if not dispersions:
+                    continue
+                evidence = self._evidence(test, dispersions)
                 largest = float(evidence.max())
                 if largest + math.log(float(np.exp(evidence - largest).sum())) >= threshold:
                     return self._change(int(ends[place]), evidence)
@@ -293,11 +297,10 @@ class _Scan:
         shares = np.exp(logs - logs.max(axis=1, keepdims=True))
         return np.asarray(shares / shares.sum(axis=1, keepdims=True), dtype=np.float64)
 
-    def _evidence(self, tests: _Tests, threshold: float) -> FloatArray:
+    def _evidence(self, tests: _Tests, dispersions: Sequence[int]) -> FloatArray:
         """Return the log of the mean likelihood ratio for each number of batches after the change."""
         ratio = np.zeros_like(tests.score)
-        at_most = tests.score.size * tests.dispersion * _largest_ratio(np.abs(tests.score).max() / np.sqrt(DISPERSIONS))
-        for place in np.flatnonzero(at_most >= NEGLIGIBLE * threshold):
+        for place in dispersions:
             dispersion, probability = float(DISPERSIONS[place]), float(tests.dispersion[place])
             root = math.sqrt(dispersion)
             score, error = _normal_score(tests.score / root, tests.skew / root**3), tests.error * root
@@ -319,6 +322,15 @@ class _Scan:
 
 def _cumulated(values: FloatArray) -> FloatArray:
     return np.concatenate([[0.0], np.cumsum(values)])
+
+
+def _possible_dispersions(tests: _Tests, threshold: float) -> list[int]:
+    """Return the places in `DISPERSIONS` with more than negligible evidence; empty if the threshold is not reached."""
+    roots = np.sqrt(DISPERSIONS)
+    at_most = tests.score.size * tests.dispersion * _largest_ratio(np.abs(tests.score).max() / roots)
+    possible = np.flatnonzero(at_most >= NEGLIGIBLE * threshold)
+    closer = tests.dispersion[possible] * _largest_ratio(tests.score / roots[possible, None]).sum(axis=1)
+    return possible[closer >= NEGLIGIBLE * threshold].tolist() if closer.sum() >= threshold else []
 
 
 def _largest_ratio(score: FloatArray) -> FloatArray:
