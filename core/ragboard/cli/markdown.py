@@ -70,9 +70,9 @@ def _metric(metric: MetricComparison) -> list[str]:
         escaped(metric.label),
         f"{found.first:.3f}",
         f"{found.second:.3f}",
-        f"{found.difference:+.3f}, {ci_text(found.interval, '+.3f')}",
-        "" if metric.p is None else f"{metric.p:.2g}",
-        _CHANGES.get(metric.change, metric.change),
+        "0" if metric.all_equal else f"{found.difference:+.3f}, {ci_text(found.interval, '+.3f')}",
+        "" if metric.p is None or metric.all_equal else f"{metric.p:.2g}",
+        "all differences are 0" if metric.all_equal else _CHANGES.get(metric.change, metric.change),
         f"{found.sign.wins} / {found.ties} / {found.sign.losses}",
         f"{found.n:,}",
     ]
