@@ -1,11 +1,12 @@
 """Simulate the false alarms and the delay of the change detector.
 
     python benchmarks/trends.py alarms [--years N] [--design DESIGN]
-    python benchmarks/trends.py delay [--years N]
+    python benchmarks/trends.py delay [--years N] [--samples N]
 
 `alarms` prints the share of projects with an alarm in any of their series, within a year in which nothing changes.
-`delay` prints the days from a planted drop of 5 points to its report. It also prints them for a CUSUM that knows the
-mean, the drop and the variance, with a threshold for the same share of false alarms.
+`delay` prints the days from a planted drop of 5 points to its report. It also prints them for two ideal detectors that
+know the drop and the variance, with a threshold for the same share of false alarms: CUSUM knows the mean before the
+drop, the other one does not.
 """
 
 from __future__ import annotations
@@ -25,6 +26,12 @@ Values = NDArray[np.float64]
 DAYS = 365
 DROP = 0.05
 ALPHA = 0.05
+SIZES = (20, 50, 200)
+"""Numbers of samples a day, for delays."""
+FIRST = 14
+"""Number of days before the first change that can be detected."""
+NULL_YEARS = 3000
+"""Number of years without a drop that give the thresholds of the ideal detectors."""
 
 
 @dataclass(frozen=True)
@@ -118,39 +125,74 @@ def _alarm_row(case: tuple[int, str, int]) -> str:
     return f"| {scores.name} | {size} | {design} | {single / years:.1%} | {1 - (1 - pooled / years) ** 20:.1%} |"
 
 
-def _oracle_delays(null: Values, changed: Values, scores: Scores, size: int, planted: int, alpha: float) -> list[int]:
-    """Return the days until CUSUM sees the drop. `null` are daily means of years without a drop, `changed` with one."""
+def _cusum(means: Values, scores: Scores, size: int) -> Values:
+    """Return the statistic of CUSUM for each year and day, given daily means."""
     gain = DROP / scores.deviation**2 * size
-
-    def steps(means: Values) -> Iterator[Values]:
-        total = np.zeros(len(means))
-        for day in range(means.shape[1]):
-            total = np.maximum(0, total + gain * (scores.mean - DROP / 2 - means[:, day]))
-            yield total
-
-    largest = np.max(list(steps(null)), axis=0)
-    threshold = float(np.quantile(largest, 1 - alpha))
-    delays: list[int] = []
-    for means in changed:
-        total = 0.0
-        for day, mean in enumerate(means):
-            total = max(0.0, total + gain * (scores.mean - DROP / 2 - mean))
-            if total >= threshold:
-                if day >= planted:
-                    delays.append(day - planted + 1)
-                    break
-                total = 0.0
-    return delays
+    found, total = np.zeros(means.shape), np.zeros(len(means))
+    for day in range(means.shape[1]):
+        total = np.maximum(0, total + gain * (scores.mean - DROP / 2 - means[:, day]))
+        found[:, day] = total
+    return found
 
 
-def delay(years: int) -> Iterator[str]:
+def _without_mean(means: Values, scores: Scores, size: int) -> Values:
+    """Return the statistic of a detector that knows all but the mean, for each year and day.
+
+    It is the log of the sum of likelihood ratios of the difference between the means after and before a start, over all
+    starts from the 15th day on (Shiryaev and Roberts). For 0/1 scores, the variance would tell the mean.
+    """
+    if scores.draw is _rarely_bad:
+        return _without_rate(np.round((1 - means) * size), size)
+    shift = DROP / scores.deviation * math.sqrt(size)
+    sums = np.zeros((len(means), means.shape[1] + 1))
+    sums[:, 1:] = np.cumsum((means - scores.mean) * math.sqrt(size) / scores.deviation, axis=1)
+    found = np.full(means.shape, -np.inf)
+    for end in range(FIRST + 1, means.shape[1] + 1):
+        before = np.arange(FIRST, end)
+        after = end - before
+        information = before * after / end
+        fall = sums[:, FIRST:end] / before - (sums[:, end, None] - sums[:, FIRST:end]) / after
+        found[:, end - 1] = np.log(np.exp(shift * information * (fall - shift / 2)).sum(axis=1))
+    return found
+
+
+def _without_rate(errors: Values, size: int) -> Values:
+    """Return the same statistic for 0/1 scores, given the number of zeros on each day.
+
+    The sum of likelihood ratios for a known share of zeros is averaged over the posterior of this share.
+    """
+    rates = np.geomspace(0.004, 0.2, 48)
+    one, zero = np.log((1 - rates - DROP) / (1 - rates)), np.log((rates + DROP) / rates)
+    found = np.full(errors.shape, -np.inf)
+    sums, total = np.full((len(errors), rates.size), -np.inf), np.zeros((len(errors), 1))
+    for day in range(errors.shape[1]):
+        zeros = errors[:, day, None]
+        total += zeros
+        if day < FIRST:
+            continue
+        sums = np.logaddexp(0, sums) + zeros * zero + (size - zeros) * one
+        posterior = total * np.log(rates) + (size * (day + 1) - total) * np.log(1 - rates)
+        posterior -= np.logaddexp.reduce(posterior, axis=1, keepdims=True)
+        found[:, day] = np.logaddexp.reduce(posterior + sums, axis=1)
+    return found
+
+
+def _delays(statistic: Values, threshold: float, planted: int) -> list[float]:
+    """Return the days from the drop until the statistic reaches the threshold, for each year."""
+    reached = statistic[:, planted:] >= threshold
+    return [float(row.argmax()) + 1 if row.any() else math.inf for row in reached]
+
+
+def delay(years: int, sizes: Sequence[int]) -> Iterator[str]:
     """Yield the table of delays."""
-    yield "| scores | samples a day | days before the drop | series | CUSUM | ragboard | ratio |"
-    yield "|---|---|---|---|---|---|---|"
+    yield "| scores | samples a day | days before the drop | series | CUSUM | mean unknown | ragboard | ratio |"
+    yield "|---|---|---|---|---|---|---|---|"
     for number, scores in enumerate(SCORES):
-        for size in (20, 50, 200):
+        for size in sizes:
             rng = np.random.default_rng([2, number, size])
-            null = np.concatenate([scores.draw(rng, (100, DAYS, size), 0.0).mean(axis=-1) for _ in range(40)])
+            null = [scores.draw(rng, (100, DAYS, size), 0.0).mean(axis=-1) for _ in range(NULL_YEARS // 100)]
+            ideals = (_cusum, _without_mean)
+            largest = [np.concatenate([ideal(part, scores, size).max(axis=1) for part in null]) for ideal in ideals]
             for planted in (60, 180):
                 drawn = [
                     np.concatenate(
@@ -159,13 +201,17 @@ def delay(years: int) -> Iterator[str]:
                     for _ in range(years)
                 ]
                 means = np.array([values.mean(axis=-1) for values in drawn])
+                statistics = [ideal(means, scores, size) for ideal in ideals]
                 for series in (1, 20):
-                    oracle = _oracle_delays(null, means, scores, size, planted, ALPHA / series)
-                    ours = [_first_delay(_batches(values), planted, series) for values in drawn]
-                    ratio = float(np.median(ours)) / float(np.median(oracle))
+                    thresholds = [float(np.quantile(values, 1 - ALPHA / series)) for values in largest]
+                    cusum, unknown = (
+                        float(np.median(_delays(statistic, threshold, planted)))
+                        for statistic, threshold in zip(statistics, thresholds, strict=True)
+                    )
+                    ours = float(np.median([_first_delay(_batches(values), planted, series) for values in drawn]))
                     yield (
-                        f"| {scores.name} | {size} | {planted} | {series} | {np.median(oracle):g} |"
-                        f" {np.median(ours):g} | {ratio:.2f} |"
+                        f"| {scores.name} | {size} | {planted} | {series} | {cusum:g} | {unknown:g} | {ours:g} |"
+                        f" {ours / cusum:.2f} |"
                     )
 
 
@@ -182,9 +228,11 @@ def main() -> None:
     parser.add_argument("what", choices=("alarms", "delay"))
     parser.add_argument("--years", type=int, default=300)
     parser.add_argument("--design", choices=DESIGNS, help="of the days, for alarms; all by default")
+    parser.add_argument("--samples", type=int, choices=SIZES, help="a day, for delay; all by default")
     args = parser.parse_args()
     designs = [args.design] if args.design else DESIGNS
-    for line in alarms(args.years, designs) if args.what == "alarms" else delay(args.years):
+    sizes = [args.samples] if args.samples else SIZES
+    for line in alarms(args.years, designs) if args.what == "alarms" else delay(args.years, sizes):
         print(line, flush=True)
 
 

@@ -12,7 +12,7 @@ from ragboard.readers.formats import spans as trace_spans
 from ragboard.readers.formats.otlp import span_of
 from ragboard.readers.formats.raw_span import RawSpan
 from ragboard.readers.formats.shapes import as_object, drop_missing
-from ragboard.readers.formats.spans import Conversations, read_trace, text_of
+from ragboard.readers.formats.spans import Conversations, read_trace, text_of, time_of
 from ragboard.readers.runs import RowNotes, read_row
 from ragboard.readers.tables import RawRow
 from ragboard.records import JsonValue, Sample
@@ -103,11 +103,6 @@ def _top_resource(spans: Sequence[RawSpan]) -> Mapping[str, JsonValue]:
 
 def asked_at(spans: Sequence[RawSpan], received: int) -> datetime:
     """Return when a trace began or, if it has no plausible time, when it arrived: UTC without a time zone."""
-    arrived = datetime.fromtimestamp(received / 1e9, UTC)
-    start = min((span.start for span in spans if span.start), default=0)
-    try:
-        asked = datetime.fromtimestamp(start / 1e9, UTC)
-    except (ValueError, OverflowError, OSError):
-        asked = arrived
-    possible = asked.year >= 2000 and asked <= arrived + CLOCK_TOLERANCE
-    return (asked if possible else arrived).replace(tzinfo=None)
+    arrived = datetime.fromtimestamp(received / 1e9, UTC).replace(tzinfo=None)
+    asked = time_of(min((span.start for span in spans if span.start), default=0))
+    return asked if asked and asked <= arrived + CLOCK_TOLERANCE else arrived

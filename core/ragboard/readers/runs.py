@@ -683,7 +683,7 @@ def _sample(row: RawRow, matched: Mapping[str, str], run_column: str | None, not
         else tuple(reference_passage.text for reference_passage in reference_passages),
         history=(*history, *question.before),
         nuggets=read_nuggets("nuggets", cells.get("nuggets"), note),
-        time=read_time(metadata),
+        time=(row.tool_sample.time if row.tool_sample else None) or read_time(metadata),
         metadata=metadata,
     )
     try:

@@ -8,16 +8,16 @@ inequality for the statistic of Shiryaev and Roberts, Pollak 1985). It exceeds 1
 1/p: the likelihood ratio of each size is therefore divided by the expected share of the jump (Siegmund 1985).
 
 Assumptions: batches are independent and have the same distribution until it changes, and means of `MIN_SAMPLES` samples
-are normal after a correction for skewness. Days may differ by more than sampling explains, if they do so before and
-after the change: the variance of a mean is multiplied by the observed dispersion of the batches on each side, and the
-score is then that of Student's t.
+are normal after a correction for skewness. Batches may differ by more than sampling explains: the variance of a mean is
+then multiplied by a dispersion of 1 or more. The dispersion is unknown: the likelihood ratio is averaged over its
+posterior probabilities, given how much the batches differ if nothing changed.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from typing import Literal
 
@@ -39,9 +39,17 @@ MIN_SAMPLES = 100
 """Minimum number of samples before a change."""
 SIZES = (0.5, 1.0, 2.0, 4.0, 8.0)
 """The sizes of a change that are tested, as multiples of the size to detect."""
-SIZE_WEIGHTS = (0.15, 0.5, 0.2, 0.1, 0.05)
+SIZE_WEIGHTS = (0.08, 0.65, 0.17, 0.07, 0.03)
 """The weight of each size; the sum is 1."""
-WORSE_WEIGHT = 0.8
+SPENT = 0.7
+"""The share of the probability of a false alarm that the threshold spends. The rest is for batches that differ by more
+than sampling explains: in the first weeks, it is not certain that they do."""
+DISPERSIONS = 1.15 ** np.arange(50)
+"""The possible variances of the means of batches, as multiples of the variance that sampling explains: 1 to 943."""
+NO_DISPERSION = 0.7
+"""The prior probability that batches do not differ by more than sampling explains. The other dispersions have a
+probability proportional to 1 / dispersion."""
+WORSE_WEIGHT = 0.9
 """The weight of changes for the worse; changes for the better have 1 minus this."""
 DEVIATIONS = 0.2
 """The default size to detect, in standard deviations of the samples."""
@@ -52,6 +60,8 @@ MIN_WINDOW = 30
 """Starts are tested for at least this number of batches after them."""
 JUMP = 0.63
 """The least decrease of the log of a jump's share, per standard error of a batch: sqrt(2 pi) / 4, rounded up."""
+NEGLIGIBLE = 1e-5
+"""A dispersion is left out if its evidence is less than this share of the threshold."""
 ROWS = 128
 """Number of batches that are tested at once, to limit memory."""
 
@@ -153,7 +163,7 @@ def find_changes(
     """
     if not 0 < alpha < 1 or per_year <= 0 or series < 1 or (size is not None and size <= 0):
         raise ValueError("alpha must be between 0 and 1, and per_year, series and size above 0")
-    threshold = math.log(per_year * series / alpha)
+    threshold = math.log(per_year * series / (SPENT * alpha))
     found: list[Change] = []
     start, first, dispersion = 0, 0, (0.0, 0.0)
     while True:
@@ -164,6 +174,27 @@ def find_changes(
         found.append(change)
         dispersion = scan.dispersion_sums(change.start)
         start, first = change.start, change.seen + 1
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Tests:
+    """Tests of starts. Rows are numbers of batches, columns are numbers of batches after the change."""
+
+    score: FloatArray
+    """The difference in standard errors; 0 where no change is tested."""
+    error: FloatArray
+    """The standard error that sampling explains; infinite where no change is tested."""
+    skew: FloatArray
+    of_batch: FloatArray
+    """The share of a mean batch in a shift that is counted in standard errors."""
+    size: FloatArray
+    """The size to detect, for each row."""
+    dispersion: FloatArray
+    """The posterior probability of each of `DISPERSIONS`, for each row."""
+
+    def row(self, place: np.integer) -> _Tests:
+        """Return one row."""
+        return _Tests(**{part.name: getattr(self, part.name)[place] for part in fields(self)})
 
 
 class _Scan:
@@ -196,11 +227,15 @@ class _Scan:
         """Return the first change that is seen with batch `first` or a later one; None if there is none."""
         for row in range(max(first - self.start, 1), self.batches, ROWS):
             ends = np.arange(row, min(row + ROWS, self.batches)) + 1
-            score, error, size, of_batch = self._scores(ends, min_batches)
-            best = np.where(np.isfinite(error), np.minimum((np.abs(score) + JUMP) ** 2 / 2, 600.0), -np.inf)
-            at_most = np.exp(best).sum(axis=1)  # as no size fits better than the best one
+            tests = self._tests(ends, min_batches)
+            best = np.where(np.isfinite(tests.error), _largest_ratio(tests.score), 0.0)
+            at_most = best.sum(axis=1)  # as no size or dispersion fits better
             for place in np.flatnonzero(at_most >= math.exp(threshold)):
-                evidence = self._evidence(score[place], error[place], float(size[place]), of_batch[place])
+                test = tests.row(place)
+                dispersions = _possible_dispersions(test, math.exp(threshold))
+                if not dispersions:
+                    continue
+                evidence = self._evidence(test, dispersions)
                 largest = float(evidence.max())
                 if largest + math.log(float(np.exp(evidence - largest).sum())) >= threshold:
                     return self._change(int(ends[place]), evidence)
@@ -223,12 +258,8 @@ class _Scan:
             after=after + self.offset,
         )
 
-    def _scores(self, ends: NDArray[np.int64], min_batches: int) -> tuple[FloatArray, ...]:
-        """Return normal scores of the difference, its standard errors, the sizes to detect, and shares of a batch.
-
-        Rows are last batches, columns are numbers of batches after the change. The error is infinite where no change is
-        tested. The share of a batch is that of a mean batch in a shift that is counted in standard errors.
-        """
+    def _tests(self, ends: NDArray[np.int64], min_batches: int) -> _Tests:
+        """Return the tests of every start, for each of these numbers of batches."""
         freedom = self.freedom[ends]
         variance = self.squares[ends] / np.maximum(freedom, 1)
         size = np.full(ends.size, self.size) if self.size else DEVIATIONS * np.sqrt(variance)
@@ -239,31 +270,47 @@ class _Scan:
         usable &= before >= MIN_SAMPLES
         after = np.maximum(self.counts[ends][:, None] - before, 1e-9)
         difference = (self.sums[ends][:, None] - self.sums[k]) / after - self.sums[k] / before
-        until = ends[:, None]
-        parts = self.sums[k] ** 2 / before + (self.sums[until] - self.sums[k]) ** 2 / after
-        batch_freedom = np.maximum(self.earlier[1] + until - 2.0, 1.0)
-        dispersion = (self.earlier[0] + self.mean_squares[until] - parts) / batch_freedom
         cubic = self.cubes[ends] / np.maximum(self.cubic_freedom[ends], 1)
         with np.errstate(divide="ignore", invalid="ignore"):
             scale = variance[:, None] * (1 / after + 1 / before)
             skew = cubic[:, None] * (1 / after**2 - 1 / before**2) / scale**1.5
-            factor = dispersion / variance[:, None]
-            error = np.sqrt(scale * np.maximum(factor, 1.0))
-            z = difference / error
-            score = _normal_score(np.where(factor > 1, _score_of_t(z, batch_freedom), z), skew)
-        of_batch = np.sqrt(np.minimum(self.counts[until] / until * (1 / after + 1 / before), 1.0))
-        return np.where(usable, score, 0.0), np.where(usable, error, np.inf), size, of_batch
+            error = np.sqrt(scale)
+            score = difference / error
+        of_batch = np.sqrt(np.minimum(self.counts[ends][:, None] / ends[:, None] * (1 / after + 1 / before), 1.0))
+        return _Tests(
+            score=np.where(usable, score, 0.0),
+            error=np.where(usable, error, np.inf),
+            skew=np.where(usable, skew, 0.0),
+            of_batch=of_batch,
+            size=size,
+            dispersion=self._dispersion(ends, variance),
+        )
 
-    def _evidence(self, score: FloatArray, error: FloatArray, size: float, of_batch: FloatArray) -> FloatArray:
+    def _dispersion(self, ends: NDArray[np.int64], variance: FloatArray) -> FloatArray:
+        """Return the posterior probability of each of `DISPERSIONS`, a row for each number of batches."""
+        between = np.maximum(self.mean_squares[ends] - self.sums[ends] ** 2 / self.counts[ends], 0.0)
+        squares = (self.earlier[0] + between) / np.where(variance > 0, variance, np.inf)
+        freedom = self.earlier[1] + ends - 1
+        prior = 1 / DISPERSIONS
+        prior = np.where(DISPERSIONS > 1, (1 - NO_DISPERSION) * prior / (prior.sum() - 1), NO_DISPERSION)
+        logs = np.log(prior) - freedom[:, None] / 2 * np.log(DISPERSIONS) - squares[:, None] / (2 * DISPERSIONS)
+        shares = np.exp(logs - logs.max(axis=1, keepdims=True))
+        return np.asarray(shares / shares.sum(axis=1, keepdims=True), dtype=np.float64)
+
+    def _evidence(self, tests: _Tests, dispersions: Sequence[int]) -> FloatArray:
         """Return the log of the mean likelihood ratio for each number of batches after the change."""
-        ratio = np.zeros_like(score)
-        for multiple, weight in zip(SIZES, SIZE_WEIGHTS, strict=True):
-            shift = multiple * size / error
-            scaled = weight / _share_of_jump(shift * of_batch)
-            for sign, share in self.directions:
-                ratio += share * scaled * np.exp(np.minimum(sign * shift * score - shift**2 / 2, 600.0))
+        ratio = np.zeros_like(tests.score)
+        for place in dispersions:
+            dispersion, probability = float(DISPERSIONS[place]), float(tests.dispersion[place])
+            root = math.sqrt(dispersion)
+            score, error = _normal_score(tests.score / root, tests.skew / root**3), tests.error * root
+            for multiple, weight in zip(SIZES, SIZE_WEIGHTS, strict=True):
+                shift = multiple * float(tests.size) / error
+                scaled = probability * weight / _share_of_jump(shift * tests.of_batch)
+                for sign, share in self.directions:
+                    ratio += share * scaled * np.exp(np.minimum(sign * shift * score - shift**2 / 2, 600.0))
         with np.errstate(divide="ignore"):
-            return np.where(np.isfinite(error), np.log(ratio), -np.inf)
+            return np.where(np.isfinite(tests.error), np.log(ratio), -np.inf)
 
     def _columns(self, ends: NDArray[np.int64], variance: FloatArray, size: FloatArray) -> int:
         """Return for how many batches after its start a change is tested; see `MAX_INFORMATION`."""
@@ -275,6 +322,20 @@ class _Scan:
 
 def _cumulated(values: FloatArray) -> FloatArray:
     return np.concatenate([[0.0], np.cumsum(values)])
+
+
+def _possible_dispersions(tests: _Tests, threshold: float) -> list[int]:
+    """Return the places in `DISPERSIONS` with more than negligible evidence; empty if the threshold is not reached."""
+    roots = np.sqrt(DISPERSIONS)
+    at_most = tests.score.size * tests.dispersion * _largest_ratio(np.abs(tests.score).max() / roots)
+    possible = np.flatnonzero(at_most >= NEGLIGIBLE * threshold)
+    closer = tests.dispersion[possible] * _largest_ratio(tests.score / roots[possible, None]).sum(axis=1)
+    return possible[closer >= NEGLIGIBLE * threshold].tolist() if closer.sum() >= threshold else []
+
+
+def _largest_ratio(score: FloatArray) -> FloatArray:
+    """Return an upper limit of the likelihood ratio: that of the size that fits best."""
+    return np.asarray(np.exp(np.minimum((np.abs(score) + JUMP) ** 2 / 2, 600.0)), dtype=np.float64)
 
 
 def _share_of_jump(shift: FloatArray) -> FloatArray:
@@ -297,12 +358,6 @@ def _jumps() -> tuple[FloatArray, FloatArray]:
         for half, at in zip(halves, density, strict=True)
     ]
     return shifts, np.array(shares)
-
-
-def _score_of_t(t: FloatArray, freedom: FloatArray) -> FloatArray:
-    """Return about the normal score with the tail probability of Student's t (Wallace 1959)."""
-    score = np.sqrt(freedom * np.log1p(t**2 / freedom)) * (8 * freedom + 1) / (8 * freedom + 3)
-    return np.copysign(score, t)
 
 
 def _normal_score(z: FloatArray, skew: FloatArray) -> FloatArray:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 from click.testing import CliRunner, Result
 from tests.core.analysis.test_monitoring import steady
 from tests.core.conftest import make_run
+from tests.core.readers.formats.traces import START, openinference, request
 from tests.core.traffic import Day, add_traffic
 
 from ragboard import Store
@@ -49,6 +52,27 @@ def test_groups_and_new_statements(store: Store) -> None:
     assert "\x1b" not in said
     assert "compared with the 7 days before (p: Holm)" in said
     assert "0 of 1 unsupported statements since 2026-09-10 were not there in the 28 days before" in said
+
+
+def test_a_file_of_traces_is_a_trend(store: Store, tmp_path: Path) -> None:
+    day = 24 * 3600 * 1000
+    spans = [
+        span
+        for number in range(40)
+        for span in openinference(
+            number + 1, f"When, {number}?", "In 1931.", ["The mill closed in 1931."], at=number * day // 20, session=""
+        )
+    ]
+    path = tmp_path / "traces.json"
+    path.write_text(json.dumps(request(*spans, service__name="chat")), encoding="utf-8")
+    words = ("evaluate", str(path), "--metrics", "faithfulness", "--dataset", CHAT, "--store", str(store.folder))
+    done = CliRunner().invoke(main, words)
+    assert done.exit_code == ExitCode.DONE, done.output
+    found = json.loads(trend(store, CHAT, "--json").stdout)
+    days = found["trend"]["days"]
+    start = datetime.fromtimestamp(START / 1e9, UTC).date()
+    assert [one["start"][:10] for one in days] == [str(start + timedelta(days=later)) for later in range(3)]
+    assert sum(one["n"] for one in days) == 40
 
 
 def test_json(store: Store) -> None:

@@ -13,10 +13,13 @@ from scipy import stats
 
 from ragboard.stats import Batches, Change, find_changes, summarize_batches
 from ragboard.stats.monitoring import (
+    DISPERSIONS,
     MIN_BATCHES,
     MIN_SAMPLES,
+    NO_DISPERSION,
     SIZE_WEIGHTS,
     SIZES,
+    SPENT,
     WORSE_WEIGHT,
 )
 
@@ -134,27 +137,33 @@ def _plain_first(values: Sequence[Sequence[float]], size: float, alpha: float, p
             after = [value for day in seen[start:] for value in day]
             if len(before) < MIN_SAMPLES or freedom < MIN_SAMPLES or not variance:
                 continue
-            scale = variance * (1 / len(after) + 1 / len(before))
-            middle = [sum(before) / len(before)] * start + [sum(after) / len(after)] * (end - start)
-            between = sum(len(day) * (mean - part) ** 2 for day, mean, part in zip(seen, means, middle, strict=True))
-            factor = max(1.0, between / max(end - 2, 1) / variance)
-            error = math.sqrt(scale * factor)
-            z = (middle[-1] - middle[0]) / error
-            if factor > 1:
-                z = -float(stats.norm.ppf(stats.t.sf(z, max(end - 2, 1))))
-            skew = third * (1 / len(after) ** 2 - 1 / len(before) ** 2) / scale**1.5
-            if skew * z > 0:
-                root = math.copysign(abs(1 + skew * z / 2) ** (1 / 3), 1 + skew * z / 2)
-                corrected = 6 / skew * (root - 1) + skew / 6
-                z = 0.0 if corrected * z < 0 else min(corrected, z, key=abs)
-            for multiple, weight in zip(SIZES, SIZE_WEIGHTS, strict=True):
-                shift = multiple * size / error
-                half = shift / 2 * min(1.0, math.sqrt(sum(map(len, seen)) / end * (1 / len(after) + 1 / len(before))))
-                below = float(stats.norm.cdf(half))
-                jump = (below - 0.5) / half / (half * below + float(stats.norm.pdf(half)))
-                for sign, share in ((-1, WORSE_WEIGHT), (1, 1 - WORSE_WEIGHT)):
-                    total += share * weight / jump * math.exp(sign * shift * z - shift**2 / 2)
-        if total / per_year >= 1 / alpha:
+            overall = sum(before + after) / len(before + after)
+            between = sum(len(day) * (mean - overall) ** 2 for day, mean in zip(seen, means, strict=True))
+            others = sum(1 / dispersion for dispersion in DISPERSIONS[1:])
+            priors = [NO_DISPERSION, *((1 - NO_DISPERSION) / dispersion / others for dispersion in DISPERSIONS[1:])]
+            likely = [
+                prior * float(stats.chi2.pdf(between / variance / dispersion, end - 1)) / dispersion
+                for dispersion, prior in zip(DISPERSIONS, priors, strict=True)
+            ]
+            for dispersion, one in zip(DISPERSIONS, likely, strict=True):
+                scale = dispersion * variance * (1 / len(after) + 1 / len(before))
+                error = math.sqrt(scale)
+                z = (sum(after) / len(after) - sum(before) / len(before)) / error
+                skew = third * (1 / len(after) ** 2 - 1 / len(before) ** 2) / scale**1.5
+                if skew * z > 0:
+                    root = math.copysign(abs(1 + skew * z / 2) ** (1 / 3), 1 + skew * z / 2)
+                    corrected = 6 / skew * (root - 1) + skew / 6
+                    z = 0.0 if corrected * z < 0 else min(corrected, z, key=abs)
+                for multiple, weight in zip(SIZES, SIZE_WEIGHTS, strict=True):
+                    shift = multiple * size / error
+                    share_of_batch = sum(map(len, seen)) / end * (1 / len(after) + 1 / len(before))
+                    half = shift / 2 * min(1.0, math.sqrt(share_of_batch))
+                    below = float(stats.norm.cdf(half))
+                    jump = (below - 0.5) / half / (half * below + float(stats.norm.pdf(half)))
+                    for sign, share in ((-1, WORSE_WEIGHT), (1, 1 - WORSE_WEIGHT)):
+                        ratio = math.exp(sign * shift * z - shift**2 / 2)
+                        total += one / sum(likely) * share * weight / jump * ratio
+        if total / per_year >= 1 / (SPENT * alpha):
             return end - 1
     return None
 

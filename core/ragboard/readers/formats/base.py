@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
@@ -71,6 +72,8 @@ class ToolSample:
     """Name of the run; empty if a file of this format has a single run."""
     scores: Mapping[str, Outcome] = field(default_factory=dict[str, Outcome])
     """The tool's scores, by the name of the metric in the file."""
+    time: datetime | None = None
+    """When the question was asked, UTC without a time zone; None if the file has no time."""
     recorded: RecordedSample = NOTHING_RECORDED
     """Statements, verdicts and reasons of the tool's judge."""
     notes: tuple[str, ...] = ()

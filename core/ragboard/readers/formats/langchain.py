@@ -13,6 +13,7 @@ from typing import Any
 from ragboard.errors import RunFileError
 from ragboard.readers.formats.base import FileFormat, Format, ParsedFile, ToolFile, ToolSample
 from ragboard.readers.formats.shapes import as_list, as_number, as_object, as_text, drop_missing
+from ragboard.readers.formats.spans import nanoseconds, time_of
 from ragboard.readers.printed import LANGCHAIN, PrintedError, read_printed, read_python
 from ragboard.records import JsonValue
 
@@ -162,7 +163,14 @@ def _read_runs(file: ParsedFile) -> ToolFile:
             "history": inputs.get(HISTORY) or outputs.get(HISTORY),
             "metadata": metadata or None,
         }
-        samples.append(ToolSample(cells=drop_missing(cells), line=file.line(index), location=location))
+        samples.append(
+            ToolSample(
+                cells=drop_missing(cells),
+                line=file.line(index),
+                location=location,
+                time=time_of(nanoseconds(row.get("start_time"))),
+            )
+        )
         fields |= {f"inputs.{question_key}": "question"} | ({f"outputs.{answer_key}": "answer"} if answer_key else {})
         fields |= {f"outputs.{context_key}": "contexts"} if context_key else {}
     if retrieved:
@@ -175,7 +183,8 @@ def _read_runs(file: ParsedFile) -> ToolFile:
         fields={
             **fields,
             "extra.metadata, tags, error": "metadata",
-            "start_time, end_time": "metadata",
+            "start_time": "time, metadata",
+            "end_time": "metadata",
             "extra.runtime": "left out: about the machine",
             "documents[].metadata": DOCUMENTS_LEFT_OUT,
         },

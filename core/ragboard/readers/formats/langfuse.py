@@ -58,7 +58,7 @@ USES = {
     "modelParameters": "configuration",
     "usageDetails": "metadata",
     "tags": "metadata",
-    "startTime": "metadata",
+    "startTime": "time, metadata",
     "endTime": "metadata",
     **dict.fromkeys(("id", "traceId", "parentObservationId", "isRootObservation", "type", "name", "traceName"), ""),
     "userId": "left out: names a person",

@@ -20,6 +20,7 @@ from ragboard.readers.formats.spans import (
     passages_of,
     pick,
     text_of,
+    time_of,
 )
 from ragboard.records import JsonValue, RecordedSample
 
@@ -34,7 +35,8 @@ ROW = {
     "run.id": "metadata",
     "example.metadata": "metadata",
     "run.error": "metadata",
-    "run.start_time, run.end_time": "metadata",
+    "run.start_time": "time, metadata",
+    "run.end_time": "metadata",
     "evaluation_results.results": "score",
     "evaluation_results.results.comment": "judgement",
     "run.session_name": "run",
@@ -82,6 +84,7 @@ def _read_rows(file: ParsedFile) -> ToolFile:
                 line=file.line(index),
                 location=f"[{index}]" if file.kind == "JSON" else "",
                 run=names[-1],
+                time=time_of(start),
                 scores=feedback.scores,
                 recorded=RecordedSample(judgements=feedback.judgements),
             )

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 
 from ragboard.errors import RunFileError
 from ragboard.readers.cells import BadCellError, clean, messages_in, read_answer, read_question
@@ -40,6 +40,7 @@ __all__ = [
     "pick",
     "read_trace",
     "text_of",
+    "time_of",
     "trace_file",
 ]
 
@@ -147,6 +148,7 @@ def trace_file(
             line=trace.line,
             location=trace.location,
             run=(trace.run or tool) if several else "",
+            time=time_of(trace.start),
             scores=(feedback := collect_feedback(trace.feedback)).scores,
             recorded=RecordedSample(judgements=feedback.judgements),
         )
@@ -477,14 +479,26 @@ def clean_value(file: ParsedFile) -> JsonValue:
 
 
 def nanoseconds(value: JsonValue) -> int:
-    """Return a time (a number in s, ms, us or ns, or an ISO text) in nanoseconds since 1970; 0 for anything else."""
+    """Return a time in nanoseconds since 1970; 0 for a value that is not a time.
+
+    The value is a number in s, ms, us or ns, or an ISO 8601 date and time (UTC if it has no time zone).
+    """
     with suppress(ValueError, OverflowError):
         if isinstance(value, str) and not re.fullmatch(r"\d{1,25}", value):
-            return int(datetime.fromisoformat(value).timestamp() * 1e6) * 1000
+            time = datetime.fromisoformat(value)
+            return round((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1e6) * 1000
         if isinstance(value, (int, float, str)):
             number = int(value) if isinstance(value, str) else value
             return min(int(number * next((unit for most, unit in UNITS if abs(number) < most), 1)), 2**63)
     return 0
+
+
+def time_of(start: int) -> datetime | None:
+    """Return nanoseconds since 1970 as a time, UTC without a time zone; None if it is not between 2000 and 2100."""
+    with suppress(ValueError, OverflowError, OSError):
+        time = datetime.fromtimestamp(start // 1000 / 1e6, UTC).replace(tzinfo=None)
+        return time if 2000 <= time.year < 2100 else None
+    return None
 
 
 def objects_of_flat_keys(attributes: Mapping[str, JsonValue], prefix: str) -> list[dict[str, JsonValue]]:

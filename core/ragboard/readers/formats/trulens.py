@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import chain
 from typing import Any
 
@@ -22,6 +23,7 @@ from ragboard.readers.formats.shapes import (
     decode_json,
     drop_missing,
 )
+from ragboard.readers.formats.spans import nanoseconds, time_of
 from ragboard.readers.formats.sqlite import open_database, table_columns
 from ragboard.readers.scores import read_score
 from ragboard.records import (
@@ -72,6 +74,7 @@ class _Record:
     cells: dict[str, JsonValue]
     run: tuple[str, str, str]
     """The app, its version, and the name of the run."""
+    time: datetime | None = None
     metrics: dict[str, _Metric] = field(default_factory=dict[str, _Metric])
 
 
@@ -86,18 +89,21 @@ def _read_database(file: ParsedFile) -> ToolFile:
         raise RunFileError(file.path, f"is a TruLens database without OpenTelemetry events; save {SAVE}")
     with open_database(file.path) as database:
         events = database.execute(
-            "SELECT event_id, record_attributes, resource_attributes FROM trulens_events"
+            "SELECT event_id, record_attributes, resource_attributes, start_timestamp FROM trulens_events"
             " ORDER BY start_timestamp, timestamp"
         ).fetchall()
     spans: dict[str, list[tuple[str, Mapping[str, Any]]]] = {}
-    for event, record_attributes, _ in events:
+    times: dict[str, datetime | None] = {}
+    for event, record_attributes, _, start in events:
         attributes = {
             str(key).removeprefix(PREFIX): value for key, value in as_object(decode_json(record_attributes)).items()
         }
         spans.setdefault(as_text(attributes.get("span_type")), []).append((as_text(event), attributes))
+        times.setdefault(as_text(attributes.get("record_id")), time_of(nanoseconds(start)))
     records = {
-        as_text(attributes_of_span.get("record_id")): _record(attributes_of_span)
+        record: _record(attributes_of_span, times[record])
         for _, attributes_of_span in spans.get("record_root", [])
+        for record in [as_text(attributes_of_span.get("record_id"))]
     }
     for _, attributes_of_span in spans.get("retrieval", []):
         if record := records.get(as_text(attributes_of_span.get("record_id"))):
@@ -111,7 +117,7 @@ def _read_database(file: ParsedFile) -> ToolFile:
                 ]
     directions = _add_metrics(records, spans.get("eval_root", []), spans.get("eval", []))
     judges = {as_text(attributes_of_span.get("cost.model")) for _, attributes_of_span in spans.get("eval", [])}
-    versions = {as_text(as_object(decode_json(resource)).get("service.version")) for *_, resource in events}
+    versions = {as_text(as_object(decode_json(resource)).get("service.version")) for _, _, resource, _ in events}
     return _tool_file(
         list(enumerate(records.values(), 1)),
         version=", ".join(sorted(filter(None, versions))),
@@ -123,12 +129,14 @@ def _read_database(file: ParsedFile) -> ToolFile:
             "retrieval.retrieved_contexts": "contexts",
             "input_id": "id",
             "record_id, conversation_id": "metadata",
+            "start_timestamp": "time",
             "app_name, app_version, run.name": "run",
             "eval_root.score": "score",
             "eval.score, eval.explanation": "judgement",
             "eval.metadata.reasons": "statements",
             "trulens_apps.app_json, resource_attributes": "left out: about the machine and the code of the app",
         },
+        notes=["times have no time zone; they are read as UTC"] if any(times.values()) else (),
     )
 
 
@@ -167,7 +175,7 @@ def _add_metrics(
     return directions
 
 
-def _record(attributes: Mapping[str, Any]) -> _Record:
+def _record(attributes: Mapping[str, Any], time: datetime | None = None) -> _Record:
     cells: dict[str, JsonValue] = {
         "id": attributes.get("input_id") or None,
         "question": attributes.get("record_root.input"),
@@ -180,7 +188,7 @@ def _record(attributes: Mapping[str, Any]) -> _Record:
         as_text(attributes.get("app_version")),
         as_text(attributes.get("run.name")),
     )
-    return _Record(cells=cells, run=run)
+    return _Record(cells=cells, run=run, time=time)
 
 
 def _is_table(file: ParsedFile) -> bool:
@@ -274,7 +282,14 @@ def _tool_file(
         if record.cells["reference"] is None:
             record.cells["reference"] = reference
         samples.append(
-            ToolSample(cells=record.cells, line=line, run=run, scores=_scores(record), recorded=_recorded(record))
+            ToolSample(
+                cells=record.cells,
+                line=line,
+                run=run,
+                time=record.time,
+                scores=_scores(record),
+                recorded=_recorded(record),
+            )
         )
     return ToolFile(
         tool="TruLens",

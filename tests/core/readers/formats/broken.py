@@ -9,6 +9,7 @@ import json
 import random
 from collections.abc import Iterator
 from dataclasses import asdict
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +68,7 @@ def read_or_refused(path: Path) -> str:
         refused = str(error)
     else:
         for run in result.runs:
-            json.dumps(asdict(run), ensure_ascii=False, allow_nan=False).encode()
+            json.dumps(asdict(run), ensure_ascii=False, allow_nan=False, default=datetime.isoformat).encode()
         return result.report.format
     assert "\n" not in refused
     return refused

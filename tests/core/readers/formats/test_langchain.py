@@ -93,6 +93,7 @@ def test_a_root_run_is_a_sample_with_what_its_retriever_found(tmp_path: Path) ->
     assert (sample.id, sample.question, sample.answer) == ("r1", "Which?", "Red.")
     assert sample.contexts == (Passage(id="d1", text="It's red.", rank=1, score=0.5),)
     assert sample.metadata == {"session_id": "s", "latency_s": 1.5}
+    assert str(sample.time) == "2026-01-02 03:04:05"
     assert (failed.answer, failed.contexts) == (None, None)
     assert failed.metadata["error"] == "Timeout"
 

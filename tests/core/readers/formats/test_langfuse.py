@@ -91,6 +91,7 @@ def test_a_trace_of_observations_is_a_sample(write: Write, kind: str) -> None:
     assert (first.id, first.question, first.answer, first.contexts) == ("t1", QUESTION, ANSWER, PASSAGES)
     assert (second.question, second.answer, second.contexts) == ("Why?", "No idea.", ())
     assert second.history == (Turn(role="user", text=QUESTION), Turn(role="assistant", text=ANSWER))
+    assert [str(sample.time) for sample in run.samples] == ["2026-05-01 10:01:00", "2026-05-01 10:02:00"]
     assert first.metadata == {"session_id": "s", "latency_ms": 2000.0, "prompt_tokens": 30, "completion_tokens": 4}
     assert "kim" not in repr(result)
     assert result.report.format.startswith("Langfuse observations")

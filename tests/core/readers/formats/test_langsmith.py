@@ -64,6 +64,7 @@ def test_a_row_of_an_experiment_is_a_sample_with_scores_and_comments(write: Writ
     (sample,) = run.samples
     metadata = {"split": "base", "latency_ms": 250.0, "run_id": "r1"}
     assert (run.name, sample.id, sample.metadata) == ("calm-hill-7", "e1", metadata)
+    assert str(sample.time) == "2026-05-01 10:00:00"
     assert (sample.question, sample.answer, sample.reference) == (QUESTION, ANSWER, "1931")
     assert [(one.id, one.text) for one in sample.contexts or ()] == [("p0", TEXTS[0]), ("2", TEXTS[1])]
     assert run.scores is not None

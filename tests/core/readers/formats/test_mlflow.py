@@ -138,6 +138,7 @@ def test_a_trace_is_a_sample_with_its_assessments(write: Write, kind: str) -> No
     (run,) = result.runs
     first, second = run.samples
     assert run.config == {"model": "small"}
+    assert [str(sample.time) for sample in run.samples] == [f"2026-09-21 14:13:20.00{trace}000" for trace in (1, 2)]
     assert (first.id, first.question, first.answer, first.reference) == ("tr-1", QUESTION, ANSWER, "1931")
     assert (first.contexts, second.contexts) == (PASSAGES, ())
     assert second.history == (Turn(role="user", text=QUESTION), Turn(role="assistant", text=ANSWER))

@@ -7,13 +7,14 @@ import json
 import re
 import struct
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.core.readers.conftest import Write
 from tests.core.readers.formats.broken import check_broken_at_random, read_or_refused
-from tests.core.readers.formats.traces import attributes, genai, messages, openinference, request, span
+from tests.core.readers.formats.traces import START, attributes, genai, messages, openinference, request, span
 
 from ragboard import Passage, Run, RunFileError, Sample, Store, Turn, read_runs
 from ragboard.cli import main
@@ -64,6 +65,15 @@ def test_a_trace_is_a_sample_and_a_session_is_a_conversation(write: Write, given
     assert (first.history, third.history) == ((), ())
     assert second.history == (Turn(role="user", text=first.question), Turn(role="assistant", text="In 1931."))
     assert first.metadata == {"session_id": "a", "latency_ms": 5.0, "prompt_tokens": 30, "completion_tokens": 4}
+    start = datetime.fromtimestamp(START / 1e9, UTC).replace(tzinfo=None)
+    assert [sample.time for sample in run.samples] == [start + timedelta(milliseconds=at) for _, _, at, _ in ASKED]
+
+
+@pytest.mark.parametrize("start", ["0", "1000000000000000000000", "-5", "x", None])
+def test_a_trace_without_a_possible_time_has_none(write: Write, start: Any) -> None:
+    given = {**openinference(1, "Why?", "So.", [], at=0, session="a")[0], "startTimeUnixNano": start}
+    (sample,) = read(write, given)
+    assert sample.time is None
 
 
 def test_what_may_name_persons_and_machines_is_left_out_and_said_so(write: Write) -> None:

@@ -117,6 +117,7 @@ def test_a_trace_is_a_sample_in_every_form_of_the_spans(write: Write, tmp_path: 
     assert (second.question, second.answer, second.contexts) == ("And what did it make?", "No idea.", ())
     assert second.history == (Turn(role="user", text=QUESTION), Turn(role="assistant", text=ANSWER))
     assert first.metadata == {"session_id": "s", "latency_ms": 1500.0, "prompt_tokens": 30}
+    assert [str(sample.time) for sample in run.samples] == [f"2026-05-01 10:0{minute}:00.000001" for minute in (1, 2)]
     assert "kim" not in repr(result)
 
 

@@ -58,7 +58,7 @@ def relevant() -> list[dict[str, Any]]:
     return judged("2", "Context Relevance", 0.5, *calls)
 
 
-def database(path: Path, *spans: dict[str, Any]) -> Path:
+def database(path: Path, *spans: dict[str, Any], start: str = "") -> Path:
     path.unlink(missing_ok=True)
     connection = sqlite3.connect(path)
     connection.execute("PRAGMA synchronous = OFF")
@@ -68,7 +68,8 @@ def database(path: Path, *spans: dict[str, Any]) -> Path:
     for time, said in enumerate(spans):
         event = str(said.get("id", f"span {time}"))
         connection.execute(
-            "INSERT INTO trulens_events VALUES (?, ?, ?, ?, ?)", (event, json.dumps(said), resource, time, time)
+            "INSERT INTO trulens_events VALUES (?, ?, ?, ?, ?)",
+            (event, json.dumps(said), resource, start or time, start or time),
         )
     connection.commit()
     connection.close()
@@ -94,6 +95,17 @@ def table(**given: Any) -> dict[str, Any]:
         "Distance_calls": [{"args": {"prompt": "Which mill?"}, "ret": 2, "meta": {"explanation": "Far."}}],
         "Distance direction": False,
     } | given
+
+
+def test_the_time_of_a_record_is_read_as_utc_and_said_to_be(tmp_path: Path) -> None:
+    path = tmp_path / "default.sqlite"
+    timed = read_runs(database(path, *question(), start="2026-11-22 06:02:31.166964"))
+    assert str(timed.runs[0].samples[0].time) == "2026-11-22 06:02:31.166964"
+    note = "times have no time zone; they are read as UTC"
+    assert note in timed.report.notes
+    untimed = read_runs(database(path, *question()))
+    assert untimed.runs[0].samples[0].time is None
+    assert note not in untimed.report.notes
 
 
 def test_a_database_gives_passages_scores_statements_and_the_number_of_each(tmp_path: Path) -> None:
