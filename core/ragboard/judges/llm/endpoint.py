@@ -7,7 +7,7 @@ import os
 import random
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable, Mapping
-from contextlib import asynccontextmanager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from functools import cached_property, partial
@@ -269,7 +269,9 @@ class Endpoint:
         timeout: float | None = None,
     ) -> T:
         seconds = None if queued else timeout or self.timeout
-        async with self._session() as session:
+        session = await self._session()
+        session.users += 1
+        try:
             pause = FIRST_PAUSE
             for retries_left in range(self.retries, -1, -1):
                 retry = retries_left < self.retries
@@ -284,6 +286,10 @@ class Endpoint:
                 pause *= 2 if wait.lengthens else 1
                 if not queued:
                     await self.sleep(wait.seconds)
+        finally:
+            session.users -= 1
+            if not session.users:
+                session.closed = None
         raise AssertionError("the last try returns or raises")
 
     async def _try(
@@ -381,20 +387,14 @@ class Endpoint:
         text = re.sub(r"(?i)\bsk-[\w*.-]{4,}|\bbearer\s+(?=[a-z_.-]*[\d*])[\w*.-]{4,}", MASK, text)
         return " ".join(text.split())[:MAX_ERROR_CHARS]
 
-    @asynccontextmanager
-    async def _session(self) -> AsyncGenerator[_Session]:
+    async def _session(self) -> _Session:
+        """Return the session of the running event loop."""
         loop = asyncio.get_running_loop()
         if loop not in self._sessions:
             opened = self._open_session(loop)
             self._sessions[loop] = (await anext(opened), opened)
         session, _ = self._sessions[loop]
-        session.users += 1
-        try:
-            yield session
-        finally:
-            session.users -= 1
-            if not session.users:
-                session.closed = None
+        return session
 
     async def _open_session(self, loop: asyncio.AbstractEventLoop) -> AsyncGenerator[_Session]:
         """Yield a session. It is closed when the loop shuts down and closes its asynchronous generators."""
