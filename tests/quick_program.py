@@ -53,7 +53,6 @@ IMPORTED = (
     "pandas",
     "nltk.stem.snowball",
     "openai",
-    "aiohttp",
     "anyio._backends._asyncio",
     "httpcore2",
     "ragboard.cli.compare",

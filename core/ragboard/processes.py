@@ -28,14 +28,20 @@ def available_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def _do_nothing() -> None:
+    pass
+
+
 class ProcessPool:
     """Processes that call functions. They start with the first call and end with `close`.
 
     The processes do not import the script, so it needs no `if __name__ == "__main__"`.
     """
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, initializer: Callable[[], None] = _do_nothing) -> None:
+        """`initializer` is called once in each process, before the first call."""
         self.count = count
+        self._initializer = initializer
 
     def submit(self, function: Callable[..., R], *arguments: Any) -> Future[R]:
         """Call a function in a process. The result raises TerminatedWorkerError if that process was killed."""
@@ -52,13 +58,15 @@ class ProcessPool:
     def _processes(self) -> ProcessPoolExecutor:
         from joblib.externals.loky import ProcessPoolExecutor
 
-        return ProcessPoolExecutor(self.count, timeout=IDLE_SECONDS, initializer=_leave_interrupts_to_parent)
+        return ProcessPoolExecutor(
+            self.count, timeout=IDLE_SECONDS, initializer=_start_process, initargs=(self._initializer,)
+        )
 
 
 @contextmanager
-def process_pool(count: int) -> Generator[ProcessPool | None]:
+def process_pool(count: int, initializer: Callable[[], None]) -> Generator[ProcessPool | None]:
     """Yield a pool of `count` processes, and close it at the end; yield None if `count` is 1."""
-    pool = ProcessPool(count) if count > 1 else None
+    pool = ProcessPool(count, initializer) if count > 1 else None
     try:
         yield pool
     finally:
@@ -80,6 +88,7 @@ def map_in_order(function: Callable[[T], R], items: Iterable[T], pool: ProcessPo
         yield pending.popleft().result()
 
 
-def _leave_interrupts_to_parent() -> None:
-    """Ignore Ctrl-C, which every process of a terminal receives; the parent ends the processes."""
+def _start_process(initializer: Callable[[], None]) -> None:
+    """Ignore Ctrl-C, which every process of a terminal receives, because the parent ends the processes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    initializer()

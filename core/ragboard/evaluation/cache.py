@@ -37,6 +37,9 @@ CREATE TABLE IF NOT EXISTS answers (
     key BLOB PRIMARY KEY, judge TEXT NOT NULL, task TEXT NOT NULL, reply BLOB NOT NULL, kept REAL NOT NULL
 )
 """
+CLAIM = """
+INSERT OR IGNORE INTO claims SELECT ?, ? WHERE NOT EXISTS (SELECT 1 FROM answers WHERE key = ?)
+"""
 CLAIMS = "CREATE TABLE IF NOT EXISTS claims (key BLOB PRIMARY KEY, journal TEXT NOT NULL) WITHOUT ROWID"
 
 
@@ -83,7 +86,14 @@ class ReplyCache:
         try:
             return decode_reply(task, json.loads(reply))
         except (ValueError, TypeError, RecursionError):
+            self.discard(key)
             return None
+
+    def discard(self, key: str) -> None:
+        """Delete the reply with this task key, because it cannot be used. Without a journal, do nothing."""
+        if self._journal:
+            with _store_errors(self._path):
+                self._connection.execute("DELETE FROM answers WHERE key = ?", [bytes.fromhex(key)])
 
     def has(self, key: str) -> bool:
         """Return whether there is an entry with this task key."""
@@ -104,33 +114,33 @@ class ReplyCache:
         """Write the new replies, and release the claims on their keys."""
         if self._unwritten:
             rows = [row for _, row in self._unwritten.values()]
-            with _store_errors(self._path), self._connection:
+            with self._transaction():
                 self._connection.executemany("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", rows)
                 self._delete_claims(self._unwritten)
             self._unwritten.clear()
         self._written = time.monotonic()
 
     def claim(self, key: str) -> bool:
-        """Claim the key for this evaluation. Return False while another evaluation has a claim on it."""
+        """Claim the key for this evaluation. Return False if it has a reply, or while another evaluation claims it."""
         if self._journal is None:
             return True
-        with _store_errors(self._path), self._connection:
-            mine = (bytes.fromhex(key), self._journal.name)
-            if self._connection.execute("INSERT OR IGNORE INTO claims VALUES (?, ?)", mine).rowcount:
-                self._claimed.add(key)
-                return True
-            (name,) = self._connection.execute("SELECT journal FROM claims WHERE key = ?", mine[:1]).fetchone()
-            if name != self._journal.name and not is_being_written(self._journal.parent / Path(str(name)).name):
-                self._connection.execute("UPDATE claims SET journal = ? WHERE key = ?", mine[::-1])
-                name = self._journal.name
-        if name == self._journal.name:
+        own, digest = self._journal.name, bytes.fromhex(key)
+        with _store_errors(self._path):
+            claimed = self._connection.execute(CLAIM, [digest, own, digest]).rowcount
+            if not claimed:
+                row = self._connection.execute("SELECT journal FROM claims WHERE key = ?", [digest]).fetchone()
+                name = str(row[0]) if row else ""
+                if name and name != own and not is_being_written(self._journal.parent / Path(name).name):
+                    taken_over = "UPDATE claims SET journal = ? WHERE key = ? AND journal = ?"
+                    claimed = self._connection.execute(taken_over, [own, digest, name]).rowcount
+        if claimed:
             self._claimed.add(key)
         return key in self._claimed
 
     def release(self, key: str) -> None:
         """Release this evaluation's claim on the key, if it has one and no new reply."""
         if key in self._claimed and key not in self._unwritten:
-            with _store_errors(self._path), self._connection:
+            with self._transaction():
                 self._delete_claims([key])
 
     def _delete_claims(self, keys: Iterable[str]) -> None:
@@ -142,10 +152,16 @@ class ReplyCache:
 
     def release_all(self) -> None:
         """Release the claims that an earlier, killed process of this evaluation left."""
-        with _store_errors(self._path), self._connection:
+        with self._transaction():
             self._connection.execute(CLAIMS)
             if self._journal:
                 self._connection.execute("DELETE FROM claims WHERE journal = ?", [self._journal.name])
+
+    @contextmanager
+    def _transaction(self) -> Generator[None]:
+        with _store_errors(self._path), self._connection:
+            self._connection.execute("BEGIN IMMEDIATE")
+            yield
 
 
 @contextmanager
@@ -198,11 +214,10 @@ def prune_cache(path: Path, *, older_than: float = 0.0, judge: str | None = None
     if not path.exists():
         return 0
     with _store_errors(path), closing(_connect(path)) as connection:
-        with connection:
-            deleted = connection.execute(
-                "DELETE FROM answers WHERE kept <= ? AND (? IS NULL OR judge = ?)",
-                [time.time() - older_than, judge, judge],
-            ).rowcount
+        deleted = connection.execute(
+            "DELETE FROM answers WHERE kept <= ? AND (? IS NULL OR judge = ?)",
+            [time.time() - older_than, judge, judge],
+        ).rowcount
         connection.execute("VACUUM")
     return deleted
 
@@ -216,7 +231,7 @@ def _store_errors(path: Path) -> Generator[None]:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=WAIT_SECONDS, check_same_thread=False)
+    connection = sqlite3.connect(path, timeout=WAIT_SECONDS, check_same_thread=False, isolation_level=None)
     try:
         # SQLite does not wait if two processes change the mode of a new file at the same time.
         with FileLock(path.with_name(f"{path.name}.lock"), timeout=WAIT_SECONDS):

@@ -340,6 +340,7 @@ def evaluate_run(
                 status.skip(Tally(replayed=before.tasks, failed=before.failed))
             return _unchanged_result(store, evaluation.id, earlier, before)
         spent_before = store.spending(evaluation.id) if before.journal else ()
+        stored = 0 if kept.extend else len(store.covered(evaluation.id))
         asked = panel.judges_answering({name for names in tasks_by_metric(metrics).values() for name in names})
     described, tasks_asked = [describe(metric) for metric in metrics], tasks_by_metric(metrics)
     with (
@@ -381,7 +382,7 @@ def evaluate_run(
                 status,
                 queues,
                 load_so_far if options.only is None else None,
-                0 if kept.extend else len(store.covered(evaluation.id)),
+                stored,
                 whole=options.only is not None,
             )
             at_a_time = min(MAX_SAMPLES_IN_BATCHES, total) if queues else options.samples_at_a_time

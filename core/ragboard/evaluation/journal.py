@@ -17,6 +17,7 @@ from io import RawIOBase
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import orjson
 from filelock import FileLock, Timeout
 
 from ragboard.errors import StoreBusyError, StoreError
@@ -221,16 +222,16 @@ class Journal(JournalReader):
         """Append an answer and its calls. Raises StoreError if it cannot be written; earlier lines are not affected."""
         head = self._entry_head(key, sample_id, task, exchanges)
         if isinstance(reply, Failure):
-            line = json.dumps(head | {"failure": reply.detail}).encode()
+            line = _json(head | {"failure": reply.detail})
         else:
-            line = json.dumps(head).encode()[:-1] + b', "reply": ' + encode(reply) + b"}"
+            line = _json(head)[:-1] + b',"reply":' + encode(reply) + b"}"
         self._offsets[bytes.fromhex(key)] = self._append(line + b"\n")
         self._count(type(task).__name__, exchanges)
 
     def put_calls(self, key: str, sample_id: str, task: Task, exchanges: Sequence[Exchange]) -> None:
         """Append calls that led to no answer, if there are any. Raises StoreError as `put` does."""
         if exchanges:
-            self._append(json.dumps(self._entry_head(key, sample_id, task, exchanges)).encode() + b"\n")
+            self._append(_json(self._entry_head(key, sample_id, task, exchanges)) + b"\n")
             self._count(type(task).__name__, exchanges)
 
     def extend(self, lines: Iterable[bytes]) -> None:
@@ -330,6 +331,13 @@ def _read_entry(path: Path, reader: BinaryIO, offset: int) -> JournalEntry:
         raise StoreError(
             f"{path}: no answer begins at byte {offset}; evaluate the run again to record its calls"
         ) from error
+
+
+def _json(line: Mapping[str, object]) -> bytes:
+    try:
+        return orjson.dumps(line)
+    except TypeError:  # a text with a lone surrogate
+        return json.dumps(line).encode()
 
 
 _FIELDS = {"said": "text", "cut": "truncated"}

@@ -259,7 +259,10 @@ class TaskRunner:
 
     def _from_cache(self, key: str, route: _Route, task: Task, sample_id: str) -> Reply | None:
         reply = route.cache.get(key) if route.cache else None
-        if reply is None or not is_valid_reply(task, reply):
+        if reply is None or route.cache is None:
+            return None
+        if not is_valid_reply(task, reply):
+            route.cache.discard(key)
             return None
         self.journal.put(key, sample_id, task, reply)
         self.tally.cached += 1
@@ -271,14 +274,14 @@ class TaskRunner:
         if cache is None:
             return await self._ask(key, route, task, sample_id)
         while not cache.claim(key):
-            if not self.budget.allows():
-                return self.journal.get(key) or NotSent(detail=self.budget.stopped)
-            await asyncio.sleep(CLAIM_POLL_SECONDS)
             reply = self._from_cache(key, route, task, sample_id)
             if reply is not None:
                 return reply
+            if not self.budget.allows():
+                return self.journal.get(key) or NotSent(detail=self.budget.stopped)
+            await asyncio.sleep(CLAIM_POLL_SECONDS)
         try:
-            return self._from_cache(key, route, task, sample_id) or await self._ask(key, route, task, sample_id)
+            return await self._ask(key, route, task, sample_id)
         finally:
             cache.release(key)
 

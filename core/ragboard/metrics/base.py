@@ -274,7 +274,7 @@ class Metric(ABC):
     needs_gold: ClassVar[bool] = False
     """Whether the metric compares the retrieved passages with gold passages, which the run file has as texts or ids."""
 
-    @property
+    @cached_property
     def spec(self) -> str:
         """The full name: `ragas.answer_relevance`, `ragas.answer_relevance(n=5)`."""
         settings = ",".join(self._changed())

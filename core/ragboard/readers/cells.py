@@ -383,6 +383,8 @@ def read_time(metadata: Mapping[str, JsonValue]) -> datetime | None:
     """
     for name in TIME_COLUMNS:
         value = metadata.get(name)
+        if value is None:
+            continue
         time = None
         with suppress(ValueError, OverflowError):
             if isinstance(value, str) and "-" in value:

@@ -101,11 +101,9 @@ def shortened_repr(value: object) -> str:
 
 def whole_number(value: object) -> int | None:
     """Return a whole number, also given as "3" or 3.0; None for any other value, including booleans."""
+    if type(value) is int:
+        return value
     match value:
-        case bool():
-            return None
-        case int():
-            return value
         case float() if value.is_integer():
             return int(value)
         case str() if value.strip().isascii() and value.strip().isdecimal() and len(value) < 10:
@@ -147,8 +145,8 @@ def one_per_text(key: str, texts: str) -> BeforeValidator:
             if number in by_number:
                 raise reply_error("two verdicts", after_place=f" for {key} {number}")
             by_number[number] = row
-        absent = next((number for number in range(1, count + 1) if number not in by_number), None)
-        if absent is not None:
+        if len(by_number) < count:
+            absent = next(number for number in range(1, count + 1) if number not in by_number)
             raise reply_error("no verdict", after_place=f" for {key} {absent}")
         return [by_number[number] for number in range(1, count + 1)]
 

@@ -223,7 +223,7 @@ class Verify(Task[Verification]):
         return Verification(joint=joint, single=single)
 
     def _verdict(self, label: Label, reason: str, quotes: Sequence[tuple[object, object]]) -> Verdict:
-        evidence: dict[Evidence, None] = {}
+        evidence: list[Evidence] = []
         for rank, quote in quotes if label != "unsupported" else ():
             number = whole_number(rank)
             if number is None or not 1 <= number <= len(self.passages) or not isinstance(quote, str):
@@ -231,7 +231,8 @@ class Verify(Task[Verification]):
             if span := locate(quote, self.passages[number - 1]):
                 stance: Literal["for", "against"] = "for" if label == "supported" else "against"
                 place = Evidence(rank=number, start=span.start, end=span.end, stance=stance, how="quoted")
-                evidence[place] = None
+                if place not in evidence:
+                    evidence.append(place)
         return Verdict(label=label, reason=reason, evidence=tuple(evidence))
 
     def check(self, reply: Verification, /) -> str | None:

@@ -15,15 +15,15 @@ def locate(quote: str, text: str, start: int = 0) -> Span | None:
     The exact quote is searched from `start`, then in the whole text. If it is not found, case and the amount of white
     space are ignored.
     """
-    quote = quote.strip() if quote.strip() in text else quote.strip(_MARKS)
-    if not quote:
-        return None
-    position = text.find(quote, start)
-    if position < 0:
-        position = text.find(quote)
-    if position >= 0:
-        return Span(start=position, end=position + len(quote), how="verbatim")
-    return _locate_folded(quote, text)
+    for exact in (quote.strip(), quote.strip(_MARKS)):
+        if not exact:
+            return None
+        position = text.find(exact, start)
+        if position < 0 < start:
+            position = text.find(exact)
+        if position >= 0:
+            return Span(start=position, end=position + len(exact), how="verbatim")
+    return _locate_folded(quote.strip(_MARKS), text)
 
 
 def _locate_folded(quote: str, text: str) -> Span | None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
 import subprocess
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,7 @@ from ragboard.judges.embedded import EmbeddedJudge
 from ragboard.judges.llm import Endpoint, LlmJudge
 from ragboard.metrics import metrics_named
 from ragboard.store import RunRef
-from ragboard.tasks import ExtractStatements, GenerateQuestions, Questions, task_key
+from ragboard.tasks import ExtractStatements, GenerateQuestions, Questions, encode, task_key
 
 TASK = GenerateQuestions(answer="a", n=1)
 REPLY = Questions(questions=("é?",))
@@ -85,7 +87,21 @@ def test_new_replies_are_written_together_and_their_claims_are_released_then(tmp
         assert mine.has(key())
         mine.write()
         assert other.get(key()) == REPLY
+        assert not other.claim(key())
+        other.discard(key())
         assert other.claim(key())
+
+
+def test_a_reply_that_cannot_be_used_is_asked_for_again(store: Store, server: ChatServer) -> None:
+    first = evaluate(store, "one", Panel(judge=judge(server)))
+    with closing(sqlite3.connect(store.cache_path)) as connection, connection:
+        connection.execute("UPDATE answers SET reply = '{}' WHERE task = 'Verify'")
+        connection.execute(
+            "UPDATE answers SET task = 'GenerateQuestions', reply = ? WHERE task = 'ExtractStatements'", [encode(REPLY)]
+        )
+    second = evaluate(store, "two", Panel(judge=judge(server)))
+    assert (second.asked, second.cached, second.failed) == (first.asked, 0, 0)
+    assert evaluate(store, "three", Panel(judge=judge(server))).cached == first.asked
 
 
 def test_its_contents_are_counted_and_pruned_by_judge_and_age(tmp_path: Path) -> None:
