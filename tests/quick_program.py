@@ -53,6 +53,7 @@ IMPORTED = (
     "pandas",
     "nltk.stem.snowball",
     "openai",
+    "aiohttp",
     "anyio._backends._asyncio",
     "httpcore2",
     "ragboard.cli.compare",

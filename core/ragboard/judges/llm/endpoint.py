@@ -16,10 +16,9 @@ from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from ragboard.errors import JudgeError, SettingError
 from ragboard.judges.base import LimitReachedError, RequestMeter
-from ragboard.judges.llm.connections import ConnectionFailedError, NotHttpError
 from ragboard.judges.llm.responses import CallFailedError, MalformedResponseError, error_fields, error_message
 from ragboard.judges.llm.traffic import Limits, Traffic
-from ragboard.judges.llm.transport import Transport, connection_failed
+from ragboard.judges.llm.transport import Transport, tls_context
 from ragboard.judges.redact import NOTHING_REDACTED, Redaction
 from ragboard.judges.secrets import MASK, is_credential, public_query, secret_masker, short_secret_pattern
 from ragboard.tasks import Task, task_key
@@ -139,6 +138,7 @@ class SendQueue(Protocol):
 class _Session:
     """The connections of one event loop."""
 
+    client: AsyncOpenAI
     transport: Transport
     traffic: Traffic
     users: int = 0
@@ -235,15 +235,16 @@ class Endpoint:
 
     async def run_operation(self, operate: Callable[[AsyncOpenAI], Awaitable[T]], timeout: float | None = None) -> T:
         """Run an operation that calls no model, such as sending a file. Retries and errors are as in `call`."""
+        from aiohttp import ClientConnectionError
         from openai import APIConnectionError, APIError, APIStatusError
 
         async def operate_client(session: _Session) -> T:
             try:
-                return await operate(session.transport.client)
+                return await operate(session.client)
             except APIStatusError as error:
                 raise ErrorResponse.read(error.status_code, error.response.headers, error.response.text) from error
             except APIConnectionError as error:
-                raise connection_failed(error) from error
+                raise ClientConnectionError(str(error.__cause__ or error)) from error
             except APIError as error:
                 raise CallFailedError(self.safe_message(str(error))) from error
 
@@ -301,6 +302,8 @@ class Endpoint:
         meter: RequestMeter | None,
         seconds: float | None,
     ) -> T | _Wait:
+        from aiohttp import ClientConnectionError, ClientConnectorError, ClientError, ClientPayloadError
+
         wait = _Wait(pause + self.jitter(0, pause / 2), lengthens=True)
         may_be_billed = True
         cause: Exception
@@ -316,10 +319,10 @@ class Endpoint:
             if meter:
                 meter.unanswered(may_be_billed=error.status in _TIMEOUT_STATUSES)
             return self._handle_error_status(error, session, retries_left, wait)
-        except ConnectionFailedError as error:
+        except (ClientConnectionError, ClientPayloadError) as error:
             problem, cause = f"the connection to {self.address} failed: {error}", error
-            may_be_billed = error.sent
-        except (NotHttpError, ValueError) as error:
+            may_be_billed = not isinstance(error, ClientConnectorError)
+        except (ClientError, ValueError) as error:
             problem, cause = f"what {self.address} sent is not an HTTP response: {error}", error
         else:
             session.traffic.record_response(too_many=False)
@@ -397,13 +400,18 @@ class Endpoint:
         return session
 
     async def _open_session(self, loop: asyncio.AbstractEventLoop) -> AsyncGenerator[_Session]:
-        """Yield a session. It is closed when the loop shuts down and closes its asynchronous generators."""
-        transport = Transport(self._open_client)
+        """Yield a session. Its client is closed when the loop shuts down and closes its asynchronous generators."""
+        from openai import DefaultAioHttpClient
+
+        tls = tls_context()
+        client = self._open_client(http_client=DefaultAioHttpClient(verify=tls))
+        transport = Transport(self._open_client, tls)
         try:
-            yield _Session(transport, Traffic(self.limits, loop.time))
+            yield _Session(client, transport, Traffic(self.limits, loop.time))
         finally:
             del self._sessions[loop]
             await transport.close()
+            await client.close()
 
     def route(self, operation: str, *, deployment: str = "") -> str:
         """Return the path of an operation below the base URL.
