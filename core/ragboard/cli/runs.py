@@ -322,6 +322,14 @@ def _print_metrics(summary: RunSummary, overruled: OverruledVerdicts) -> None:
         click.echo(one_line(f"{spec}: {summary_text(metric)} (from the run file)"))
 
 
+_NUGGET_LABELS = {
+    "support": "● nugget stated",
+    "partial_support": "◐ nugget stated in part",
+    "not_support": "○ nugget missing",
+    "failed": "? nugget without a usable reply",
+}
+
+
 def _print_sample(report: SampleReport) -> None:
     click.echo(one_line(report.sample.question))
     if report.rewritten:
@@ -338,7 +346,7 @@ def _print_sample(report: SampleReport) -> None:
         _print_statement(number, judged, rule_based=report.judged is not None and report.judged.heuristic)
     for nugget in report.nuggets:
         importance = f" ({nugget.importance})" if nugget.importance else ""
-        click.echo(one_line(f"  nugget, {nugget.label}: {nugget.nugget}{importance}"))
+        click.echo(one_line(f"  {_NUGGET_LABELS[nugget.label]}: {nugget.nugget}{importance}"))
     for one in report.judgements:
         click.echo(one_line(f"  {one}{f': {one.reason}' if one.reason else ''}"))
 
