@@ -282,8 +282,8 @@ class Finding:
     def impact_text(self) -> str:
         """The minimum impact, and how it was computed; empty if it rounds to 0%.
 
-        For example `at least 15% of an average answer's statements (lower bound of the 95% CI; 4 of 98 samples,
-        unscored or not concerned, count as unaffected)`.
+        For example `at least 15% of an average answer's statements (lower bound of the 95% CI; counting 4 of 98
+        samples without a value as unaffected)`.
         """
         unit = QUANTITIES[self.rule.quantity].unit
         if self.min_impact < 0.005:
@@ -780,7 +780,7 @@ def _with_impact(finding: Finding, columns: Columns) -> Finding:
     without = int((~valued).sum())
     count = ""
     if without:
-        count = f"; {without:,} of {valued.size:,} samples, unscored or not concerned, count as unaffected"
+        count = f"; counting {without:,} of {valued.size:,} samples without a value as unaffected"
     basis = f"(lower bound of the 95% CI{count})"
     return replace(finding, min_impact=max(0.0, loss * float(valued.mean())), min_impact_basis=basis)
 
