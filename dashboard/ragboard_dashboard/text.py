@@ -32,6 +32,7 @@ __all__ = [
     "column_label",
     "column_title",
     "config_line",
+    "counted",
     "dollars",
     "earlier_turns",
     "facts",
@@ -73,6 +74,11 @@ _STYLES: dict[Style, str] = {
 def html_escaped(text: str) -> str:
     """Escape text from users and models for HTML."""
     return escape(strip_bidi_controls(text))
+
+
+def counted(count: int, noun: str) -> str:
+    """Return `1 sample` or `2,000 samples`, for a noun with a plural in s."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def shortened(text: str, length: int = 40) -> str:
@@ -239,7 +245,7 @@ def judged_line(summary: RunSummary) -> None:
         now = datetime.now(UTC).replace(tzinfo=None)
         judge = f"judged by {summary.judged.in_words}, {ago(summary.judged.finished, now)}"
     named = "" if dataset_label(summary.dataset) != summary.dataset else f" of {summary.dataset}"
-    plain(" · ".join(filter(None, [f"{summary.samples:,} samples{named}", config, judge, part])), "note")
+    plain(" · ".join(filter(None, [f"{counted(summary.samples, 'sample')}{named}", config, judge, part])), "note")
     if summary.judged and summary.judged.heuristic:
         plain(
             'The judge is rule-based: its verdicts are hints, even "likely" ones. Means count "possibly supported" as'

@@ -15,6 +15,7 @@ from ragboard.metrics.claim_classes import CLAIM_CLASSES, CORRECT, FROM_PASSAGES
 from ragboard.spans import strip_bidi_controls
 from ragboard.stats import Interval, NoInterval, ci_text, range_text
 from ragboard_dashboard.components import widget
+from ragboard_dashboard.text import counted
 from ragboard_dashboard.theme import Palette
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ def _bins(found: Distribution) -> list[dict[str, Any]]:
     for part in found.bins:
         below += part.count
         share = f"; {below / found.scored:.0%} up to here" if found.scored else ""
-        text = f"{range_text(part.low, part.high, f'.{places}f')}: {part.count:,} samples{share}"
+        text = f"{range_text(part.low, part.high, f'.{places}f')}: {counted(part.count, 'sample')}{share}"
         bins.append({"low": part.low, "high": part.high, "count": part.count, "text": text})
     return bins
 

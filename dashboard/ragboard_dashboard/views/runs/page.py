@@ -52,7 +52,7 @@ from ragboard_dashboard.data import (
 )
 from ragboard_dashboard.links import address, link_to, open_comparison, open_run, open_sample
 from ragboard_dashboard.progress import draw_running_evaluations
-from ragboard_dashboard.text import UNSCORED_REASONS, ago, mean_shown, plain
+from ragboard_dashboard.text import UNSCORED_REASONS, ago, counted, mean_shown, plain
 from ragboard_dashboard.updates import offer_refresh, redraw_when
 
 __all__ = ["board_data", "draw"]
@@ -292,7 +292,7 @@ def _row(
         "refusals": _refusals(run),
         "refused": "in full or in part" if run.refusals else "",
         "dataset": strip_bidi_controls(dataset_label(run.dataset, datasets)),
-        "samples": (judged and judged.part) or f"{run.samples:,} samples",
+        "samples": (judged and judged.part) or counted(run.samples, "sample"),
         "judge": "not evaluated" if judged is None else judged.in_words,
         "when": "" if judged is None else ago(judged.finished, now),
     }

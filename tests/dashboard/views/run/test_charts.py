@@ -36,7 +36,7 @@ def group(value: str, mean: float | None) -> Group:
 def test_a_bin_says_how_many_samples_it_holds_and_how_many_lie_below_its_end() -> None:
     data = spread_data(spread(0.1, 0.6, 0.7, 0.8), "Histogram", "M", None)
     assert [one["text"] for one in data["bins"]] == [
-        "0.00 to 0.50: 1 samples; 25% up to here",
+        "0.00 to 0.50: 1 sample; 25% up to here",
         "0.50 to 1.00: 3 samples; 100% up to here",
     ]
     assert (data["top"], data["interval"], data["text"]) == (3, [0.4, 0.6], "mean 0.55")
