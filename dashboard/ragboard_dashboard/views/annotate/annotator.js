@@ -1,8 +1,10 @@
 // An answer and its passages. An annotator labels the statements by keyboard. Labels are shown immediately, and all
-// labels of the answer are sent to the server. Labels from the server replace them if no message is on its way.
+// labels of the answer are sent to the server. Labels from the server replace them if no message is on its way. A message
+// that the server does not confirm is sent again.
 // Offsets are UTF-16 units.
 
 const annotators = new WeakMap()
+const RESEND_MS = 3000
 const TYPING = "input, textarea, select, [contenteditable]"
 
 class Annotator {
@@ -23,6 +25,7 @@ class Annotator {
   }
 
   stop() {
+    clearTimeout(this.resending)
     this.root.ownerDocument.removeEventListener("keydown", this.listen)
   }
 
@@ -165,6 +168,13 @@ class Annotator {
     this.follow()
     this.told = JSON.stringify(this.labels)
     this.report()
+    clearTimeout(this.resending)
+    this.resending = setTimeout(() => this.resend(), RESEND_MS)
+  }
+
+  // The server saves only what differs from the store, so that a message may arrive twice.
+  resend() {
+    if (this.told !== undefined && this.root.isConnected) this.report()
   }
 
   move(place) {
@@ -175,7 +185,7 @@ class Annotator {
 
   // The time distinguishes this message from an equal one, if a label is given again after it was removed.
   report() {
-    this.tell({ sample: this.data.sample, labels: this.labels, at: this.at, when: Date.now() })
+    this.tell({ sample: this.data.sample, labels: [...this.labels], at: this.at, when: Date.now() })
   }
 
   // Adopts the labels in the store. If a label was removed there, its statement becomes the current one.
