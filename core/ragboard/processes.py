@@ -28,20 +28,14 @@ def available_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _do_nothing() -> None:
-    pass
-
-
 class ProcessPool:
     """Processes that call functions. They start with the first call and end with `close`.
 
     The processes do not import the script, so it needs no `if __name__ == "__main__"`.
     """
 
-    def __init__(self, count: int, initializer: Callable[[], None] = _do_nothing) -> None:
-        """`initializer` is called once in each process, before the first call."""
+    def __init__(self, count: int) -> None:
         self.count = count
-        self._initializer = initializer
 
     def submit(self, function: Callable[..., R], *arguments: Any) -> Future[R]:
         """Call a function in a process. The result raises TerminatedWorkerError if that process was killed."""
@@ -58,15 +52,13 @@ class ProcessPool:
     def _processes(self) -> ProcessPoolExecutor:
         from joblib.externals.loky import ProcessPoolExecutor
 
-        return ProcessPoolExecutor(
-            self.count, timeout=IDLE_SECONDS, initializer=_start_process, initargs=(self._initializer,)
-        )
+        return ProcessPoolExecutor(self.count, timeout=IDLE_SECONDS, initializer=_leave_interrupts_to_parent)
 
 
 @contextmanager
-def process_pool(count: int, initializer: Callable[[], None]) -> Generator[ProcessPool | None]:
+def process_pool(count: int) -> Generator[ProcessPool | None]:
     """Yield a pool of `count` processes, and close it at the end; yield None if `count` is 1."""
-    pool = ProcessPool(count, initializer) if count > 1 else None
+    pool = ProcessPool(count) if count > 1 else None
     try:
         yield pool
     finally:
@@ -88,7 +80,6 @@ def map_in_order(function: Callable[[T], R], items: Iterable[T], pool: ProcessPo
         yield pending.popleft().result()
 
 
-def _start_process(initializer: Callable[[], None]) -> None:
-    """Ignore Ctrl-C, which every process of a terminal receives, because the parent ends the processes."""
+def _leave_interrupts_to_parent() -> None:
+    """Ignore Ctrl-C, which every process of a terminal receives; the parent ends the processes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    initializer()

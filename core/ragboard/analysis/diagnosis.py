@@ -23,7 +23,7 @@ from ragboard.analysis.refusals import ANSWERABLE, answered_unanswerable, stated
 from ragboard.analysis.runs import run_summary
 from ragboard.analysis.same_passages import MoreFaithfulRun, more_faithful_run
 from ragboard.metrics import METRICS
-from ragboard.records import Answerability, Label
+from ragboard.records import Label
 from ragboard.stats import (
     GroupDifference,
     Interval,
@@ -115,6 +115,8 @@ RETRIEVED_NOTHING, ANSWERS_UNANSWERABLE, MAY_BE_ANSWERABLE = (
 )
 """Columns of 1 and 0 that are not metrics. Labels or the run file say which questions are unanswerable: the first has
 no value for these, the second only for these; the third is 0 for these and 1 for all others."""
+FROM_RUN_FILE = (RETRIEVED_NOTHING, ANSWERS_UNANSWERABLE, MAY_BE_ANSWERABLE)
+"""Columns that need the run file, not only an evaluation."""
 EVALUATED_WITH = {
     ANSWERS_UNANSWERABLE: FAITHFULNESS,
     "refuses": FAITHFULNESS,
@@ -545,10 +547,12 @@ def diagnose(store: Store, run: RunRef) -> Diagnosis:
         references, asked = reference_count(connection, run.run_id), question_count(connection, run.run_id)
         stated = stated_answerability(connection, run.run_id)
         answered = answered_unanswerable(connection, run.run_id, run.evaluation_of(FAITHFULNESS), stated)
+        may_be_answerable = np.ones(position_end(connection, run.run_id))
+        may_be_answerable[[position for position, found in stated.items() if found not in ANSWERABLE]] = 0.0
         columns = {
             **_input_columns(connection, run, INPUT_COLUMNS),
-            RETRIEVED_NOTHING: _retrieved_nothing(connection, run, stated),
-            MAY_BE_ANSWERABLE: _may_be_answerable(position_end(connection, run.run_id), stated),
+            RETRIEVED_NOTHING: _retrieved_nothing(connection, run, may_be_answerable),
+            MAY_BE_ANSWERABLE: may_be_answerable,
         }
         if answered is not None:
             columns[ANSWERS_UNANSWERABLE] = _by_position(answered, position_end(connection, run.run_id))
@@ -612,23 +616,16 @@ def diagnose(store: Store, run: RunRef) -> Diagnosis:
     )
 
 
-def _retrieved_nothing(connection: Connection, run: RunRef, stated: Mapping[int, Answerability]) -> FloatArray:
+def _retrieved_nothing(connection: Connection, run: RunRef, may_be_answerable: FloatArray) -> FloatArray:
     """Return 1 for each sample that retrieved nothing, 0 for each that retrieved something.
 
     NaN for questions that labels or the file call unanswerable, and for all samples if the run has no passages.
     """
     counts = passage_counts(connection, run.run_id)
-    values = np.full(position_end(connection, run.run_id), np.nan)
+    values = np.full(may_be_answerable.size, np.nan)
     if counts.values.any():
         values[counts.positions] = counts.values == 0
-    values[[position for position, answerability in stated.items() if answerability not in ANSWERABLE]] = np.nan
-    return values
-
-
-def _may_be_answerable(end: int, stated: Mapping[int, Answerability]) -> FloatArray:
-    values = np.ones(end)
-    values[[position for position, answerability in stated.items() if answerability not in ANSWERABLE]] = 0.0
-    return values
+    return np.where(may_be_answerable > 0, values, np.nan)
 
 
 def _by_position(value_by_position: Mapping[int, bool], end: int) -> FloatArray:
@@ -653,11 +650,7 @@ def _input_columns(connection: Connection, run: RunRef, names: Iterable[str]) ->
     evaluated = {metric for _, metric in evaluated_metrics(connection, run.evaluations)}
     columns: dict[str, FloatArray] = {}
     for name in names:
-        if name in (
-            RETRIEVED_NOTHING,
-            ANSWERS_UNANSWERABLE,
-            MAY_BE_ANSWERABLE,
-        ):  # these need the run file, not only an evaluation
+        if name in FROM_RUN_FILE:
             continue
         metric = EVALUATED_WITH.get(name, name)
         values = sample_values(connection, run, run.evaluation_of(metric), name)

@@ -27,6 +27,7 @@ __all__ = [
     "LIKELY_FROM",
     "MATCHED_BY",
     "NOT_JUDGED",
+    "NUGGET_STYLES",
     "SINGLE_PASSAGE_STYLES",
     "STATEMENT_CHANGES",
     "VERDICT_STYLES",
@@ -53,6 +54,16 @@ class VerdictStyle:
     word: str
     css: str
 
+
+NUGGET_STYLES: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "support": ("●", "stated"),
+        "partial_support": ("◐", "stated in part"),
+        "not_support": ("○", "missing"),
+        "failed": ("?", "no usable reply"),
+    }
+)
+"""Whether an answer states a nugget, by the label of the judge: an icon and words."""
 
 VERDICT_STYLES: Mapping[Label, VerdictStyle] = MappingProxyType(
     {

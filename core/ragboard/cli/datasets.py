@@ -9,6 +9,7 @@ from typing import Any, get_args
 import click
 
 from ragboard.analysis import Trend, dataset_trend
+from ragboard.analysis.verdict_style import NUGGET_STYLES
 from ragboard.cli.labels import annotator_option
 from ragboard.cli.options import as_json, budget_options, force_option, judge_options, prices_option, store_option
 from ragboard.cli.output import one_line, print_json, print_table
@@ -31,8 +32,6 @@ from ragboard.prices import Prices
 from ragboard.store import Store
 
 __all__ = ["datasets", "nuggets", "print_run_trend", "rewrite"]
-
-MARKS = {"support": "●", "partial_support": "◐", "not_support": "○", "failed": "?"}
 
 
 @click.command()
@@ -290,7 +289,7 @@ def show(dataset: str, missing: bool, store: Store, as_json: bool) -> None:
         lines = []
         for nugget in table.nuggets:
             marks = [
-                MARKS.get(labelled.labels[nugget.text].label, "?") if nugget.text in labelled.labels else "-"
+                NUGGET_STYLES[labelled.labels[nugget.text].label][0] if nugget.text in labelled.labels else "-"
                 for labelled in table.runs
             ]
             if not missing or any(mark in "◐○" for mark in marks):

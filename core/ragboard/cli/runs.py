@@ -30,7 +30,7 @@ from ragboard.analysis import (
     self_agreement,
     truthfulness_shares,
 )
-from ragboard.analysis.verdict_style import verdict_words
+from ragboard.analysis.verdict_style import NUGGET_STYLES, verdict_words
 from ragboard.cli.options import (
     as_json,
     config_of,
@@ -322,14 +322,6 @@ def _print_metrics(summary: RunSummary, overruled: OverruledVerdicts) -> None:
         click.echo(one_line(f"{spec}: {summary_text(metric)} (from the run file)"))
 
 
-_NUGGET_LABELS = {
-    "support": "● nugget stated",
-    "partial_support": "◐ nugget stated in part",
-    "not_support": "○ nugget missing",
-    "failed": "? nugget without a usable reply",
-}
-
-
 def _print_sample(report: SampleReport) -> None:
     click.echo(one_line(report.sample.question))
     if report.rewritten:
@@ -346,7 +338,8 @@ def _print_sample(report: SampleReport) -> None:
         _print_statement(number, judged, rule_based=report.judged is not None and report.judged.heuristic)
     for nugget in report.nuggets:
         importance = f" ({nugget.importance})" if nugget.importance else ""
-        click.echo(one_line(f"  {_NUGGET_LABELS[nugget.label]}: {nugget.nugget}{importance}"))
+        icon, words = NUGGET_STYLES[nugget.label]
+        click.echo(one_line(f"  nugget {icon} {words}: {nugget.nugget}{importance}"))
     for one in report.judgements:
         click.echo(one_line(f"  {one}{f': {one.reason}' if one.reason else ''}"))
 

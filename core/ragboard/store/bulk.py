@@ -6,13 +6,11 @@ Memory holds only the blocks in progress and the sample ids. The database is not
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Generator, Iterable, Sequence
 from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from importlib.abc import MetaPathFinder
 from pathlib import Path
 from shutil import rmtree
 from typing import Any
@@ -31,7 +29,7 @@ from ragboard.readers import ImportReport, Renamed, RunStream
 from ragboard.readers.runs import RowNotes, SampleIds, question_key
 from ragboard.readers.stream import BLOCK_BYTES, Block, RowPlan
 from ragboard.readers.tables import MAX_COLUMNS
-from ragboard.store.rows import arrow_schema, arrow_table, as_json, passage_rows, sample_row
+from ragboard.store.rows import arrow_table, as_json, passage_rows, sample_row
 from ragboard.store.run_refs import AddedRun
 from ragboard.store.writing import (
     check_description,
@@ -91,20 +89,6 @@ def _prepare(plan: RowPlan, block: Block) -> _PreparedBlock:
     )
 
 
-class _PandasHider(MetaPathFinder):
-    def find_spec(self, fullname: str, *_: object) -> None:
-        if fullname == "pandas":
-            raise ModuleNotFoundError(fullname)
-
-
-def _do_without_pandas() -> None:
-    """Keep pyarrow from importing pandas, which takes 0.4 seconds. It tries only once, when it makes an array."""
-    hider = _PandasHider()
-    sys.meta_path.insert(0, hider)
-    pa.array([])
-    sys.meta_path.remove(hider)
-
-
 def add_streamed(database: Database, folder: Path, stream: RunStream) -> tuple[AddedRun, ImportReport]:
     """Add the run of a stream to the database, unless it is stored already. Return it with the import report.
 
@@ -114,8 +98,7 @@ def add_streamed(database: Database, folder: Path, stream: RunStream) -> tuple[A
     check_description(stream.run)
     with _staging_folder(folder) as staging:
         staged = _StagedRun(stream, staging)
-        processes = min(available_cores(), stream.plan.path.stat().st_size // BLOCK_BYTES)
-        with process_pool(processes, _do_without_pandas) as pool:
+        with process_pool(min(available_cores(), stream.plan.path.stat().st_size // BLOCK_BYTES)) as pool:
             try:
                 staged.add_all(map_in_order(partial(_prepare, stream.plan), stream.blocks(), pool))
             except BrokenExecutor as error:
@@ -148,7 +131,8 @@ class _StagedRun:
         written: Future[None] | None = None
         with ExitStack() as stack, _store_errors(self.folder):
             writers = {
-                table: stack.enter_context(_writer(path, arrow_schema(table))) for table, path in self.paths.items()
+                table: stack.enter_context(_writer(path, arrow_table(table, ()).schema))
+                for table, path in self.paths.items()
             }
             thread = stack.enter_context(ThreadPoolExecutor(max_workers=1))
             for block in blocks:
@@ -209,10 +193,8 @@ def _with_id(line: bytes, sample_id: str) -> bytes:
 
 def _with_later_positions(table: Any, first: int) -> Any:
     """Return the table with `first` added to each position."""
-    added = pa.py_buffer(first.to_bytes(4, sys.byteorder))
-    # `pa.scalar` would import pandas.
-    (scalar,) = pa.Array.from_buffers(pa.int32(), 1, [None, added])
-    return _with_column(table, "position", pc.call_function("add", [table["position"], scalar]))
+    positions = pc.call_function("add", [table["position"], pa.scalar(first, pa.int32())])
+    return _with_column(table, "position", positions)
 
 
 def _with_column(table: Any, name: str, values: Any) -> Any:

@@ -17,7 +17,6 @@ from ragboard.records import Outcome, RecordedSample, Sample, Score
 __all__ = [
     "answer_key",
     "append_rows",
-    "arrow_schema",
     "arrow_table",
     "as_json",
     "passage_rows",
@@ -51,7 +50,7 @@ def answer_key(sample: Sample) -> str:
     Equal answers in different runs have the same key. The order of the passages does not count.
     """
     passages = sorted([_digest(passage.text) for passage in sample.contexts or ()])
-    history = _digest(_history_json(sample)) if sample.history else _NO_HISTORY
+    history = _digest(_history_json(sample))
     return _digest("".join((_digest(sample.question), history, _digest(sample.answer or ""), *passages)))
 
 
@@ -61,9 +60,6 @@ def _history_json(sample: Sample) -> str:
 
 def _digest(text: str) -> str:
     return md5(text.encode(), usedforsecurity=False).hexdigest()
-
-
-_NO_HISTORY = _digest("[]")
 
 
 def append_rows(
@@ -79,14 +75,9 @@ def append_rows(
     connection.unregister("incoming")
 
 
-def arrow_schema(table: str) -> Any:
-    """Return the Arrow schema of a table."""
-    return _SCHEMAS[table]
-
-
 def arrow_table(table: str, rows: Sequence[tuple[Any, ...]]) -> Any:
     """Return rows as an Arrow table. Each row has the columns of the table's schema, in order."""
-    schema = arrow_schema(table)
+    schema = _SCHEMAS[table]
     columns = list(zip(*rows, strict=True)) or [()] * len(schema)
     arrays = [pa.array(column, kind) for column, kind in zip(columns, schema.types, strict=True)]
     return pa.Table.from_arrays(arrays, schema=schema)

@@ -14,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragboard import RagboardError, Store, StoreError, read_runs
-from ragboard.processes import process_pool
 from ragboard.readers import open_runs
 from ragboard.sample_files import sample_folder
 from ragboard.store import bulk
@@ -219,18 +218,6 @@ def test_any_rows(tmp_path_factory: pytest.TempPathFactory, rows: list[Row], esc
 
 def end_process(*_: object) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
-
-
-USES_ARROW = """
-__import__("ragboard.store.rows", fromlist=["rows"]).arrow_table("passages", [("", 0, 1, "a", "b", 0.5)]).num_rows,
-"pandas" in __import__("sys").modules
-"""
-
-
-def test_its_processes_do_not_load_pandas() -> None:
-    with process_pool(2, bulk._do_without_pandas) as pool:
-        assert pool
-        assert pool.submit(eval, f"({USES_ARROW})").result(timeout=60) == (1, False)
 
 
 def test_a_process_that_is_killed_ends_the_import_and_nothing_is_stored(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from ragboard.analysis import MetricSummary, Trend, TrendPoint
+from ragboard.analysis.verdict_style import NUGGET_STYLES
 from ragboard.datasets import NuggetTable, RunNuggets
 from ragboard.records import Nugget, Score
 from ragboard.stats import Interval
@@ -12,15 +13,7 @@ from ragboard.store.queries.nuggets import DatasetRow
 from ragboard_dashboard.links import address
 from ragboard_dashboard.text import html_escaped, shortened
 
-__all__ = ["WORDS", "datasets_html", "nuggets_html", "trend_html"]
-
-WORDS: Mapping[str, tuple[str, str]] = {
-    "support": ("●", "stated"),
-    "partial_support": ("◐", "in part"),
-    "not_support": ("○", "missing"),
-    "failed": ("?", "no usable reply"),
-}
-"""Whether an answer states a nugget, as an icon and words."""
+__all__ = ["datasets_html", "nuggets_html", "trend_html"]
 
 SHOWN_SCORES = {"nuggets.vital_strict": "Vital, strict", "nuggets.all": "All"}
 MAX_NAME = 28
@@ -128,7 +121,7 @@ def _cell(run: RunNuggets, nugget: Nugget) -> str:
     name = html_escaped(shortened(run.run, MAX_NAME))
     if found is None:
         return f'<td data-run="{name}"><span class="rb-quiet">not judged</span></td>'
-    icon, word = WORDS[found.label]
+    icon, word = NUGGET_STYLES[found.label]
     reason = f'<span class="rb-quiet">{html_escaped(found.reason)}</span>' if found.reason else ""
     return f'<td data-run="{name}"><b>{icon} {word}</b>{reason}</td>'
 

@@ -8,7 +8,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from ragboard.analysis import SampleQuery, SampleReport, answer_is_reference
-from ragboard.analysis.verdict_style import VERDICT_STYLES
+from ragboard.analysis.verdict_style import NUGGET_STYLES, VERDICT_STYLES
 from ragboard.errors import NotFoundError, RagboardError
 from ragboard.evaluation.calls import SampleCalls, TaskCalls
 from ragboard.human.labels import label_statement, remove_label
@@ -33,7 +33,6 @@ from ragboard_dashboard.text import (
     shortened,
 )
 from ragboard_dashboard.updates import redraw_when
-from ragboard_dashboard.views.dataset.tables import WORDS
 from ragboard_dashboard.views.sample.reader import statement_reader
 
 __all__ = ["calls_html", "draw"]
@@ -224,7 +223,7 @@ def _more(report: SampleReport) -> None:
     if report.nuggets:
         st.subheader("Nuggets: facts that a good answer has", anchor=False)
         for nugget in report.nuggets:
-            icon, word = WORDS[nugget.label]
+            icon, word = NUGGET_STYLES[nugget.label]
             plain(f"{icon} {word}: {nugget.nugget}{IMPORTANCE[nugget.importance] if nugget.importance else ''}")
             plain(nugget.reason, "note") if nugget.reason else None
     if report.questions:
