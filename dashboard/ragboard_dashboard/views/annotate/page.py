@@ -27,7 +27,7 @@ from ragboard_dashboard.data import (
     writable,
 )
 from ragboard_dashboard.links import bound, link_to, open_page, open_run
-from ragboard_dashboard.text import plain, shortened
+from ragboard_dashboard.text import counted, plain, shortened
 from ragboard_dashboard.views.annotate.annotator import (
     AnnotationSession,
     note_field,
@@ -130,25 +130,28 @@ def _start(session: AnnotationSession, kind: LabelKind, drawn: SampleDraw | None
     if not batch.population:
         st.info("This run has nothing to label here.", icon=":material/info:")
         return
-    one = "pairs" if kind == "preference" else "answers"
+    noun = "pair" if kind == "preference" else "answer"
     if session.queue == "disagreement":
         plain(
             "Samples on which annotators, judges or metrics disagree. They show where the judge errs. Do not compute"
             " means from them, because they are not a random sample."
         )
     elif drawn is None:
-        statements = f", about {batch.labels:,} statements" if kind == "verdict" else ""
+        statements = f", about {counted(batch.labels, 'statement')}" if kind == "verdict" else ""
         plain(
-            f"{QUESTIONS[kind]} A batch is {batch.samples:,} {one}{statements}: about {batch.minutes} minutes, at"
-            f" {batch.seconds_per_label:.0f} seconds each (an assumption until your own pace is known)."
+            f"{QUESTIONS[kind]} A batch is {counted(batch.samples, noun)}{statements}: about"
+            f" {counted(batch.minutes, 'minute')}, at {batch.seconds_per_label:.0f} seconds each (an assumption"
+            " until your own pace is known)."
         )
         plain(
-            f"A batch is a random sample of this run's {batch.population:,} {one}. {USES[kind]} You can add batches"
-            " later; the judge's verdicts stay hidden.",
+            f"A batch is a random sample of this run's {counted(batch.population, noun)}. {USES[kind]} You can add"
+            " batches later; the judge's verdicts stay hidden.",
             "note",
         )
     else:
-        plain(f"{QUESTIONS[kind]} {len(drawn.positions):,} of {drawn.population:,} {one} were drawn for labelling.")
+        plain(
+            f"{QUESTIONS[kind]} {len(drawn.positions):,} of {counted(drawn.population, noun)} were drawn for labelling."
+        )
     with st.form("start", border=False):
         name = st.text_input("Your name", value=session.name, width=260, help="Stored with every label")
         started = st.form_submit_button("Start labelling", type="primary", icon=":material/play_arrow:")
