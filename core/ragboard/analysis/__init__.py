@@ -1,4 +1,4 @@
-"""What commands and pages show about runs: objects computed from the store, which do not change after that."""
+"""Compute what commands and pages show about runs. The results are immutable."""
 
 from __future__ import annotations
 

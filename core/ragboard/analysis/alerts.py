@@ -32,9 +32,12 @@ def state_changes(store: Store, dataset: str | None = None) -> tuple[StateChange
     Series with too few samples are left out, and so are new series whose state is ok.
     """
     sent = store.alert_states()
-    states = (one for one in series_states(store) if dataset in (None, one.dataset) and one.state != "too few")
-    changes = (StateChange(before=sent.get(one.key), now=one) for one in states)  # type: ignore[arg-type]
-    return tuple(one for one in changes if one.now.state != (one.before or "ok"))
+    changes = (
+        StateChange(before=sent.get(series.key), now=series)  # type: ignore[arg-type]
+        for series in series_states(store)
+        if dataset in (None, series.dataset) and series.state != "too few"
+    )
+    return tuple(change for change in changes if change.now.state != (change.before or "ok"))
 
 
 def mark_sent(store: Store, changes: Iterable[StateChange]) -> None:

@@ -1,8 +1,7 @@
 """Compare bundled calls, which ask a judge for several judgements at once, with the calls of `compat=True`.
 
-By default, the metrics of nuggets, graded passages and citations ask for all judgements about an answer in one call.
-With `compat=True`, they make the same calls as the original implementation. A run that was evaluated both
-ways can be compared.
+By default, the metrics of nuggets, graded passages and citations ask for all judgements of a sample in one call. With
+`compat=True`, they make the same calls as the original implementation. The run must have been evaluated both ways.
 """
 
 from __future__ import annotations
@@ -47,9 +46,9 @@ class BundledReplies:
     """The 95% CI of `agreement`, over samples or clusters of samples."""
     kappa: float | None
     """Cohen's kappa, without weights; 0 is chance level. None if all replies are the same."""
-    calls_together: int
+    bundled_calls: int
     """Number of bundled calls. 0 for support of citations, which uses verdicts that other metrics ask for."""
-    calls_alone: int
+    compat_calls: int
     """Number of calls with `compat=True`."""
 
     def __str__(self) -> str:
@@ -58,7 +57,7 @@ class BundledReplies:
         return (
             f"{self.kind}: {self.equal:,} of {self.items:,} are the same,"
             f" {estimate_text(self.agreement, self.interval, '.2f')}; Cohen's kappa {kappa};"
-            f" {self.calls_together:,} bundled calls, {self.calls_alone:,} calls with compat=True"
+            f" {self.bundled_calls:,} bundled calls, {self.compat_calls:,} calls with compat=True"
         )
 
 
@@ -110,32 +109,32 @@ def compare_bundling(store: Store, run: RunRef) -> Bundling | None:
             return None
         clusters = sample_clusters(connection, run.run_id)
         rows = judged_both_ways(connection, run)
-        known = read_descriptions(connection)
-        found = scores_by_metric(connection, run, [spec for pair in pairs for spec in pair])
-    scores = [_scores(pair, known, found, clusters) for pair in pairs]
-    kinds = {kind: [row for row in rows if row.kind == kind] for kind in KINDS}
+        descriptions = read_descriptions(connection)
+        scores = scores_by_metric(connection, run, [spec for pair in pairs for spec in pair])
+    compared = [_compare_scores(pair, descriptions, scores, clusters) for pair in pairs]
+    by_kind = {kind: [row for row in rows if row.kind == kind] for kind in KINDS}
     return Bundling(
-        replies=tuple(_replies(kind, found, clusters) for kind, found in kinds.items() if found),
-        scores=tuple(one for one in scores if one),
+        replies=tuple(_compare_replies(kind, judged, clusters) for kind, judged in by_kind.items() if judged),
+        scores=tuple(comparison for comparison in compared if comparison),
     )
 
 
 def _default_form(spec: str) -> str:
-    """Return the full name of the same metric without `compat=True`; empty if the metric does not have it."""
-    metric = find_metric(spec)
+    """Return the full name of the metric without `compat=True`; empty if the metric is not set to `compat=True`."""
+    metric: Any = find_metric(spec)
     if metric is None or not getattr(metric, "compat", False):
         return ""
-    given: Any = metric
-    only_with_compat = {field.name: field.default for field in fields(metric) if field.name == "at_most"}
-    plain: Metric = replace(given, compat=False, **only_with_compat)
-    return plain.spec
+    # `at_most` needs compat=True
+    defaults = {field.name: field.default for field in fields(metric) if field.name == "at_most"}
+    default_form: Metric = replace(metric, compat=False, **defaults)
+    return default_form.spec
 
 
 def _groups(positions: Sequence[int], clusters: SampleClusters | None) -> list[int]:
     return list(positions) if clusters is None else clusters.ids[list(positions)].tolist()
 
 
-def _replies(kind: str, rows: Sequence[JudgedBothWays], clusters: SampleClusters | None) -> BundledReplies:
+def _compare_replies(kind: str, rows: Sequence[JudgedBothWays], clusters: SampleClusters | None) -> BundledReplies:
     equal = np.array([row.together == row.alone for row in rows], dtype=np.float64)
     groups = _groups([row.position for row in rows], clusters)
     return BundledReplies(
@@ -145,8 +144,8 @@ def _replies(kind: str, rows: Sequence[JudgedBothWays], clusters: SampleClusters
         agreement=float(equal.mean()),
         interval=mean_interval(moments(equal, groups), bounds=(0.0, 1.0)),
         kappa=_kappa([row.together for row in rows], [row.alone for row in rows]),
-        calls_together=0 if kind == "support" else len({row.position for row in rows}),
-        calls_alone=len({(row.position, row.call) for row in rows}),
+        bundled_calls=0 if kind == "support" else len({row.position for row in rows}),
+        compat_calls=len({(row.position, row.call) for row in rows}),
     )
 
 
@@ -157,9 +156,9 @@ def _kappa(first: Sequence[str], second: Sequence[str]) -> float | None:
         return None
 
 
-def _scores(
+def _compare_scores(
     pair: tuple[str, str],
-    known: Mapping[str, MetricDescription],
+    descriptions: Mapping[str, MetricDescription],
     scores: Mapping[str, Scored],
     clusters: SampleClusters | None,
 ) -> BundledScores | None:
@@ -175,7 +174,7 @@ def _scores(
     return BundledScores(
         metric=pair[0],
         compat=pair[1],
-        label=known[pair[0]].label if pair[0] in known else pair[0],
+        label=descriptions[pair[0]].label if pair[0] in descriptions else pair[0],
         samples=len(both),
         mean=float(first.mean()),
         compat_mean=float(second.mean()),

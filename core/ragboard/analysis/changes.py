@@ -22,7 +22,7 @@ from ragboard.analysis.paired import (
     paired_refusals,
 )
 from ragboard.analysis.pairs import ChangeKind, PairReport, classify_change, pair_report
-from ragboard.analysis.reference_answers import compares_with_reference, runs_of_references
+from ragboard.analysis.reference_answers import compares_with_reference, read_reference_runs
 from ragboard.analysis.refusals import stated_answerability
 from ragboard.analysis.samples import SampleReport
 from ragboard.metrics import find_metric
@@ -39,8 +39,8 @@ MAX_QUESTIONS = 3
 """Default number of questions."""
 UNCHANGED = ("kept", "still wrong")
 """Kinds of statements that did not change."""
-MAX_LEFT_OUT = 30
-"""How many times inconsistently judged pairs are replaced by the next largest changes, at most."""
+MAX_REPLACEMENTS = 30
+"""Maximum number of times that inconsistently judged pairs are replaced by the next largest changes."""
 NEARLY_THE_SAME = 0.8
 """Sentences are nearly the same if the Dice similarity of their words is at least this."""
 NEGLIGIBLE = 0.05
@@ -90,12 +90,12 @@ class ChangedQuestion:
         """`only B refuses, rightly: unanswerable` or `only B refuses, in part`; empty if both or neither refuse."""
         if not self.refuses:
             return ""
-        judged = ", in part" if self.in_part else ""
+        details = ", in part" if self.in_part else ""
         if self.answerability == "unanswerable":
-            judged += ", rightly: unanswerable"
+            details += ", rightly: unanswerable"
         elif self.answerability == "answerable" and not self.in_part:
-            judged = ", wrongly: answerable"
-        return f"only {self.refuses} refuses{judged}"
+            details = ", wrongly: answerable"
+        return f"only {self.refuses} refuses{details}"
 
     def __str__(self) -> str:
         """Return what changed besides scores: `only B refuses; statements: 1 broken; 2 of 5 passages are new`."""
@@ -119,11 +119,11 @@ def most_changed(
     `metrics` limits the metrics. Changes below 5% of the range are left out.
 
     - A pair in which exactly one answer refuses in full has a change of 100%. The first such pair is listed at its
-    rank, the others come last, so that they do not fill the list. - These do not count: partial refusals, relevance
-    metrics of a pair with a full refusal, metrics without bounds, metrics with different judges in A and B, and metrics
-    that compare references with themselves. - Pairs that were judged inconsistently are left out; see
-    `judged_inconsistently`. - If all listed pairs are better in B, or all worse, the last one is replaced by the
-    largest opposite change.
+      rank. The others come last, so that they do not fill the list.
+    - Metrics without bounds, metrics with different judges in A and B, and metrics that compare references with
+      themselves do not count. Relevance metrics do not count in a pair with a full refusal.
+    - Pairs that were judged inconsistently are left out; see `judged_inconsistently`.
+    - If all listed pairs are better in B, or all worse, the last one is replaced by the largest opposite change.
 
     Swapping A and B finds the same questions.
     """
@@ -134,7 +134,7 @@ def most_changed(
         stated = stated_answerability(connection, a.run_id)
         columns = metric_columns(connection, a, b, paired)
         columns = {spec: column for spec, column in columns.items() if metrics is None or spec in metrics}
-        of_references = runs_of_references(connection, [a.run_id, b.run_id])
+        of_references = read_reference_runs(connection, [a.run_id, b.run_id])
         self_compared = {spec for spec in columns if of_references and compares_with_reference(descriptions.get(spec))}
         not_comparable = different_judges(connection, a, b, tuple(columns))
         changes = {
@@ -144,23 +144,20 @@ def most_changed(
             and spec not in self_compared
             and (ends := finite_range(descriptions.get(spec)))
         }
-        refusals, partly = np.zeros(paired.a.size), np.zeros(paired.a.size, dtype=np.bool_)
+        refusals, in_part = np.zeros(paired.a.size), np.zeros(paired.a.size, dtype=np.bool_)
         if same_statement_judges(connection, a, b):
             in_a, in_b, both = paired_refusals(connection, a, b, paired)
             refusals[both] = in_b - in_a
-            stating_a, stating_b = answers_with_statements(connection, a, b, paired)
-            partly = np.where(refusals > 0, stating_b, stating_a) & (refusals != 0)
-        counted = [np.abs(refusals) * ~partly]
-        counted += [
-            np.where((refusals != 0) & ~partly, 0.0, size) if _is_relevance(spec) else size
-            for spec, size in changes.items()
-        ]
+            has_statements_a, has_statements_b = answers_with_statements(connection, a, b, paired)
+            in_part = np.where(refusals > 0, has_statements_b, has_statements_a) & (refusals != 0)
+        refused = (refusals != 0) & ~in_part
+        counted = [refused.astype(np.float64)]
+        counted += [np.where(refused, 0.0, size) if _is_relevance(spec) else size for spec, size in changes.items()]
         improvements = [_improvements(columns[spec], changes[spec], descriptions[spec].direction) for spec in changes]
-        refused = (refusals != 0) & ~partly
     improved = np.sum([0 * refusals, *improvements], axis=0)
     reports: dict[int, PairReport] = {}
     rows = _largest_changes(paired, counted, improved, refused, limit)
-    for _ in range(MAX_LEFT_OUT):
+    for _ in range(MAX_REPLACEMENTS):
         with store.database.read() as connection:
             texts = sample_texts(connection, a.run_id, paired.a[rows].tolist())
         for row in rows:
@@ -182,7 +179,7 @@ def most_changed(
                 if changes[spec][row] >= NEGLIGIBLE
             ],
             "B" if refusals[row] > 0 else "A" if refusals[row] < 0 else "",
-            in_part=bool(partly[row]),
+            in_part=bool(in_part[row]),
             answerability=stated.get(int(paired.a[row])),
         )
         for row in rows

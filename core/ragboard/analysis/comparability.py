@@ -168,7 +168,7 @@ def comparison_warnings(
 def missing_evaluations(a: RunSummary, b: RunSummary) -> dict[Literal["A", "B"], tuple[str, ...]]:
     """Return the runs to evaluate for a full comparison, each with the metrics that only the other run has.
 
-    A run with an empty tuple lacks no metric, but some of its samples were not evaluated.
+    A run with an empty tuple has all metrics of the other run, but some of its samples were not evaluated.
     """
     runs: tuple[tuple[Literal["A", "B"], RunSummary, RunSummary], ...] = (("A", a, b), ("B", b, a))
     missing: dict[Literal["A", "B"], tuple[str, ...]] = {}
@@ -206,7 +206,7 @@ def _judge_warnings(a: RunSummary, b: RunSummary, judges: Mapping[str, JudgePair
 
 
 def _metric_warnings(connection: Connection, a: RunSummary, b: RunSummary) -> Iterator[str]:
-    named = _labels(connection)
+    label_of = _labels(connection)
     only_a, only_b = sorted(a.metrics.keys() - b.metrics.keys()), sorted(b.metrics.keys() - a.metrics.keys())
     for spec in only_a:
         other = next(
@@ -218,10 +218,10 @@ def _metric_warnings(connection: Connection, a: RunSummary, b: RunSummary) -> It
     for side, specs, others in (("A", only_a, bare_b), ("B", only_b, bare_a)):
         only_here = [spec for spec in specs if _without_settings(spec) not in others]
         if only_here:
-            yield f"Not compared, only in {side}: {', '.join(map(named, only_here))}."
+            yield f"Not compared, only in {side}: {', '.join(map(label_of, only_here))}."
     changed = changed_descriptions(connection, _evaluations_used(a), _evaluations_used(b))
     if changed:
-        yield f"The definition changed between the evaluations of A and B: {', '.join(map(named, changed))}."
+        yield f"The definition changed between the evaluations of A and B: {', '.join(map(label_of, changed))}."
 
 
 def _evaluations_used(run: RunSummary) -> Iterator[tuple[str, str]]:
@@ -241,12 +241,12 @@ def _labels(connection: Connection) -> Callable[[str], str]:
 
 
 def _coverage_warnings(connection: Connection, a: RunSummary, b: RunSummary) -> Iterator[str]:
-    named = _labels(connection)
+    label_of = _labels(connection)
     for side, run in (("A", a), ("B", b)):
         parts: dict[tuple[int, int], list[str]] = {}
         for spec, summary in run.metrics.items():
             if summary.judged and summary.judged.part:
                 parts.setdefault((summary.judged.covered, summary.judged.samples), []).append(spec)
         for (covered, samples), specs in parts.items():
-            metrics = "" if len(specs) == len(run.metrics) else f" for {', '.join(map(named, specs))}"
+            metrics = "" if len(specs) == len(run.metrics) else f" for {', '.join(map(label_of, specs))}"
             yield f"Only {covered:,} of the {samples:,} samples of {side} were evaluated{metrics}."

@@ -37,7 +37,7 @@ from ragboard.analysis.paired import (
 from ragboard.analysis.reference_answers import (
     ANSWERS_ARE_REFERENCES,
     compares_with_reference,
-    runs_of_references,
+    read_reference_runs,
     self_comparison_warning,
 )
 from ragboard.analysis.runs import RunSummary, run_summary
@@ -246,7 +246,7 @@ class Comparison:
 
     @property
     def few(self) -> str:
-        """`10 questions` if so few pairs or clusters can make CIs too narrow; empty if there are enough."""
+        """The number of pairs or clusters, `10 questions`, if it is small enough to make CIs too narrow; else empty."""
         if not self.paired or self.units >= SMALL_SAMPLE:
             return ""
         return self.clustered or f"{self.units} question{'' if self.units == 1 else 's'}"
@@ -321,7 +321,8 @@ def compare_runs(
 
     Each metric is taken from the newest judge setup that evaluated it in both runs. If there is none, the difference
     may come from the judges, so the metric gets no p value and no verdict unless `allow_different_judges` is set.
-    `unscored` says how samples without a score count. Raises NotFoundError if a run was deleted.
+    `paired` are the pairs of samples, by default those of `pair_runs`. `unscored` says how samples without a score
+    count. Raises NotFoundError if a run was deleted.
     """
     a, b = choose_evaluations(store, a, b)
     paired = paired or pair_runs(store, a, b)
@@ -348,7 +349,7 @@ def compare_runs(
             connection, first, second, {metric.label: metric.judges for metric in metrics if metric.judges}
         )
         unpaired = unpaired_rows(connection, a.run_id, b.run_id, paired)
-        cautions = (*_references_warning(_runs_with_reference_answers(connection, a, b), metrics), *cautions)
+        cautions = (*_references_warning(_whose_answers_are_references(connection, a, b), metrics), *cautions)
         cautions = (*pairing_warnings(connection, a, b, unpaired, paired.a.size), *cautions)
     return Comparison(
         a=first,
@@ -370,7 +371,7 @@ def compare_runs(
         units=int(np.unique(clusters.ids).size) if clusters else paired.a.size,
         grades=grades,
         policy=unscored,
-        sentence=_sentence(first.name, second.name, paired.a.size, metrics, clusters) + _counting(unscored),
+        sentence=_sentence(first.name, second.name, paired.a.size, metrics, clusters) + _policy_note(unscored),
     )
 
 
@@ -438,7 +439,7 @@ def verdict_in_words(compared: Comparison) -> str:
         parts.append(_explanation_by_passages(explained, compared))
     others: dict[Change, str] = {
         "different judges": "different judges, so no result, on",
-        "not compared": "no question scored in both on",
+        "not compared": "no question scored in both runs on",
     }
     parts += [f"{words} {_metric_count(by_change[change])}" for change, words in others.items() if change in by_change]
     if not parts and compared.metrics:
@@ -622,9 +623,9 @@ def _metrics(
         spec: compute_difference(column, descriptions.get(spec), unscored, clusters) for spec, column in columns.items()
     }
     judges = different_judges(connection, a, b, tuple(columns))
-    whose = _runs_with_reference_answers(connection, a, b)
-    with_reference = {spec for spec in columns if whose and compares_with_reference(descriptions.get(spec))}
-    not_comparable = with_reference | (set[str]() if allow_different_judges else judges.keys())
+    whose = _whose_answers_are_references(connection, a, b)
+    self_compared = {spec for spec in columns if whose and compares_with_reference(descriptions.get(spec))}
+    not_comparable = self_compared | (set[str]() if allow_different_judges else judges.keys())
     comparable = {
         spec: difference.pairs
         for spec, difference in differences.items()
@@ -649,7 +650,7 @@ def _metrics(
             direction=direction,
             pairs=difference.pairs,
             p=p,
-            change=_not_comparable(difference.pairs, of_references=spec in with_reference)
+            change=_not_comparable(difference.pairs, self_compared=spec in self_compared)
             if spec in not_comparable
             else _change(difference.pairs, p, direction),
             scored_only_a=int(np.sum(column.scored_a & ~column.scored_b)),
@@ -661,17 +662,17 @@ def _metrics(
             note=difference.note,
             judges=judges.get(spec),
             range=finite_range(metric),
-            caution=self_comparison_warning(whose) if spec in with_reference else "",
+            caution=self_comparison_warning(whose) if spec in self_compared else "",
             same_as="" if first == spec else _label(descriptions, first),
         )
         compared.append(comparison)
     return tuple(compared)
 
 
-def _not_comparable(pairs: PairedDifference | None, *, of_references: bool) -> Change:
+def _not_comparable(pairs: PairedDifference | None, *, self_compared: bool) -> Change:
     if pairs is None:
         return "not compared"
-    return ANSWERS_ARE_REFERENCES if of_references else DIFFERENT_JUDGES
+    return ANSWERS_ARE_REFERENCES if self_compared else DIFFERENT_JUDGES
 
 
 def _label(descriptions: Mapping[str, MetricDescription], spec: str) -> str:
@@ -682,9 +683,9 @@ def _reads_passages_only(metric: MetricDescription | None) -> bool:
     return metric is not None and "contexts" in metric.requires and "answer" not in metric.requires
 
 
-def _runs_with_reference_answers(connection: Connection, a: RunRef, b: RunRef) -> str:
-    """Say whose answers are the references: `A's`, `B's` or `A's and B's`; empty if no run's are."""
-    found = runs_of_references(connection, [a.run_id, b.run_id])
+def _whose_answers_are_references(connection: Connection, a: RunRef, b: RunRef) -> str:
+    """Say whose answers are the references: `A's`, `B's` or `A's and B's`; empty for neither."""
+    found = read_reference_runs(connection, [a.run_id, b.run_id])
     return " and ".join(side for side, run in (("A's", a), ("B's", b)) if run.run_id in found)
 
 
@@ -807,7 +808,7 @@ def _left_out_by_refusals(metrics: Sequence[MetricComparison], more: Literal["A"
     return f". {label} leaves out {questions} that {more} refuses in full, which favours {more}"
 
 
-def _counting(policy: UnscoredPolicy) -> str:
+def _policy_note(policy: UnscoredPolicy) -> str:
     return "" if policy == "excluded" else f" Unscored samples {POLICIES[policy]}."
 
 

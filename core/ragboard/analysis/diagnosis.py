@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ragboard.analysis.distributions import columns as columns_of
+from ragboard.analysis.distributions import columns as list_columns
 from ragboard.analysis.hallucinations import matching_statements, statement_groups
 from ragboard.analysis.overruled_verdicts import overruled_verdicts
 from ragboard.analysis.refusals import ANSWERABLE, answered_unanswerable, stated_answerability
@@ -96,7 +96,7 @@ MAX_LISTED = 5
 """Maximum number of listed questions, and of listed passages."""
 MIN_GROUP_SIZE = 5
 """Minimum number of scored samples inside and outside a group to compare the two."""
-MAX_LEADS = 3
+MAX_LOW_GROUPS = 3
 """Maximum number of listed groups that are not significantly worse, and of listed small groups."""
 ALPHA = 0.05
 """Significance level of the comparison of groups."""
@@ -108,13 +108,12 @@ RECALL, UTILIZATION = "ragchecker.claim_recall", "ragchecker.context_utilization
 FAITHFULNESS = "ragas.faithfulness"
 GROUP_METRICS = ("ragchecker.f1", RECALL, FAITHFULNESS)
 """Metrics on which groups are compared with the other samples; for all of them, higher is better."""
-RETRIEVED_NOTHING, ANSWERS_UNANSWERABLE, MAY_BE_ANSWERABLE = (
-    "retrieved nothing",
-    "answers unanswerable",
-    "may be answerable",
-)
-"""Columns of 1 and 0 that are not metrics. Labels or the run file say which questions are unanswerable: the first has
-no value for these, the second only for these; the third is 0 for these and 1 for all others."""
+RETRIEVED_NOTHING = "retrieved nothing"
+"""A column: 1 if no passage was retrieved, else 0. Unanswerable questions have no value."""
+ANSWERS_UNANSWERABLE = "answers unanswerable"
+"""A column: 1 if an unanswerable question was answered, else 0. Other questions have no value."""
+MAY_BE_ANSWERABLE = "may be answerable"
+"""A column: 0 for questions that labels or the run file call unanswerable, else 1."""
 FROM_RUN_FILE = (RETRIEVED_NOTHING, ANSWERS_UNANSWERABLE, MAY_BE_ANSWERABLE)
 """Columns that need the run file, not only an evaluation."""
 EVALUATED_WITH = {
@@ -142,6 +141,7 @@ ATTRIBUTED_ADVICE: Mapping[Component, str] = {
         " the passages do not help."
     ),
 }
+"""The advice of a finding whose `evidence` points to the component."""
 COMPONENTS: Mapping[Component, str] = {
     "retriever": "the retriever",
     "generator": "the generator",
@@ -157,7 +157,7 @@ RARELY_CONTRADICTED = "no result: the rule-based judge rarely finds a statement 
 """Why there is no result if the rule-based judge finds no contradiction."""
 
 Partition: TypeAlias = tuple[bytes, bytes]
-"""Which samples are in a group, and which are in the other groups of its column."""
+"""Masks as bytes: which samples are in a group, and which are in the other groups of its column."""
 Columns = Mapping[str, FloatArray]
 """Arrays by name, with one value per sample of the run; NaN if a sample has no value."""
 
@@ -268,8 +268,8 @@ class Finding:
     evidence: str = ""
     """Why `component` is at fault, from another run or another rule; empty if there is no such evidence."""
     min_impact: float = 0.0
-    """The share of the quantity's `unit` that is affected at least, over all samples, in [0, 1]: the lower bound of its
-    CI. 0 if the rule's condition does not make answers worse."""
+    """The minimum share of the quantity's `unit` that is affected, over all samples, in [0, 1]. 0 if the rule's
+    condition does not make answers worse."""
     min_impact_basis: str = ""
     """How `min_impact` was computed; empty if it was not computed from a CI."""
     hint_reason: str = ""
@@ -369,10 +369,10 @@ class GroupComparisons:
     """Which groups were compared, and groups that may be weak."""
 
     lowest: tuple[WeakGroup, ...]
-    """Groups that are lower than the other samples, but not significantly; lowest first, at most `MAX_LEADS`."""
+    """Groups that are lower than the other samples, but not significantly; lowest first, at most `MAX_LOW_GROUPS`."""
     too_small: tuple[SmallGroup, ...]
     """Groups that are lower than the other samples, but have fewer than `MIN_GROUP_SIZE` scored samples; lowest first,
-    at most `MAX_LEADS`. Columns without any larger group are left out."""
+    at most `MAX_LOW_GROUPS`. Columns without any larger group are left out."""
     groups: int
     """Number of comparisons, each of one group on one metric."""
     metrics: tuple[str, ...]
@@ -475,7 +475,7 @@ COMPUTATIONS: Mapping[str, Callable[..., FloatArray]] = {
     "answers without passages": lambda refuses, recall: np.where(recall == 0, 1 - refuses, np.nan),
     "short minus long": _short_and_long,
 }
-"""The functions that compute quantities from their input columns. Other quantities are their only input column."""
+"""The functions that compute quantities from their input columns. Any other quantity is equal to its only input."""
 
 
 def _identity(values: FloatArray) -> FloatArray:
@@ -542,13 +542,13 @@ def diagnose(store: Store, run: RunRef) -> Diagnosis:
     after Holm's correction for all groups compared. Raises NotFoundError if the run was deleted.
     """
     summary = run_summary(store, run)
-    categories = columns_of(store, run).categories
+    categories = list_columns(store, run).categories
     with store.database.read() as connection:
         references, asked = reference_count(connection, run.run_id), question_count(connection, run.run_id)
         stated = stated_answerability(connection, run.run_id)
         answered = answered_unanswerable(connection, run.run_id, run.evaluation_of(FAITHFULNESS), stated)
         may_be_answerable = np.ones(position_end(connection, run.run_id))
-        may_be_answerable[[position for position, found in stated.items() if found not in ANSWERABLE]] = 0.0
+        may_be_answerable[[position for position, value in stated.items() if value not in ANSWERABLE]] = 0.0
         columns = {
             **_input_columns(connection, run, INPUT_COLUMNS),
             RETRIEVED_NOTHING: _retrieved_nothing(connection, run, may_be_answerable),
@@ -564,7 +564,7 @@ def diagnose(store: Store, run: RunRef) -> Diagnosis:
     by_column = {name: values[positions] for name, values in by_column.items()}
     clusters = clusters and replace(clusters, ids=clusters.ids[positions])
     rule_based = {evaluation for evaluation, judged in judges.items() if judged.heuristic}
-    worse, comparisons = weak_groups(columns, _different_columns(by_column), clusters)
+    worse, comparisons = weak_groups(columns, _distinct_columns(by_column), clusters)
     measured: dict[str, Interval | NoInterval | NotEvaluated] = {}
     for key, quantity in QUANTITIES.items():
         absent = dict.fromkeys(EVALUATED_WITH.get(name, name) for name in quantity.inputs if name not in columns)
@@ -586,11 +586,11 @@ def diagnose(store: Store, run: RunRef) -> Diagnosis:
     passages: tuple[PassageIssue, ...] = ()
     with store.database.read() as connection:
 
-        def with_samples(untraced: Iterable[Finding]) -> tuple[Finding, ...]:
-            evidenced = (_with_evidence(finding, other, loss) for finding in untraced)
-            return tuple(_with_samples(connection, finding, run, columns, positions) for finding in evidenced)
+        def completed(partial: Iterable[Finding]) -> tuple[Finding, ...]:
+            attributed = (_with_evidence(finding, other, loss) for finding in partial)
+            return tuple(_with_samples(connection, finding, run, columns, positions) for finding in attributed)
 
-        triggered, suspected = with_samples(findings), with_samples(suspected)
+        triggered, suspected = completed(findings), completed(suspected)
     if summary.judged:
         with matching_statements(store, HallucinationQuery(runs=(run,))) as connection:
             verdicts = matched_labels(connection)
@@ -634,15 +634,15 @@ def _by_position(value_by_position: Mapping[int, bool], end: int) -> FloatArray:
     return values
 
 
-def _different_columns(by_column: Mapping[str, NDArray[np.object_]]) -> dict[str, NDArray[np.object_]]:
-    """Return the columns without those that have the same values as an earlier one."""
+def _distinct_columns(by_column: Mapping[str, NDArray[np.object_]]) -> dict[str, NDArray[np.object_]]:
+    """Leave out columns with the same values as an earlier column."""
     seen: set[tuple[object, ...]] = set()
-    different: dict[str, NDArray[np.object_]] = {}
+    distinct: dict[str, NDArray[np.object_]] = {}
     for by, values in by_column.items():
         if tuple(values) not in seen:
             seen.add(tuple(values))
-            different[by] = values
-    return different
+            distinct[by] = values
+    return distinct
 
 
 def _input_columns(connection: Connection, run: RunRef, names: Iterable[str]) -> Columns:
@@ -852,12 +852,12 @@ def weak_groups(
 ) -> tuple[tuple[WeakGroup, ...], GroupComparisons]:
     """Compare each group with the other samples. Return the significantly worse groups, worst first, and the rest.
 
-    p values are adjusted for all comparisons. A group and all other samples of its column are one comparison, whichever
-    of them is the group. If two columns have the same group, it is compared once.
+    p values are adjusted for all comparisons. If a column has only two groups, comparing the first with the second and
+    the second with the first counts as one comparison. A group that occurs in two columns is compared once.
     """
     compared: list[tuple[str, str, str, GroupDifference, Partition]] = []
     small: list[tuple[float, SmallGroup]] = []
-    for spec in (one for one in GROUP_METRICS if one in scores):
+    for spec in (metric for metric in GROUP_METRICS if metric in scores):
         done: set[Partition] = set()
         for by, values in by_column.items():
             large_enough = list(_group_comparisons(scores[spec], values, clusters))
@@ -888,12 +888,12 @@ def weak_groups(
     lowest = sorted((group for key, group in lower.items() if key not in named), key=_difference)
     too_small: dict[tuple[str, str], SmallGroup] = {}
     named |= lower.keys()
-    for _, low in sorted(small, key=lambda one: (one[0], one[1].value)):
-        if (low.by, low.value) not in named:
-            too_small.setdefault((low.by, low.value), low)
+    for _, small_group in sorted(small, key=lambda entry: (entry[0], entry[1].value)):
+        if (small_group.by, small_group.value) not in named:
+            too_small.setdefault((small_group.by, small_group.value), small_group)
     return tuple(sorted(worse, key=_difference)), GroupComparisons(
-        lowest=tuple(lowest[:MAX_LEADS]),
-        too_small=tuple(too_small.values())[:MAX_LEADS],
+        lowest=tuple(lowest[:MAX_LOW_GROUPS]),
+        too_small=tuple(too_small.values())[:MAX_LOW_GROUPS],
         groups=len(p_values),
         metrics=tuple(dict.fromkeys(spec for _, _, spec, _, _ in compared)),
         columns=tuple(dict.fromkeys(by for by, _, _, _, _ in compared)),

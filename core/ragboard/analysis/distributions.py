@@ -232,7 +232,7 @@ def _share(connection: Connection, variants: Sequence[Query], threshold: Thresho
     if not extremes:
         return None
     low, high = (_share_interval(moments) for moments in (extremes[0], extremes[-1]))
-    # Unscored samples count in the share only if it is the same at the lowest and at the highest value.
+    # Unscored samples count in the share only if the share is the same at the lowest and at the highest value.
     counted = good[1] if len(good) > 1 and good[1] == good[2] else good[0]
     share, n = (counted.mean, counted.n) if counted else (extremes[0].mean, 0)
     interval = low if low == high else worst_case_interval(low, high, estimate=share)

@@ -163,8 +163,8 @@ def _judge_inputs(judge_options: JudgeOptions) -> dict[str, str | list[str]]:
     Options without an input of their own are in the input `options`. The batch API is not used.
     """
     input_names = {"--judge": "judge", "--embed": "embed"}
-    live = replace(judge_options, batch=False, batch_interval=JudgeOptions.batch_interval)
-    options = [(option, value) for option, *values in command_options(live) for value in values]
+    without_batch = replace(judge_options, batch=False, batch_interval=JudgeOptions.batch_interval)
+    options = [(option, value) for option, *values in command_options(without_batch) for value in values]
     named: dict[str, str | list[str]] = {
         input_names[option]: value for option, value in options if option in input_names
     }

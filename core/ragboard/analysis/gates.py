@@ -75,8 +75,8 @@ def read_condition(text: str) -> Condition:
 def gate_comparison(compared: Comparison, conditions: Iterable[Condition]) -> tuple[GateResult, ...]:
     """Check each condition against the difference B minus A.
 
-    Raises NotFoundError if a metric was not compared, SettingError if different judges evaluated it in A and B, or if
-    it compares answers with references and the answers of a run are its references.
+    Raises NotFoundError if a metric was not compared. Raises SettingError if different judges evaluated it in A and B,
+    or if it compares references with themselves.
     """
     by_spec = {metric.metric: metric.pairs for metric in compared.metrics}
     not_comparable = {metric.metric: metric.judges for metric in compared.metrics if metric.change == DIFFERENT_JUDGES}

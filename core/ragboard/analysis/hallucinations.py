@@ -58,8 +58,7 @@ class Hallucination:
     """A statement that the passages do not support, and its sample."""
 
     run: str
-    """The run in commands and URLs: `RUN`, or `RUN@EVALUATION` if the statement is from another than the default
-    evaluation."""
+    """The run in commands and URLs: `RUN`, or `RUN@EVALUATION` if this is not the run's default evaluation."""
     judged: JudgedBy
     sample_id: str
     question: str
@@ -147,7 +146,10 @@ class HallucinationGroups:
 
 
 def hallucinations(store: Store, query: HallucinationQuery) -> HallucinationPage:
-    """Return a page of statements: contradicted ones first, then unsupported ones, each with numbers or names first."""
+    """Return a page of statements: contradicted ones first, then unsupported ones.
+
+    Among each of these, statements with numbers or names come first.
+    """
     with store.database.read() as connection:
         shown = _covered_evaluations(connection, query)
         create_matches(connection, query, list(shown))
@@ -194,9 +196,9 @@ def hallucinations(store: Store, query: HallucinationQuery) -> HallucinationPage
 
 def _variants(connection: Connection, run_id: str, positions: Collection[int]) -> dict[int, str]:
     """Return {position: what distinguishes the answer from the run's other answers to its question}."""
-    found = answers_to_the_same_questions(connection, run_id, positions)
-    column = column_of_answers([question for _, question, _ in found], [cells for *_, cells in found])
-    return {position: str(cells[column]) for position, _, cells in found} if column else {}
+    answers = answers_to_the_same_questions(connection, run_id, positions)
+    column = column_of_answers([question for _, question, _ in answers], [metadata for *_, metadata in answers])
+    return {position: str(metadata[column]) for position, _, metadata in answers} if column else {}
 
 
 def hallucinations_sql(store: Store, query: HallucinationQuery) -> str:
@@ -209,7 +211,8 @@ def hallucinations_sql(store: Store, query: HallucinationQuery) -> str:
 def hallucination_groups(store: Store, query: HallucinationQuery, by: Grouping) -> HallucinationGroups:
     """Group the statements that a query selects by question, passage or judge.
 
-    By judge, the newest evaluation of a run by each judge counts; else, the evaluation that pages show.
+    Groups by judge use the newest evaluation of each run by each judge. Other groups use the evaluation that pages
+    show.
     """
     with matching_statements(store, query, each_judge=by == "judge") as connection:
         return statement_groups(connection, query, by)

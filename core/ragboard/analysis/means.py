@@ -56,7 +56,7 @@ class Mean:
     mean: float | None
     interval: Interval | NoInterval
     bounds: tuple[float, float] | None = None
-    """The mean with all unscored samples at the metric's minimum and maximum; None unless the policy is `bounds`."""
+    """The means with all unscored samples at the minimum and at the maximum; None without the policy `bounds`."""
     imputed_value: float | None = None
     """The value that each unscored sample counts as; None unless the policy is `zero`."""
     note: str = ""
@@ -80,7 +80,7 @@ class MetricSummary:
     policy: UnscoredPolicy = "excluded"
     """The requested policy. It does not apply to every metric; see `note`."""
     bounds: tuple[float, float] | None = None
-    """The mean with all unscored samples at the metric's minimum and maximum; None unless the policy is `bounds`."""
+    """The means with all unscored samples at the minimum and at the maximum; None without the policy `bounds`."""
     imputed_value: float | None = None
     """The value that each unscored sample counts as; None unless the policy is `zero`."""
     note: str = ""

@@ -78,7 +78,7 @@ NEEDED = {"contexts": "passages", "reference_contexts": "gold passages"}
 def metric_groups(
     metrics: Iterable[MetricDescription], search: str = "", known: Mapping[str, Metric] = METRICS
 ) -> dict[str, tuple[MetricDescription, ...]]:
-    """Group metrics by category. `search` keeps those that contain all its words.
+    """Group metrics by category. `search` keeps the metrics whose names and texts contain all of its words.
 
     A metric with several settings is listed once.
     """

@@ -79,7 +79,7 @@ State = Literal["ok", "below threshold", "dropped", "too few"]
 """How a series is doing.
 
 - `below threshold`: the mean of the last 7 days misses the threshold (is above it, if lower is better).
-- `dropped`: the metric got worse within the last 28 days, and still is.
+- `dropped`: a change for the worse was detected in the last 28 days, and the metric has not recovered.
 - `too few`: fewer than 20 scored samples in the last 7 days.
 """
 
@@ -97,12 +97,15 @@ RECENT = timedelta(days=28)
 MIN_WEEK = 20
 """Minimum number of scored samples in 7 days for a state."""
 DROP = 0.05
-"""The size of a change to detect fast, as a share of the metric's range."""
+"""The size of change that is detected fastest, as a share of the metric's range."""
 ALPHA = 0.05
 """Probability of a false alarm within a year over all series, for changes and for missed thresholds."""
 BATCHES = ((200, 6), (0, 24))
-"""(minimum mean number of samples a day, hours of a batch) pairs; the first that applies is used."""
+"""Pairs (minimum mean number of samples a day, hours per batch); the first that applies is used."""
+HOURS_OF_WEEK = 7 * 24
 HOURS_OF_YEAR = 365 * 24
+FIRST_MONDAY = 4 * 24
+"""Start of the first Monday after 1970-01-01, in hours since 1970."""
 WORSE: dict[Direction, Literal["lower", "higher", "neither"]] = {
     "higher": "lower",
     "lower": "higher",
@@ -218,14 +221,15 @@ class ConfigChange:
     def __str__(self) -> str:
         """For example `chat 1.4 (production): version 1.3 to 1.4`."""
         settings = ", ".join(
-            f"{one.key} {_format_setting(one.a)} to {_format_setting(one.b)}" for one in self.differences
+            f"{setting.key} {_format_setting(setting.a)} to {_format_setting(setting.b)}"
+            for setting in self.differences
         )
         return f"{self.run}: {settings}" if settings else self.run
 
 
 @dataclass(frozen=True, kw_only=True)
 class WeekComparison:
-    """The last 7 days compared with the 7 days before, which have other questions."""
+    """The last 7 days compared with the 7 days before. The questions differ, so they are not paired."""
 
     start: datetime
     """Start of the later 7 days."""
@@ -319,7 +323,7 @@ class _Series:
     hours: Hours
     description: MetricDescription | None
     threshold: Threshold | None
-    series: int
+    series_count: int
     """Number of series in the store."""
 
     @property
@@ -381,7 +385,7 @@ class _Series:
             size=DROP * (high - low) or None,
             worse=WORSE[self.direction],
             per_year=HOURS_OF_YEAR / length,
-            series=self.series,
+            series=self.series_count,
             alpha=ALPHA,
         )
         ends = [*(int(starts[change.start]) for change in found[1:]), self.end]
@@ -401,7 +405,7 @@ class _Series:
 
     @cached_property
     def state(self) -> SeriesState:
-        week = self.period(self.end - 168, self.end)
+        week = self.period(self.end - HOURS_OF_WEEK, self.end)
         last = self.changes[-1] if self.changes and self.changes[-1].seen > _time(self.end) - RECENT else None
         missed = self._misses_threshold()
         state: State = "ok"
@@ -433,12 +437,12 @@ class _Series:
         """Return whether the mean of the last 7 days misses the threshold (Bonferroni for daily checks)."""
         if self.threshold is None:
             return False
-        interval = self.period(self.end - 168, self.end, 1 - 2 * ALPHA / (365 * self.series)).interval
+        interval = self.period(self.end - HOURS_OF_WEEK, self.end, 1 - 2 * ALPHA / (365 * self.series_count)).interval
         return gate(interval, threshold=self.threshold.value, fail=self.threshold.fail) == "fail"
 
     def _still_worse(self, change: TrendChange) -> bool:
         """Return whether the CI since the change, or of the last 7 days, excludes the mean before the change."""
-        start = max(int(change.start.replace(tzinfo=UTC).timestamp()) // 3600, self.end - 168)
+        start = max(int(change.start.replace(tzinfo=UTC).timestamp()) // 3600, self.end - HOURS_OF_WEEK)
         interval = self.period(start, self.end).interval
         if isinstance(interval, NoInterval):
             return True
@@ -474,7 +478,7 @@ def series_states(store: Store) -> tuple[SeriesState, ...]:
 def traffic_datasets(store: Store) -> tuple[str, ...]:
     """Return the names of the datasets that have series."""
     with store.database.read() as connection:
-        return tuple(dict.fromkeys(run.dataset for run in _traffic(connection)))
+        return tuple(dict.fromkeys(run.dataset for run in _traffic_runs(connection)))
 
 
 def traffic_trend(store: Store, dataset: str, metric: str = "", judge: str = "") -> TrafficTrend:
@@ -483,9 +487,9 @@ def traffic_trend(store: Store, dataset: str, metric: str = "", judge: str = "")
     Raises NotFoundError if the dataset has no such series, SettingError if the name of the metric is ambiguous.
     """
     with store.database.read() as connection:
-        everything = _traffic(connection)
-        series = _find_series(connection, everything, dataset, metric, judge)
-        dataset_runs = [run for run in everything if run.dataset == dataset]
+        runs = _traffic_runs(connection)
+        series = _find_series(connection, runs, dataset, metric, judge)
+        dataset_runs = [run for run in runs if run.dataset == dataset]
         return TrafficTrend(
             state=series.state,
             direction=series.direction,
@@ -493,18 +497,18 @@ def traffic_trend(store: Store, dataset: str, metric: str = "", judge: str = "")
             metrics=in_order({run.metric for run in dataset_runs}),
             judges=tuple(sorted({run.judge for run in dataset_runs if run.metric == series.metric})),
             days=_periods(series, 24, 0),
-            weeks=_periods(series, 168, 96),
+            weeks=_periods(series, HOURS_OF_WEEK, FIRST_MONDAY),
             changes=series.changes,
             configs=tuple(_config_changes(series.runs)),
             week=_compare_weeks(connection, series),
-            series=series.series,
+            series=series.series_count,
         )
 
 
 def traffic_columns(store: Store, dataset: str, metric: str = "", judge: str = "") -> tuple[str, ...]:
     """Return the metadata columns to group a dataset's traffic by: those with 2 to 50 values in the last 14 days."""
     with store.database.read() as connection:
-        series = _find_series(connection, _traffic(connection), dataset, metric, judge)
+        series = _find_series(connection, _traffic_runs(connection), dataset, metric, judge)
         columns = group_columns(connection, series.runs, series.week_start - WEEK, MAX_VALUES)
     first = ("topic", "model", "language")
     return tuple(
@@ -520,7 +524,7 @@ def traffic_groups(
     The 12 largest groups are returned, largest first. Raises NotFoundError if no sample of these days has the column.
     """
     with store.database.read() as connection:
-        series = _find_series(connection, _traffic(connection), dataset, metric, judge)
+        series = _find_series(connection, _traffic_runs(connection), dataset, metric, judge)
         start = series.week_start
         found = moments_by_group(connection, series.runs, column, start - WEEK, start)
     if not found:
@@ -533,13 +537,14 @@ def traffic_groups(
         group: _difference(found.get((group, True)), found.get((group, False)), series.range) for group in groups
     }
     tested = [group for group, difference in compared.items() if difference]
-    adjusted = dict(zip(tested, holm([one.p for group in tested if (one := compared[group])]), strict=True))
+    p_values = [difference.p for difference in compared.values() if difference]
+    adjusted = dict(zip(tested, holm(p_values), strict=True))
     return tuple(
         GroupTrend(
             group=group,
-            n=this.n if (this := found.get((group, True))) else 0,
-            mean=this.mean if this else None,
-            interval=_interval(this, series.range),
+            n=last_week.n if (last_week := found.get((group, True))) else 0,
+            mean=last_week.mean if last_week else None,
+            interval=_interval(last_week, series.range),
             week=_week_comparison(start, compared[group], series.direction, adjusted.get(group)),
         )
         for group in groups
@@ -552,7 +557,7 @@ def new_statements(store: Store, dataset: str, *, limit: int = 20) -> NewStateme
     Case, white space and punctuation are ignored. Raises NotFoundError if the dataset has no series.
     """
     with store.database.read() as connection:
-        runs = [run for run in _traffic(connection) if run.dataset == dataset]
+        runs = [run for run in _traffic_runs(connection) if run.dataset == dataset]
         if not runs:
             raise _no_traffic(dataset)
         middle = max(run.last for run in runs) + timedelta(hours=1) - WEEK
@@ -571,7 +576,7 @@ def _no_traffic(dataset: str) -> NotFoundError:
     )
 
 
-def _traffic(connection: Connection) -> list[ScoredRun]:
+def _traffic_runs(connection: Connection) -> list[ScoredRun]:
     """Return the scored runs of all datasets, except datasets whose runs all ask the same questions."""
     runs = scored_runs(connection)
     keys: dict[str, dict[str, str]] = {}
@@ -582,8 +587,11 @@ def _traffic(connection: Connection) -> list[ScoredRun]:
 
 
 def _read_series(connection: Connection, only: Sequence[ScoredRun] | None = None, count: int = 0) -> list[_Series]:
-    """Read the series of the runs in `only`, by default of all traffic, sorted by dataset and metric."""
-    runs = _traffic(connection) if only is None else only
+    """Read the series of the runs in `only`, by default of all traffic, sorted by dataset and metric.
+
+    `count` is the number of series in the store; 0 if `only` is None.
+    """
+    runs = _traffic_runs(connection) if only is None else only
     if not runs:
         return []
     descriptions = read_descriptions(connection)
@@ -600,7 +608,7 @@ def _read_series(connection: Connection, only: Sequence[ScoredRun] | None = None
             hours=sums[name],
             description=descriptions.get(name[1]),
             threshold=thresholds.get(name[1]),
-            series=count or len(by_name),
+            series_count=count or len(by_name),
         )
         for name in sorted(by_name, key=lambda name: (name[0], order[name[1]], name[2]))
     ]
@@ -685,7 +693,7 @@ def _config_changes(runs: Sequence[ScoredRun]) -> list[ConfigChange]:
 def _compare_weeks(connection: Connection, series: _Series) -> WeekComparison:
     """Compare the last 7 days with the 7 days before, with clusters if the sampling rate is constant, else weighted."""
     start, end = series.week_start, series.end
-    weeks = [series.between(end - 336, end - 168), series.between(end - 168, end)]
+    weeks = [series.between(end - 2 * HOURS_OF_WEEK, end - HOURS_OF_WEEK), series.between(end - HOURS_OF_WEEK, end)]
     earlier, later = (_moments(series.hours, week, series.range) for week in weeks)
     constant = all(
         summary is None or summary.n >= 0.99 * series.hours.n[week].sum()

@@ -47,7 +47,7 @@ class JudgeNoise:
 
 
 def judge_noise(store: Store, run: RunRef) -> tuple[JudgeNoise, ...]:
-    """Compare each metric of a run with the newest other evaluation of it by the same judge.
+    """Compare the evaluation that pages show for each metric with the newest other one by the same judge.
 
     Metrics that the judge evaluated once are left out. A second evaluation needs another seed, other parameters, other
     prompts or another version; with the same settings, ragboard continues the first one.
@@ -77,7 +77,8 @@ def _noise(
     other = next((evaluation for evaluation in by_same_judge if not same_judge_setups(evaluation, shown)), None)
     if other is None:
         return None
-    pairs = _difference(connection, run.run_id, shown.evaluation_id, other.evaluation_id, spec, _bounds(metric))
+    bounds = _difference_bounds(metric)
+    pairs = _difference(connection, run.run_id, shown.evaluation_id, other.evaluation_id, spec, bounds)
     if pairs is None:
         return None
     return JudgeNoise(
@@ -91,7 +92,7 @@ def _noise(
     )
 
 
-def _bounds(metric: MetricDescription | None) -> tuple[float, float] | None:
+def _difference_bounds(metric: MetricDescription | None) -> tuple[float, float] | None:
     """Return the smallest and the largest possible difference of two values; None if the metric's range is unknown."""
     if metric is None or metric.low is None or metric.high is None:
         return None

@@ -85,7 +85,7 @@ class Difference:
 def pair_runs(store: Store, a: RunRef, b: RunRef) -> PairedRuns:
     """Pair samples of two runs with the same id and question, then the others with the same question and history.
 
-    A question that occurs several times in a run, with the same history, is not paired.
+    If a question occurs several times in a run with the same history, its samples are paired only by id.
     """
     with store.database.read() as connection:
         return paired_runs(connection, a.run_id, b.run_id)
@@ -153,7 +153,8 @@ def same_scores(columns: Mapping[str, MetricColumn]) -> dict[str, str]:
 
 def same_passages(connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns) -> bool:
     """Return whether every pair has the same passages in the same order in both runs."""
-    in_a, in_b, both = _both(passage_digests(connection, a.run_id), passage_digests(connection, b.run_id), paired)
+    digests_a, digests_b = (passage_digests(connection, run.run_id) for run in (a, b))
+    in_a, in_b, both = _paired_values(digests_a, digests_b, paired)
     return bool(both.all() and (in_a == in_b).all())
 
 
@@ -181,7 +182,7 @@ def paired_refusals(
     connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns
 ) -> tuple[FloatArray, FloatArray, Flags]:
     """Return refusals (1 or 0) in A and in B for the pairs in which both are known, and a mask of these pairs."""
-    return _both(refusals(connection, a.evaluation_id), refusals(connection, b.evaluation_id), paired)
+    return _paired_values(refusals(connection, a.evaluation_id), refusals(connection, b.evaluation_id), paired)
 
 
 def answers_with_statements(connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns) -> tuple[Flags, Flags]:
@@ -195,7 +196,7 @@ def mean_statement_counts(
 ) -> tuple[float, float] | tuple[None, None]:
     """Return the mean number of statements per answer in A and B, over pairs in which both are known, or Nones."""
     sizes_a, sizes_b = (answer_sizes(connection, run.evaluation_id) for run in (a, b))
-    in_a, in_b, _ = _both(sizes_a, sizes_b, paired)
+    in_a, in_b, _ = _paired_values(sizes_a, sizes_b, paired)
     return (float(in_a.mean()), float(in_b.mean())) if in_a.size else (None, None)
 
 
@@ -203,11 +204,11 @@ def passages_per_question(
     connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns
 ) -> tuple[float, float] | tuple[None, None]:
     """Return the mean number of passages per question in A and B, over pairs in which both are known, or Nones."""
-    in_a, in_b, _ = _both(passage_counts(connection, a.run_id), passage_counts(connection, b.run_id), paired)
+    in_a, in_b, _ = _paired_values(passage_counts(connection, a.run_id), passage_counts(connection, b.run_id), paired)
     return (float(in_a.mean()), float(in_b.mean())) if in_a.size else (None, None)
 
 
-def _both(a: Scored, b: Scored, paired: PairedRuns) -> tuple[FloatArray, FloatArray, Flags]:
+def _paired_values(a: Scored, b: Scored, paired: PairedRuns) -> tuple[FloatArray, FloatArray, Flags]:
     """Return the values of A and of B for the pairs that have both, and a mask of these pairs."""
     (values_a, has_a), (values_b, has_b) = _values_at(a, paired.a), _values_at(b, paired.b)
     return values_a[has_a & has_b], values_b[has_a & has_b], has_a & has_b

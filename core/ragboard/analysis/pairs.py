@@ -106,8 +106,9 @@ class StatementChange:
     """A statement of one or both answers, and what changed."""
 
     kind: ChangeKind
-    """`kept`: supported in both; `fixed`: supported only in B; `broken`: supported only in A; `still wrong`: supported
-    in none; `not judged`: a verdict is missing; `dropped`: only in A's answer; `added`: only in B's answer."""
+    """For a statement of both answers, `kept`: supported in both; `fixed`: supported only in B; `broken`: supported
+    only in A; `still wrong`: supported in neither; `not judged`: a verdict is missing. For a statement of one answer,
+    `dropped`: only in A; `added`: only in B."""
     a: JudgedStatement | None
     b: JudgedStatement | None
     number_a: int | None

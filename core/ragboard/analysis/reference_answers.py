@@ -15,8 +15,8 @@ __all__ = [
     "ANSWERS_ARE_REFERENCES",
     "answer_is_reference",
     "compares_with_reference",
+    "read_reference_runs",
     "reference_runs",
-    "runs_of_references",
     "self_comparison_warning",
 ]
 
@@ -32,8 +32,8 @@ MIN_SHARE = 0.5
 """The answers of a run are the references if more than this share of its answers with a reference are copies."""
 
 
-def runs_of_references(connection: Connection, run_ids: Sequence[str]) -> frozenset[str]:
-    """Return the runs in which more than half of the first 200 answers are copies of the references.
+def read_reference_runs(connection: Connection, run_ids: Sequence[str]) -> frozenset[str]:
+    """Return the ids of the runs in which more than half of the first 200 answers are copies of the references.
 
     Case and outer spaces are ignored.
     """
@@ -44,7 +44,7 @@ def runs_of_references(connection: Connection, run_ids: Sequence[str]) -> frozen
 def reference_runs(store: Store) -> frozenset[str]:
     """Return the ids of the runs in the store whose answers are the references."""
     with store.database.read() as connection:
-        return runs_of_references(connection, [run.run_id for run in listed_runs(connection)])
+        return read_reference_runs(connection, [run.run_id for run in listed_runs(connection)])
 
 
 def answer_is_reference(sample: Sample) -> bool:

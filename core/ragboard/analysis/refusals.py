@@ -53,7 +53,7 @@ class RefusalRate:
     name: str
     """For example `refusals that were right`."""
     denominator: str
-    """What it is a share of, such as `refused answers`."""
+    """What it is a share of, such as `answers that refuse in full`."""
     count: int
     n: int
     interval: Interval | NoInterval | None
@@ -65,7 +65,7 @@ class RefusalRate:
         return self.count / self.n if self.n else None
 
     def __str__(self) -> str:
-        """`refusals that were right: 3 of 5 refused answers, 0.60, 95% CI 0.17 to 0.93`."""
+        """`refusals that were right: 3 of 5 answers that refuse in full, 0.60 (0.17 to 0.93)`."""
         if self.share is None or self.interval is None:
             return f"{self.name}: undefined, there are no {self.denominator}"
         share = estimate_text(self.share, self.interval, ".2f")
@@ -74,7 +74,7 @@ class RefusalRate:
 
 @dataclass(frozen=True, kw_only=True)
 class RefusalSample:
-    """A sample whose answer wrongly refuses, or wrongly does not."""
+    """A sample whose answer wrongly refuses, or wrongly does not refuse."""
 
     sample_id: str
     question: str
@@ -169,7 +169,7 @@ def refusal_report(store: Store, run: RunRef, *, source: Source | None = None, c
     answerable = np.array([answerability[row.position] in ANSWERABLE for row in covered])
     unanswerable = np.array([answerability[row.position] == "unanswerable" for row in covered])
     refused = np.array([behaviours[row.position] == "refused" for row in covered])
-    declined = np.array([behaviours[row.position] != "answered" for row in covered])
+    answered = np.array([behaviours[row.position] == "answered" for row in covered])
     cluster_ids = None if clusters is None else clusters.ids[[row.position for row in covered]]
     counted = answerable | unanswerable
 
@@ -193,11 +193,11 @@ def refusal_report(store: Store, run: RunRef, *, source: Source | None = None, c
             rate(
                 "unanswerable questions that were refused at least in part",
                 "unanswerable questions",
-                declined,
+                ~answered,
                 unanswerable,
             ),
             rate("answerable questions that were refused", "answerable questions", refused, answerable),
-            rate("answers to unanswerable questions", "answers that do not refuse", unanswerable, ~declined & counted),
+            rate("answers to unanswerable questions", "answers that do not refuse", unanswerable, answered & counted),
         ),
         scores=refusal_scores(answerable[counted].tolist(), refused[counted].tolist(), compat=compat),
         wrong=_wrong(covered, answerability, behaviours),

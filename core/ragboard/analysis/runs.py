@@ -10,7 +10,7 @@ from datetime import datetime
 
 from ragboard.analysis.means import MetricSummary, UnscoredPolicy, metric_summaries
 from ragboard.analysis.metrics import in_order, read_descriptions
-from ragboard.analysis.reference_answers import compares_with_reference, runs_of_references, self_comparison_warning
+from ragboard.analysis.reference_answers import compares_with_reference, read_reference_runs, self_comparison_warning
 from ragboard.errors import NotFoundError
 from ragboard.metrics.claim_classes import ClaimClass
 from ragboard.problems import kind_of_problem
@@ -331,10 +331,10 @@ def _summaries(
     others = {row.run_id: other_evaluations.get(row.run_id, {}) for row in rows}
     evaluations = [row.evaluation_id for row in rows if row.evaluation_id]
     other_ids = (evaluation for by_metric in others.values() for evaluation in by_metric.values())
-    every = list(dict.fromkeys((*evaluations, *other_ids)))
+    evaluation_ids = list(dict.fromkeys((*evaluations, *other_ids)))
     from_files = file_evaluations(connection, [row.run_id for row in rows])
-    files = {run_id: evaluation for run_id, evaluation in from_files.items() if evaluation not in every}
-    judged = judged_by(connection, [*every, *files.values()])
+    files = {run_id: evaluation for run_id, evaluation in from_files.items() if evaluation not in evaluation_ids}
+    judged = judged_by(connection, [*evaluation_ids, *files.values()])
     covered = {evaluation: by.covered for evaluation, by in judged.items()}
     metrics = metric_summaries(connection, list(judged), covered, unscored)
     shown = [
@@ -347,11 +347,11 @@ def _summaries(
     partial = [(run_id, evaluation) for run_id, evaluation in shown if run_id not in complete]
     clustered = run_clusters(connection, list(complete), partial)
     labels, origins = label_counts(connection, evaluations), origin_counts(connection, evaluations)
-    usage = usage_by_evaluation(connection, every)
+    usage = usage_by_evaluation(connection, evaluation_ids)
     refusals = refusal_counts(connection, evaluations)
     descriptions = read_descriptions(connection)
     with_reference = {spec for spec, metric in descriptions.items() if compares_with_reference(metric)}
-    of_references = runs_of_references(connection, [row.run_id for row in rows])
+    reference_runs = read_reference_runs(connection, [row.run_id for row in rows])
     summaries: list[RunSummary] = []
     for row in rows:
         main, other = row.evaluation_id or "", others[row.run_id]
@@ -376,7 +376,7 @@ def _summaries(
                     metrics[by_spec[spec]][spec],
                     judged=judged[by_spec[spec]],
                     caution=self_comparison_warning("the run's")
-                    if spec in with_reference and row.run_id in of_references
+                    if spec in with_reference and row.run_id in reference_runs
                     else "",
                 )
                 for spec in in_order(by_spec)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ragboard.analysis.comparability import choose_evaluations, different_judges
 from ragboard.analysis.paired import pair_clusters
-from ragboard.analysis.reference_answers import runs_of_references
+from ragboard.analysis.reference_answers import read_reference_runs
 from ragboard.analysis.runs import RunSummary, list_runs
 from ragboard.stats import Interval, PairedDifference, ci_text, holm, paired_difference
 from ragboard.store import RunRef, Store
@@ -71,7 +71,7 @@ def more_faithful_run(store: Store, run: RunRef, summary: RunSummary) -> MoreFai
             differences.append((other, pairs))
     adjusted = holm([pairs.p for _, pairs in differences])
     with store.database.read() as connection:
-        of_references = runs_of_references(connection, [other.run_id for other, _ in differences])
+        of_references = read_reference_runs(connection, [other.run_id for other, _ in differences])
     better = [
         MoreFaithfulRun(
             run=other.name, of_references=other.run_id in of_references, samples=summary.samples, pairs=pairs

@@ -158,7 +158,7 @@ class SampleReport:
 def sample_rows(store: Store, run: RunRef, query: SampleQuery) -> SamplePage:
     """Return a page of a run's samples, filtered and sorted in the database, with their scores."""
     with store.database.read() as connection:
-        page = listed_samples(connection, _page(connection, run, query))
+        page = listed_samples(connection, _page_query(connection, run, query))
         positions = [row.position for row in page]
         scores = sample_outcomes(connection, run, positions)
         file_scores = sample_outcomes(connection, run, positions, of_file=True)
@@ -187,7 +187,7 @@ def sample_rows(store: Store, run: RunRef, query: SampleQuery) -> SamplePage:
 def samples_sql(store: Store, run: RunRef, query: SampleQuery) -> str:
     """Return the SQL query that selects a page of samples."""
     with store.database.read() as connection:
-        return str(_page(connection, run, query))
+        return str(_page_query(connection, run, query))
 
 
 def sample_table(store: Store, run: RunRef, query: SampleQuery) -> pd.DataFrame:
@@ -200,7 +200,7 @@ def sample_table(store: Store, run: RunRef, query: SampleQuery) -> pd.DataFrame:
         return sample_frame(connection, run, query, _threshold(connection, query))
 
 
-def _page(connection: Connection, run: RunRef, query: SampleQuery) -> Query:
+def _page_query(connection: Connection, run: RunRef, query: SampleQuery) -> Query:
     return samples_query(run, query, _threshold(connection, query))
 
 

@@ -44,7 +44,7 @@ class DrawnMetric:
     """Standard deviation between the draws of a sample (root of the mean variance); None without samples."""
 
     def __str__(self) -> str:
-        """`Faithfulness, 3 draws: means 0.81, 0.80, 0.82; scores of 12% of 60 samples differ, SD 0.041`."""
+        """`Faithfulness, 3 draws: means 0.810, 0.800, 0.820; scores of 12% of 60 samples differ, ...`."""
         means = ", ".join(f"{mean:.3f}" for mean in self.means)
         if self.changed is None:
             return f"{self.label}, {self.draws} draws: no sample has a score in every draw"
@@ -70,7 +70,7 @@ class ReplyAgreement:
     """The 95% CI of `agreement`, over samples or clusters of samples."""
 
     def __str__(self) -> str:
-        """`verdicts on statements: share of equal draws 0.94, 95% CI 0.91 to 0.97; 21 of 240 flip`."""
+        """`verdicts on statements: share of equal draws 0.940 (0.910 to 0.970); 21 of 240 flip`."""
         return (
             f"{self.kind}: share of equal draws {estimate_text(self.agreement, self.interval)};"
             f" {self.flips:,} of {self.items:,} flip"

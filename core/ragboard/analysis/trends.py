@@ -30,8 +30,8 @@ class TrendPoint:
     previous: str
     """The name of the previous run that was evaluated with the metric; empty for the first such run."""
     difference: MetricComparison | None
-    """This run minus the previous run, over the questions that both answer. None for the first run, or if no question
-    is scored in both."""
+    """This run minus the previous run, over the questions scored in both; None if there is no previous run or no such
+    question."""
 
     @property
     def mean_in_words(self) -> str:

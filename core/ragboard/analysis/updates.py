@@ -1,4 +1,4 @@
-"""How much a store contains, and what it has gained since."""
+"""Count what a store contains, and say what was added since an earlier count."""
 
 from __future__ import annotations
 
@@ -17,10 +17,13 @@ class StoreContents:
     runs: int
     samples: int
     evaluated: int
-    """Samples that the evaluation on pages has results for."""
+    """Number of samples with results from the evaluation that pages show."""
 
     def news(self, earlier: StoreContents) -> str:
-        """Return what is new: `3 new samples, 2 newly evaluated`; that something changed if nothing was added."""
+        """Say what was added since `earlier`: `3 new samples, 2 newly evaluated`.
+
+        If nothing was added, say that something was deleted or replaced.
+        """
         counts = (
             (self.runs - earlier.runs, "new run", "new runs"),
             (self.samples - earlier.samples, "new sample", "new samples"),
@@ -31,7 +34,7 @@ class StoreContents:
 
 
 def store_contents(store: Store, run: RunRef | None = None) -> StoreContents:
-    """Return how much a store contains, or one run. This is fast in a store of any size."""
+    """Count the contents of a store, or of one run. This is fast in a store of any size."""
     with store.database.read() as connection:
         runs, samples, evaluated = count_contents(connection, run)
     return StoreContents(runs=runs, samples=samples, evaluated=evaluated)

@@ -237,9 +237,9 @@ _QUOTED = re.compile(r"'([^']+)'")
 
 
 def question_words_note(reason: str, asked: Sequence[str]) -> str:
-    """Say which words that a judge found in no passage are in the question or in earlier turns.
+    """Name the words that a judge found in no passage, but that are in the question or an earlier turn.
 
-    `reason` is the reason for a verdict; only one that ends with `in no passage.` quotes such words. `asked` are the
+    `reason` is the reason for a verdict. It quotes such words only if it ends with `in no passage.`. `asked` are the
     question, then the texts of earlier turns. Empty if there are no such words.
     """
     if not reason.endswith("in no passage."):

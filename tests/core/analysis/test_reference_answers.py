@@ -19,7 +19,7 @@ from ragboard.analysis import (
     verdict_in_words,
 )
 from ragboard.analysis.gate_commands import check_command, compare_command
-from ragboard.analysis.reference_answers import runs_of_references
+from ragboard.analysis.reference_answers import read_reference_runs
 from ragboard.cli import main
 from ragboard.metrics import METRICS, describe, metrics_named
 from ragboard.records import FileScores
@@ -120,7 +120,7 @@ def test_more_than_half_of_the_answers_must_be_copies(store: Store, answers: lis
     keep(store, "run", answers)
     run = store.resolve("run")
     with store.database.read() as connection:
-        assert (run.run_id in runs_of_references(connection, [run.run_id])) == is_reference
+        assert (run.run_id in read_reference_runs(connection, [run.run_id])) == is_reference
 
 
 def test_short_answers_that_equal_the_reference_are_right_and_not_copied(store: Store) -> None:
@@ -128,4 +128,4 @@ def test_short_answers_that_equal_the_reference_are_right_and_not_copied(store: 
     store.add_runs([Run(name="run", samples=samples)])
     run = store.resolve("run")
     with store.database.read() as connection:
-        assert runs_of_references(connection, [run.run_id]) == frozenset()
+        assert read_reference_runs(connection, [run.run_id]) == frozenset()
