@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TypeAlias
 
-from ragboard.datasets import dataset_of, import_nuggets
+from ragboard.datasets import import_nuggets, load_dataset
 from ragboard.errors import NotFoundError
 from ragboard.evaluation.defaults import default_metrics
 from ragboard.human.agree import agree, plan_agreement
@@ -50,7 +50,7 @@ def load_demo(store: Store, evaluate: Evaluate) -> Iterator[str]:
     """
     rules, recorded = panel_named(JudgeOptions()), panel_named(JudgeOptions(judge="recorded"))
     added_runs = store.add_runs(sample_runs())
-    if not dataset_of(store, added_runs[0].name).with_nuggets:
+    if not load_dataset(store, added_runs[0].name).with_nuggets:
         import_nuggets(store, sample_folder() / "nuggets.jsonl")
     for added in added_runs:
         run = RunRef(run_id=added.id, name=added.name, evaluation_id=None)

@@ -68,7 +68,7 @@ from ragboard.analysis import (
     unpaired_samples,
     unsupported_statements,
 )
-from ragboard.datasets import Dataset, DatasetQuestion, NuggetTable, dataset_of, datasets, nugget_table
+from ragboard.datasets import Dataset, DatasetQuestion, NuggetTable, datasets, load_dataset, nugget_table
 from ragboard.evaluation.background import LaunchContext
 from ragboard.evaluation.calls import SampleCalls, sample_calls
 from ragboard.evaluation.offers import run_contents
@@ -86,7 +86,7 @@ from ragboard.human.agreement import (
 from ragboard.human.annotation import annotation_queue, annotator_agreement, find_draw, plan_batch
 from ragboard.human.baselines import BaselineComparison, baseline_comparisons
 from ragboard.human.estimates import estimate_runs, estimated_metrics
-from ragboard.human.grades import GradeReport, GradeVerdict, grade_report, grade_verdicts
+from ragboard.human.grades import GradeComparison, GradeReport, grade_comparisons, grade_report
 from ragboard.human.judge_validation import (
     RUN_LABELS_PREFIX,
     load_run_label_agreement,
@@ -95,7 +95,7 @@ from ragboard.human.judge_validation import (
     validate_judge,
 )
 from ragboard.human.passages import PassageAgreement, passage_agreement
-from ragboard.human.preferences import PairVerdict, PreferenceReport, pair_verdicts, preference_report
+from ragboard.human.preferences import PairComparison, PreferenceReport, pair_comparisons, preference_report
 from ragboard.human.questions import find_question_label
 from ragboard.human.run_grades import graded_runs
 from ragboard.judges import JudgeOptions
@@ -221,7 +221,7 @@ get_judge_validation = cached(64)(validate_judge)
 get_datasets = cached(4)(datasets)
 get_graded_runs = cached(4)(graded_runs)
 get_reference_runs = cached(4)(reference_runs)
-get_dataset = shared()(dataset_of)
+get_dataset = shared()(load_dataset)
 get_trend = cached(16, spinner="Comparing runs")(dataset_trend)
 get_series_states = cached(4, spinner="Looking for changes")(series_states)
 get_traffic_trend = cached(16)(traffic_trend)
@@ -383,9 +383,9 @@ def get_grades(
     return grade_report(_agreement_data(agreement_id), dimension, at_least=at_least, cuts=cuts)
 
 
-def get_pair_verdicts(agreement_id: str, dimension: str, scorer: str) -> tuple[PairVerdict, ...]:
+def get_pair_comparisons(agreement_id: str, dimension: str, scorer: str) -> tuple[PairComparison, ...]:
     """Return for every pair whether a scorer prefers the side that annotators prefer."""
-    return pair_verdicts(_agreement_data(agreement_id), dimension, scorer)
+    return pair_comparisons(_agreement_data(agreement_id), dimension, scorer)
 
 
 @cached(spinner="Computing confidence intervals")
@@ -395,9 +395,9 @@ def get_passage_agreement(store: Store, agreement_id: str) -> PassageAgreement |
     return passage_agreement(_agreement_data(agreement_id))
 
 
-def get_grade_verdicts(agreement_id: str, dimension: str, scorer: str) -> tuple[GradeVerdict, ...]:
+def get_grade_comparisons(agreement_id: str, dimension: str, scorer: str) -> tuple[GradeComparison, ...]:
     """Return for every item how much a scorer disagrees with annotators."""
-    return grade_verdicts(_agreement_data(agreement_id), dimension, scorer)
+    return grade_comparisons(_agreement_data(agreement_id), dimension, scorer)
 
 
 def get_texts(agreement_id: str, positions: Sequence[int]) -> Mapping[int, tuple[str, str]]:

@@ -12,7 +12,7 @@ from tests.chat_server import ChatServer, chat_server
 
 from ragboard import Nugget, Run, Sample, Store
 from ragboard.cli import main
-from ragboard.datasets import dataset_of, save_nuggets
+from ragboard.datasets import load_dataset, save_nuggets
 
 HOSTILE = "<b>It</b> :red[is] tall"
 OPENED = (Nugget(text="The bridge opened in 1999", importance="vital"), Nugget(text=HOSTILE, importance="okay"))
@@ -32,7 +32,7 @@ def judged(store: Store, server: ChatServer) -> Store:
         Sample(id="2", question="Who built it?", answer="Ines Dahl."),
     )
     store.add_runs([Run(name="one", samples=samples, dataset="bridges")])
-    save_nuggets(store, dataset_of(store, "one").questions[0], OPENED, author="gpt", approved=False)
+    save_nuggets(store, load_dataset(store, "one").questions[0], OPENED, author="gpt", approved=False)
     command = ["evaluate", "one", "--metrics", "nuggets.vital_strict", "--judge", "openai:m", "--base-url", server.url]
     result = CliRunner().invoke(main, [*command, "--store", str(store.folder)], env={"OPENAI_API_KEY": "k"})
     assert result.exit_code == 0, result.output
@@ -66,7 +66,7 @@ def test_edit_approve_and_see_the_scores_follow(
     page.get_by_role("textbox", name="Your name").fill("Ada")
     page.get_by_role("button", name="Approve").click()
     expect(page.get_by_text("Nuggets by Ada, approved, version 2")).to_be_visible()
-    (first, _) = dataset_of(judged, "bridges").questions
+    (first, _) = load_dataset(judged, "bridges").questions
     assert first.nuggets is not None
     assert first.nuggets.nuggets == (Nugget(text="The bridge opened in 2001", importance="vital"), OPENED[1])
     expect(scores).to_contain_text("not judged with these nuggets")
@@ -86,6 +86,6 @@ def test_a_question_without_nuggets_takes_some_by_hand(judged: Store, dashboard:
     page.get_by_role("textbox", name="Your name").fill("Ada")
     page.get_by_role("button", name="Save without approving").click()
     expect(page.get_by_text("There are no such questions.")).to_be_visible()
-    found = dataset_of(judged, "bridges").questions[1].nuggets
+    found = load_dataset(judged, "bridges").questions[1].nuggets
     assert found is not None
     assert (found.nuggets, found.approved) == ((Nugget(text="Ines Dahl built it", importance="vital"),), False)

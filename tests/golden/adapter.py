@@ -74,8 +74,8 @@ from ragboard.human.estimates import (
     predict_labels_needed,
 )
 from ragboard.human.grades import (
+    grade_comparisons,
     grade_report,
-    grade_verdicts,
 )
 from ragboard.human.label_files import _read, labelled_outcomes
 from ragboard.human.labels import (
@@ -84,7 +84,7 @@ from ragboard.human.labels import (
     prefer_answer,
 )
 from ragboard.human.preferences import (
-    pair_verdicts,
+    pair_comparisons,
     preference_report,
 )
 from ragboard.human.ranking import (
@@ -385,10 +385,10 @@ def _agreement(store: Store, kept: Any) -> dict[str, Any]:
     for line in getattr(found["preferences random"], "lines", ()):
         name = line.scorer.name
         for dimension in line.cells:
-            found[f"pairs {name} {dimension}"] = _tried(lambda d=dimension, n=name: pair_verdicts(heard, d, n))
+            found[f"pairs {name} {dimension}"] = _tried(lambda d=dimension, n=name: pair_comparisons(heard, d, n))
     for line in getattr(found["grades"], "lines", ()):
         name = line.scorer.name
-        found[f"graded {name}"] = _tried(lambda n=name: grade_verdicts(heard, found["grades"].dimension, n))
+        found[f"graded {name}"] = _tried(lambda n=name: grade_comparisons(heard, found["grades"].dimension, n))
     return found
 
 

@@ -16,9 +16,9 @@ from ragboard.cli.output import one_line, print_json, print_table
 from ragboard.datasets import (
     NuggetSource,
     approve_nuggets,
-    dataset_of,
     export_nuggets,
     import_nuggets,
+    load_dataset,
     nugget_table,
     rewrite_questions,
     write_nuggets,
@@ -50,7 +50,7 @@ def datasets(dataset: str | None, metric: str, store: Store, as_json: bool) -> N
     ragboard datasets bm25-k3 --metric faithfulness
     """
     if dataset:
-        trend = dataset_trend(store, dataset_of(store, dataset).name, metric)
+        trend = dataset_trend(store, load_dataset(store, dataset).name, metric)
         print_json(trend) if as_json else print_run_trend(trend)
         return
     found = all_datasets(store)
@@ -125,7 +125,7 @@ def rewrite(
     \b
     ragboard rewrite support-chats --judge openai:gpt-4o-mini
     """
-    chosen, options = dataset_of(store, dataset), EvaluationOptions(prices=prices, **limits)
+    chosen, options = load_dataset(store, dataset), EvaluationOptions(prices=prices, **limits)
     done = rewrite_questions(store, chosen, panel_named(judge_options), options, again=again)
     if as_json:
         print_json(done)
@@ -198,7 +198,7 @@ def write(
     """
     written = write_nuggets(
         store,
-        dataset_of(store, dataset),
+        load_dataset(store, dataset),
         panel_named(judge_options),
         EvaluationOptions(prices=prices, **limits),
         source=source,
@@ -233,7 +233,7 @@ def approve(dataset: str, annotator: str, store: Store) -> None:
     \b
     ragboard nuggets approve bm25-k3
     """
-    chosen = dataset_of(store, dataset)
+    chosen = load_dataset(store, dataset)
     open_lists = [one for one in chosen.questions if one.nuggets and not one.nuggets.approved]
     for question in open_lists:
         approve_nuggets(store, question, author=annotator)
@@ -255,7 +255,7 @@ def show(dataset: str, missing: bool, store: Store, as_json: bool) -> None:
     \b
     ragboard nuggets show bm25-k3 --missing
     """
-    chosen = dataset_of(store, dataset)
+    chosen = load_dataset(store, dataset)
     tables = [(question, nugget_table(store, chosen, question)) for question in chosen.questions if question.nuggets]
     if as_json:
         print_json(
@@ -314,7 +314,7 @@ def export_command(dataset: str, out: Path | None, force: bool, store: Store) ->
     """
     if out:
         check_output(out, force=force)
-    text = "".join(f"{line}\n" for line in export_nuggets(dataset_of(store, dataset)))
+    text = "".join(f"{line}\n" for line in export_nuggets(load_dataset(store, dataset)))
     if out is None:
         click.echo(text, nl=False)
     else:

@@ -22,7 +22,7 @@ from ragboard.analysis import (
 from ragboard.cli.datasets import print_run_trend
 from ragboard.cli.options import as_json, store_option
 from ragboard.cli.output import one_line, print_json, print_table
-from ragboard.datasets import dataset_called
+from ragboard.datasets import find_dataset_name
 from ragboard.store import Store
 
 __all__ = ["trend"]
@@ -56,7 +56,7 @@ def trend(dataset: str, metric: str, column: str | None, days: int, judge: str, 
     ragboard trend 'chat (production)'
     ragboard trend 'chat (production)' faithfulness --by topic --days 90
     """
-    name = dataset_called(store, dataset)
+    name = find_dataset_name(store, dataset)
     if name not in traffic_datasets(store):
         runs = dataset_trend(store, name, metric)
         print_json(runs) if as_json else print_run_trend(runs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ragboard.datasets.datasets import Dataset, DatasetVersion, dataset_called, dataset_of, datasets
+from ragboard.datasets.datasets import Dataset, DatasetVersion, datasets, find_dataset_name, load_dataset
 from ragboard.datasets.nugget_files import export_nuggets, import_nuggets
 from ragboard.datasets.nugget_writer import NuggetSource, WrittenNuggets, write_nuggets
 from ragboard.datasets.nuggets import (
@@ -28,11 +28,11 @@ __all__ = [
     "RunNuggets",
     "WrittenNuggets",
     "approve_nuggets",
-    "dataset_called",
-    "dataset_of",
     "datasets",
     "export_nuggets",
+    "find_dataset_name",
     "import_nuggets",
+    "load_dataset",
     "nugget_table",
     "rewrite_questions",
     "save_nuggets",

@@ -18,7 +18,7 @@ from ragboard.store.queries.nuggets import (
     dataset_runs,
 )
 
-__all__ = ["Dataset", "DatasetVersion", "dataset_of", "datasets"]
+__all__ = ["Dataset", "DatasetVersion", "datasets", "find_dataset_name", "load_dataset"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,8 +66,8 @@ def datasets(store: Store) -> Sequence[DatasetRow]:
         return dataset_rows(connection)
 
 
-def dataset_called(store: Store, name: str) -> str:
-    """Return the name of the dataset with this name, or of the run with this name.
+def find_dataset_name(store: Store, name: str) -> str:
+    """Return `name` if a dataset has this name, else the dataset name of the run with this name.
 
     Raises NotFoundError if no dataset or run has this name.
     """
@@ -81,12 +81,12 @@ def dataset_called(store: Store, name: str) -> str:
     return dataset
 
 
-def dataset_of(store: Store, name: str) -> Dataset:
-    """Return the dataset with this name, or the dataset of the run with this name.
+def load_dataset(store: Store, name: str) -> Dataset:
+    """Load the dataset with this name, else the dataset of the run with this name.
 
     Raises NotFoundError if there is no such dataset or run.
     """
-    dataset = dataset_called(store, name)
+    dataset = find_dataset_name(store, name)
     with store.database.read() as connection:
         return Dataset(
             name=dataset,

@@ -67,7 +67,7 @@ def write_nuggets(
     source: NuggetSource = "passages",
     again: bool = False,
     compat: bool = False,
-    watch: Callable[[int, int], None] = lambda _done, _of: None,
+    watch: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> WrittenNuggets:
     """Let a judge write nuggets for each question without nuggets; with `again`, also replace nuggets not yet approved.
 
@@ -91,7 +91,7 @@ def write_nuggets(
     counts, failed = Counter[str](), Counter[str]()
 
     async def write(job: _QuestionTexts, ask: AnswerTask) -> None:
-        reply = await _written_nuggets(job, ask, compat=compat)
+        reply = await _write_for_question(job, ask, compat=compat)
         counts["done"] += 1
         watch(counts["done"], len(jobs))
         if isinstance(reply, Failure):
@@ -131,8 +131,8 @@ def _texts(store: Store, dataset: Dataset, question: DatasetQuestion, source: Nu
         return pooled_passages(connection, dataset.name, question.question, history_json(question.history))
 
 
-async def _written_nuggets(job: _QuestionTexts, ask: AnswerTask, *, compat: bool) -> tuple[Nugget, ...] | Failure:
-    """Return the nuggets that the judge writes for a question, or the first failure."""
+async def _write_for_question(job: _QuestionTexts, ask: AnswerTask, *, compat: bool) -> tuple[Nugget, ...] | Failure:
+    """Let the judge write the nuggets of a question. Return them, or the first failure."""
     question = job.question
     task = WriteNuggets(question=question.question, passages=(), history=question.history)
     nuggets: tuple[Nugget, ...] = ()

@@ -132,14 +132,14 @@ def nugget_table(store: Store, dataset: Dataset, question: DatasetQuestion) -> N
     with store.database.read() as connection:
         rows = assigned_rows(connection, judged, question.question, history_json(question.history))
     by_run: dict[str, RunNuggets] = {}
-    names = {run.run_id: run for run in dataset.runs}
+    runs = {run.run_id: run for run in dataset.runs}
     for row in rows:
-        run = names[row.run_id]
-        of_run = by_run.setdefault(
+        run = runs[row.run_id]
+        run_nuggets = by_run.setdefault(
             row.run_id, RunNuggets(run=run.name, sample_id=row.sample_id, judge=run.judge, labels={})
         )
-        if of_run.sample_id == row.sample_id:
-            of_run.labels[row.nugget] = AnswerNugget(label=row.label, reason=row.reason)
+        if run_nuggets.sample_id == row.sample_id:
+            run_nuggets.labels[row.nugget] = AnswerNugget(label=row.label, reason=row.reason)
     return NuggetTable(
         nuggets=question.nuggets.nuggets if question.nuggets else (),
         runs=[

@@ -54,7 +54,7 @@ def comparison_report(
         "comparison.html",
         f"{compared.b.name} vs {compared.a.name} · ragboard",
         compared=compared,
-        reach=max(_magnitudes(compared), default=0.0) or 1.0,
+        max_magnitude=max(_magnitudes(compared), default=0.0) or 1.0,
         known=metric_descriptions(store),
         by=sorted_by,
         pairs=[(row, pair, _words(pair)) for row, pair in zip(rows, pairs, strict=True)],

@@ -44,7 +44,7 @@ from ragboard.stats import Interval, ci_text, range_text
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-__all__ = ["MAX_CHARACTERS", "Marked", "answer_marked", "cut", "cut_note", "passage_marked", "readable", "render"]
+__all__ = ["MAX_CHARACTERS", "TextPart", "cut", "cut_note", "mark_answer", "mark_passage", "readable", "render"]
 
 MAX_CHARACTERS = 20_000
 """Maximum number of characters of a text in a report."""
@@ -63,7 +63,7 @@ _DATA = {
 
 
 def render(template: str, title: str, **values: object) -> str:
-    """Return a template in `templates/` filled with these values, and made `readable`.
+    """Fill a template in `templates/` with these values, and replace unreadable characters.
 
     Raises UndefinedError if the template uses a missing value.
     """
@@ -94,7 +94,7 @@ def _environment() -> Environment:
     environment.filters.update(cut=cut, thousands="{:,}".format, plain=_plain)
     functions: tuple[Callable[..., object], ...] = (
         *(
-            answer_marked,
+            mark_answer,
             chart_x,
             ci_text,
             cost_texts,
@@ -102,7 +102,7 @@ def _environment() -> Environment:
             diff_note,
             metric_range,
             metric_settings,
-            passage_marked,
+            mark_passage,
             range_text,
         ),
         *(statement_notes, statement_style, verdict_counts, verdict_in_words),
@@ -147,7 +147,7 @@ def chart_x(value: float, low: float, high: float) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Marked:
+class TextPart:
     """A part of a text that is marked in one style or not marked."""
 
     text: str
@@ -157,9 +157,9 @@ class Marked:
     """(number, style) of the statements whose mark ends with this part. Numbers start at 1."""
 
 
-def answer_marked(answer: str, statements: Sequence[JudgedStatement]) -> list[Marked]:
-    """Return the shortened answer, with its statements marked by their verdicts."""
-    return _marked(
+def mark_answer(answer: str, statements: Sequence[JudgedStatement]) -> list[TextPart]:
+    """Shorten the answer, and split it into parts marked with the verdicts of its statements."""
+    return _mark(
         cut(answer),
         [
             ((judged.statement.span.start, judged.statement.span.end), number, statement_style(judged))
@@ -169,8 +169,8 @@ def answer_marked(answer: str, statements: Sequence[JudgedStatement]) -> list[Ma
     )
 
 
-def passage_marked(passage: Passage, statements: Sequence[JudgedStatement]) -> tuple[list[Marked], list[str]]:
-    """Return the shortened passage with its evidence marked, and descriptions of how the evidence was found."""
+def mark_passage(passage: Passage, statements: Sequence[JudgedStatement]) -> tuple[list[TextPart], list[str]]:
+    """Shorten the passage, and split it into parts in which evidence is marked; also say how the evidence was found."""
     evidence: list[tuple[Offsets, int, VerdictStyle]] = []
     sources: dict[str, None] = {}
     for number, judged in enumerate(statements, 1):
@@ -180,22 +180,22 @@ def passage_marked(passage: Passage, statements: Sequence[JudgedStatement]) -> t
             if verdict and mark.rank == passage.rank:
                 evidence.append(((mark.start, mark.end), number, evidence_style(verdict, mark)))
                 sources[EVIDENCE_SOURCES[mark.how]] = None
-    return _marked(cut(passage.text), evidence), list(sources)
+    return _mark(cut(passage.text), evidence), list(sources)
 
 
-def _marked(text: str, marks: Sequence[tuple[Offsets, int, VerdictStyle]]) -> list[Marked]:
-    """Return the text in parts; where marks overlap, the worst verdict is shown."""
-    parts: list[Marked] = []
+def _mark(text: str, marks: Sequence[tuple[Offsets, int, VerdictStyle]]) -> list[TextPart]:
+    """Split the text into parts; where marks overlap, the worst verdict is shown."""
+    parts: list[TextPart] = []
     last = 0
     for piece in covered_pieces({index: span for index, (span, _, _) in enumerate(marks)}, len(text)):
         worst = min(
             (marks[member][2] for member in piece.members), key=lambda style: CSS_CLASSES_WORST_FIRST.index(style.css)
         )
         ending = [marks[member][1:] for member in piece.members if marks[member][0][1] == piece.end]
-        parts.append(Marked(text[last : piece.start]))
-        parts.append(Marked(text[piece.start : piece.end], worst, tuple(dict.fromkeys(ending))))
+        parts.append(TextPart(text[last : piece.start]))
+        parts.append(TextPart(text[piece.start : piece.end], worst, tuple(dict.fromkeys(ending))))
         last = piece.end
-    return [*parts, Marked(text[last:])]
+    return [*parts, TextPart(text[last:])]
 
 
 def statement_notes(judged: JudgedStatement, sample: Sample) -> list[str]:
@@ -210,6 +210,6 @@ def statement_notes(judged: JudgedStatement, sample: Sample) -> list[str]:
 
 
 def verdict_counts(statements: Sequence[JudgedStatement]) -> Mapping[VerdictStyle, int]:
-    """Return the number of statements with each verdict, against all passages together or else against single ones."""
+    """Count the statements by joint verdict or, without one, by their verdict against single passages."""
     icons = [statement_style(statement).icon for statement in statements]
     return {style: icons.count(style.icon) for style in VERDICT_STYLES.values()}

@@ -29,6 +29,7 @@ DIGITS = 1
 """Number of decimals of a percentage in the means."""
 
 Key = tuple[int, Side]
+"""The position of a sample, and a side."""
 
 
 @dataclass(frozen=True, kw_only=True)

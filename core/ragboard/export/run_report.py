@@ -47,7 +47,7 @@ def run_report(store: Store, run: RunRef, *, samples: int = SAMPLES, unscored: U
         run=summary,
         known=metric_descriptions(store),
         metrics=metrics,
-        spreads={spec: distribution(store, run, spec) for spec in metrics},
+        distributions={spec: distribution(store, run, spec) for spec in metrics},
         ragas=ragas_score(summary.metrics),
         policy=POLICIES[unscored],
         found=unsupported,
@@ -61,7 +61,7 @@ def run_report(store: Store, run: RunRef, *, samples: int = SAMPLES, unscored: U
 
 
 def _style(origin: ClaimClass) -> str:
-    """Return CSS classes: `solid` for claims from relevant passages, `pale` for irrelevant ones, or `framed`."""
+    """Return `right` or `wrong`, and `solid` (relevant passage), `pale` (irrelevant one) or `framed` (none), for CSS."""
     right = "right" if origin in CORRECT else "wrong"
     if origin not in FROM_PASSAGES:
         return f"{right} framed"

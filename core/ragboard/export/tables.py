@@ -68,7 +68,7 @@ _PAIRS = (
 
 def runs_frame(runs: Iterable[RunSummary]) -> pd.DataFrame:
     """Return one row per run and metric; a run without metrics has one row."""
-    return _frame([row for run in runs for row in _run(run)], _RUNS)
+    return _frame([row for run in runs for row in _run_rows(run)], _RUNS)
 
 
 def metrics_frame(metrics: Iterable[MetricDescription]) -> pd.DataFrame:
@@ -89,14 +89,14 @@ def comparison_frame(compared: Comparison) -> pd.DataFrame:
 
 def pairs_frame(rows: Mapping[str, Iterable[PairRow]]) -> pd.DataFrame:
     """Return one row per metric and pair; the difference is B minus A."""
-    return _frame([{"metric": metric} | _pair(row) for metric, pairs in rows.items() for row in pairs], _PAIRS)
+    return _frame([{"metric": metric} | _pair_row(row) for metric, pairs in rows.items() for row in pairs], _PAIRS)
 
 
 def _frame(rows: list[dict[str, Any]], columns: tuple[str, ...]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(columns))
 
 
-def _run(run: RunSummary) -> list[dict[str, Any]]:
+def _run_rows(run: RunSummary) -> list[dict[str, Any]]:
     judged = run.judged
     about: dict[str, Any] = {
         "run": run.name,
@@ -113,12 +113,12 @@ def _run(run: RunSummary) -> list[dict[str, Any]]:
             "finished": f"{judged.finished:%Y-%m-%dT%H:%M:%SZ}",
             "covered": judged.covered,
         }
-    computed = [about | _metric(metric) | {"counted_here": True} for metric in run.metrics.values()]
-    from_file = [about | _metric(metric) | {"counted_here": False} for metric in run.file_scores.values()]
+    computed = [about | _metric_row(metric) | {"counted_here": True} for metric in run.metrics.values()]
+    from_file = [about | _metric_row(metric) | {"counted_here": False} for metric in run.file_scores.values()]
     return [*computed, *from_file] or [about]
 
 
-def _metric(metric: MetricSummary) -> dict[str, Any]:
+def _metric_row(metric: MetricSummary) -> dict[str, Any]:
     return (
         {
             "metric": metric.metric,
@@ -167,7 +167,7 @@ def _comparison_row(metric: MetricComparison) -> dict[str, Any]:
     )
 
 
-def _pair(row: PairRow) -> dict[str, Any]:
+def _pair_row(row: PairRow) -> dict[str, Any]:
     return {
         "sample_a": row.sample_a,
         "sample_b": row.sample_b,
@@ -290,8 +290,8 @@ def _statements(store: Store, runs: Sequence[RunRef], _: UnscoredPolicy) -> pd.D
 
 
 def _runs(store: Store, runs: Sequence[RunRef], unscored: UnscoredPolicy) -> pd.DataFrame:
-    named = [run_summary(store, run, unscored=unscored) for run in runs]
-    return runs_frame(named or leaderboard(store, unscored=unscored))
+    summaries = [run_summary(store, run, unscored=unscored) for run in runs]
+    return runs_frame(summaries or leaderboard(store, unscored=unscored))
 
 
 def _metrics(store: Store, _runs: Sequence[RunRef], _: UnscoredPolicy) -> pd.DataFrame:

@@ -274,7 +274,7 @@ async def _score_item(numbered: NumberedItem, selection: ScorerSelection, runner
 
 
 async def _rank_pair(position: int, item: LabelledItem, quality: Quality, ask: AnswerTask) -> ScorerResult:
-    """Score each side of a pair by the number of orders (0 to 2) in which the judge prefers it."""
+    """Let the judge compare a pair in both orders. A side's score is how often the judge prefers it, 0 to 2."""
     a, b = item.samples
     problem: Outcome | None = None
     chosen = 0

@@ -48,8 +48,8 @@ __all__ = [
 class AgreementData:
     """The ratings and scores of all items of an agreement, without their texts.
 
-    Items are identified by their position, from 0. An item has one side, an answer or a statement, or is a pair with
-    the sides A and B.
+    A rating is the label of one annotator as a number. Items are identified by their position, from 0. An item is a
+    pair with the sides A and B, or has one side: an answer, a statement or a passage.
     """
 
     stored: StoredAgreement
@@ -237,9 +237,9 @@ def correlations(x: Sequence[float], y: Sequence[float], groups: Sequence[Hashab
 
 def annotators_alpha(data: AgreementData, dimension: str) -> Measure | None:
     """Compute Krippendorff's ordinal alpha; None if no item has two ratings."""
-    several = data.rated_twice(dimension)
-    groups, ratings = [data.clusters[position] for position in several], list(several.values())
-    if not several:
+    rated_twice = data.rated_twice(dimension)
+    groups, ratings = [data.clusters[position] for position in rated_twice], list(rated_twice.values())
+    if not rated_twice:
         return None
     return measure(
         lambda: krippendorff_alpha(ratings, scale="ordinal"),

@@ -60,7 +60,8 @@ BREAK_SECONDS = 300.0
 MAX_DISAGREEMENTS = 200
 """Maximum number of samples in the disagreement queue, largest disagreement first."""
 MIN_DISAGREEMENT = 0.3
-"""Two metrics of the same name, from other tools or with other settings, disagree if their scores differ by this."""
+"""Two metrics of the same name, from other tools or with other settings, disagree if their scores differ by this or
+more."""
 
 LabelledQuantity: TypeAlias = Literal["verdicts", Quality]
 """What annotators label: verdicts on all statements, or grades of a quality."""

@@ -32,7 +32,7 @@ BASELINES_IN_WORDS = {
     "shorter": "preferring the shorter text",
     "longer": "preferring the longer text",
 }
-"""Baselines whose names need more words."""
+"""Words for baselines whose names are not clear in a sentence."""
 RANKED_IN_WORDS = {
     "labelled sentences": "a helpful sentence above an unhelpful one",
     "labelled statements": "a supported statement above an unsupported one",
@@ -86,7 +86,7 @@ class BaselineComparison:
     """The scorer and its judge in words: `RAGAS faithfulness by the embedded judge (rule-based)`."""
     dimension: str
     measured: Literal["AUROC", "accuracy", "balanced accuracy"]
-    """Balanced accuracy if the scorer is a judge's verdict. Baselines are then thresholded where they fit the labels
+    """Balanced accuracy if the scorer is a judge's verdict. Each baseline then has the threshold that fits the labels
     best."""
     items: str
     """What the items are: `labelled statements`."""
@@ -152,7 +152,7 @@ class BaselineComparison:
         """A summary: `RAGAS faithfulness ranks a good answer above a bad one 95% of the time, ...`."""
         quality = self.dimension.replace("_", " ")
         known = self.items.startswith("labelled") or self.items == "graded passages" or f" {quality}" in self.title
-        of = "" if known else f" ({quality})"
+        quality_note = "" if known else f" ({quality})"
         ranks = self.measured == "AUROC"
         task = f"ranks {RANKED_IN_WORDS[self.items]}" if ranks else "agrees with the human preference"
         title = self.title[0].upper() + self.title[1:] if self.title.startswith("the ") else self.title
@@ -166,7 +166,8 @@ class BaselineComparison:
                 f"{title} has a balanced accuracy of {self.value.value:.0%} on {kind} (the mean of its accuracy on"
                 f" {BOTH_IN_WORDS[self.items]}), {baseline} with its best threshold: {self.result_in_words}.{human}"
             )
-        return f"{title}{of} {task} {self.value.value:.0%} of the time, {baseline}: {self.result_in_words}.{human}"
+        share = f"{self.value.value:.0%} of the time"
+        return f"{title}{quality_note} {task} {share}, {baseline}: {self.result_in_words}.{human}"
 
     @property
     def details(self) -> str:
@@ -215,12 +216,14 @@ def compare_with_baselines(
     `grade_report` for `at_least`. Raises SettingError if all items or no items of the agreement are good.
     """
     scorers = data.scorers(dimension)
-    of_judge = [one.name for one in scorers if one.kind == "metric"]
-    if not of_judge:
+    names_of_judge = [candidate.name for candidate in scorers if candidate.kind == "metric"]
+    if not names_of_judge:
         return None
-    main = scorer or of_judge[0]
+    main = scorer or names_of_judge[0]
     # the first of several equally good baselines is used: word overlap before length
-    trivial = [one.name for one in reversed(scorers) if one.kind == "trivial" and one.name != "coin"]
+    trivial = [
+        baseline.name for baseline in reversed(scorers) if baseline.kind == "trivial" and baseline.name != "coin"
+    ]
     if data.stored.agreement.form == "pairs":
         return _compare_pairs(data, dimension, main, trivial, ties)
     return _compare_graded(data, dimension, main, trivial, at_least)

@@ -113,12 +113,12 @@ def find_estimate_metric(store: Store, runs: Sequence[RunSummary], metric: str) 
     return descriptions[spec]
 
 
-def predict_labels_needed(estimated: EstimateInputs, width: float) -> LabelsNeeded | None:
+def predict_labels_needed(inputs: EstimateInputs, width: float) -> LabelsNeeded | None:
     """Predict how many labels an interval of this width needs; None if there are too few labels for a prediction.
 
     Raises ValueError for a width that is not above 0.
     """
-    system = estimated.system
+    system = inputs.system
     if len(system.labels) < MIN_LABELS or system.unusable_reason:
         return None
     labels, judged, rest = system.arrays()
@@ -145,7 +145,7 @@ def _collect_inputs(
         )
     elif not usable:
         unusable_reason = "no labelled sample has a score of the judge"
-    dependent = (
+    clusters_note = (
         f"the samples come from {summary.clustered} but are treated as independent, so the intervals are too narrow",
     )
     system = System(
@@ -155,7 +155,7 @@ def _collect_inputs(
         unusable_reason=unusable_reason,
         notes=(
             *unscored,
-            *(dependent if summary.clustered and not unusable_reason else ()),
+            *(clusters_note if summary.clustered and not unusable_reason else ()),
             *_label_notes(store, run, labels, measured),
         ),
     )
@@ -174,9 +174,9 @@ def main_judge_setup(run: RunSummary) -> JudgedBy:
 def load_judge_scores(
     store: Store, run: RunRef, spec: str, measured: str, *, from_file: bool = False
 ) -> tuple[dict[int, tuple[str, float]], tuple[str, ...]]:
-    """Return {position: (key, score)} of the samples that can be labelled, and notes for the user.
+    """Return {position: (question key, score)} of the samples that can be labelled, and notes for the user.
 
-    With `from_file`, the labels are from a file. All answers of a run without statements then count as labelable.
+    With `from_file`, the labels are from a file. If the run has no statements, all its answers can then be labelled.
     """
     with store.database.read() as connection:
         labelable = set(positions_to_label(connection, run, "verdict" if measured == "verdicts" else "grade"))

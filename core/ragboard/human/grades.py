@@ -36,12 +36,12 @@ from ragboard.store.queries.agreements import Scorer, StoredAgreement, kind_orde
 __all__ = [
     "GradeAgreement",
     "GradeAnnotators",
+    "GradeComparison",
     "GradeLine",
     "GradeReport",
-    "GradeVerdict",
     "good_threshold",
+    "grade_comparisons",
     "grade_report",
-    "grade_verdicts",
     "graded_scores",
 ]
 
@@ -64,7 +64,7 @@ class GradeAgreement:
 
 @dataclass(frozen=True, kw_only=True)
 class GradeLine:
-    """A scorer compared with the mean rating of annotators."""
+    """A scorer compared with annotators' mean grades."""
 
     scorer: Scorer
     metric: str
@@ -122,8 +122,8 @@ class GradeReport:
 
 
 @dataclass(frozen=True, kw_only=True)
-class GradeVerdict:
-    """The ratings of one item by annotators and by one scorer."""
+class GradeComparison:
+    """The grades of one item by annotators, and its score by one scorer."""
 
     position: int
     item_id: str
@@ -182,7 +182,7 @@ def _compared_positions(data: AgreementData, dimension: str, at_least: float) ->
     If these items are all good or all not good, return all graded items.
     """
     means = data.means(dimension)
-    scorers = [one.name for one in data.scorers(dimension) if one.kind in ("metric", "trivial")]
+    scorers = [scorer.name for scorer in data.scorers(dimension) if scorer.kind in ("metric", "trivial")]
     found = frozenset(means).intersection(*(graded_scores(data, dimension, name) for name in scorers))
     good = sum(means[position] >= at_least for position in found)
     return found if 0 < good < len(found) else frozenset(means)
@@ -205,15 +205,15 @@ def good_threshold(data: AgreementData, dimension: str, at_least: float | None =
     return threshold
 
 
-def grade_verdicts(data: AgreementData, dimension: str, scorer: str) -> tuple[GradeVerdict, ...]:
+def grade_comparisons(data: AgreementData, dimension: str, scorer: str) -> tuple[GradeComparison, ...]:
     """List the graded items: largest disagreement between scorer and annotators first, unscored items last."""
     means = data.means(dimension)
     scores = graded_scores(data, dimension, scorer)
     by_score = _relative_ranks(list(scores.values()))
     by_grade = _relative_ranks([means[position] for position in scores])
     gaps = {position: score - grade for position, score, grade in zip(scores, by_score, by_grade, strict=True)}
-    verdicts = (
-        GradeVerdict(
+    comparisons = (
+        GradeComparison(
             position=position,
             item_id=data.ids[position],
             human_labels=data.human_labels[position][dimension],
@@ -224,7 +224,10 @@ def grade_verdicts(data: AgreementData, dimension: str, scorer: str) -> tuple[Gr
         for position, mean in means.items()
     )
     return tuple(
-        sorted(verdicts, key=lambda verdict: (verdict.gap is None, -abs(verdict.gap or 0.0), verdict.position))
+        sorted(
+            comparisons,
+            key=lambda comparison: (comparison.gap is None, -abs(comparison.gap or 0.0), comparison.position),
+        )
     )
 
 
@@ -245,8 +248,8 @@ def _line(
 ) -> GradeLine | None:
     """Compare one scorer with annotators on the items in `compared`; None if it scored none of them."""
     means, levels = data.means(dimension), _levels(data, dimension)
-    every = graded_scores(data, dimension, scorer.name)
-    scores = {position: score for position, score in every.items() if position in compared}
+    all_scores = graded_scores(data, dimension, scorer.name)
+    scores = {position: score for position, score in all_scores.items() if position in compared}
     if not scores:
         return None
     graded = list(scores.values())
@@ -264,7 +267,7 @@ def _line(
     return GradeLine(
         scorer=scorer,
         metric=scorer.metrics.get(dimension, ""),
-        unscored=len(means) - len(every),
+        unscored=len(means) - len(all_scores),
         agreement=_grade_agreement(
             graded,
             mean,

@@ -182,7 +182,7 @@ class JudgeBench:
 
 @dataclass(frozen=True)
 class _LabelledSet:
-    """A labelled set, and one list entry per text that has a majority label."""
+    """A labelled set. Positions and verdicts have one entry per text with a majority label."""
 
     labelled: LabelFile
     """The items of the file that judges are asked about: all texts of answers with at least one majority label."""
@@ -261,7 +261,7 @@ class _SetResult:
     verdicts: tuple[Label, ...] | None = None
     """None for a baseline."""
     heuristic: bool = False
-    """Whether a rule-based judge gave the verdicts. It may have extracted the statements in any case."""
+    """Whether a rule-based judge gave some of the verdicts."""
     cost: JudgeCost | None = None
 
 
@@ -334,7 +334,7 @@ def _majority_label(item: LabelledItem) -> Label | None:
 
 def _labels_in(labelled_set: _LabelledSet) -> tuple[Label, ...]:
     """Return the labels that occur in a set."""
-    return tuple(word for word in VERDICTS if word in labelled_set.verdicts)
+    return tuple(label for label in VERDICTS if label in labelled_set.verdicts)
 
 
 def judge_bench(
@@ -496,7 +496,7 @@ def _measures(statistics: Mapping[str, Callable[[], Statistic]], seed: int) -> t
         else:
             measures[name] = Measure(value=resampled[name].estimate, interval=resampled_interval(resampled[name]))
     mean = measure(
-        lambda: fsum(one.estimate for one in resampled.values()) / (len(resampled) or 1),
+        lambda: fsum(set_result.estimate for set_result in resampled.values()) / (len(resampled) or 1),
         lambda: mean_over_sets(resampled),
     )
     return measures, mean
@@ -616,13 +616,13 @@ def _verdicts(labelled_set: _LabelledSet, judged: _SetResult) -> dict[Label, Ver
     labels = [labelled_set.verdicts[row] for row in judged.rows]
     pairs = list(zip(judged.verdicts, labels, strict=True))
     return {
-        word: VerdictFigures(
-            labelled=labels.count(word),
-            predicted=judged.verdicts.count(word),
-            precision=_share(pairs.count((word, word)), judged.verdicts.count(word)),
-            recall=_share(pairs.count((word, word)), labels.count(word)),
+        label: VerdictFigures(
+            labelled=labels.count(label),
+            predicted=judged.verdicts.count(label),
+            precision=_share(pairs.count((label, label)), judged.verdicts.count(label)),
+            recall=_share(pairs.count((label, label)), labels.count(label)),
         )
-        for word in _labels_in(labelled_set)
+        for label in _labels_in(labelled_set)
     }
 
 
@@ -631,17 +631,17 @@ def _share(part: int, whole: int) -> float | None:
 
 
 def _mean_verdicts(figures_by_set: Sequence[Mapping[Label, VerdictFigures]]) -> dict[Label, VerdictFigures]:
-    several: dict[Label, list[VerdictFigures]] = {
-        word: [by_label[word] for by_label in figures_by_set if word in by_label] for word in VERDICTS
+    by_label: dict[Label, list[VerdictFigures]] = {
+        label: [figures[label] for figures in figures_by_set if label in figures] for label in VERDICTS
     }
     return {
-        word: VerdictFigures(
+        label: VerdictFigures(
             labelled=sum(figure.labelled for figure in figures),
             predicted=sum(figure.predicted for figure in figures),
             precision=_mean([figure.precision for figure in figures]),
             recall=_mean([figure.recall for figure in figures]),
         )
-        for word, figures in several.items()
+        for label, figures in by_label.items()
         if figures
     }
 

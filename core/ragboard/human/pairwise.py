@@ -202,7 +202,7 @@ def _first_chosen(choice: PairChoice) -> list[bool]:
 
 
 def _pair_share(values: Mapping[str, float], clusters: Mapping[str, str]) -> PairShare | None:
-    """Return the mean of {id of A's sample: value in [0, 1]}; None without values."""
+    """Return the mean of values in [0, 1], which are keyed by the id of A's sample; None without values."""
     if not values:
         return None
     summary = moments(list(values.values()), [clusters.get(sample, sample) for sample in values])

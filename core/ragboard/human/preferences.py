@@ -31,12 +31,12 @@ __all__ = [
     "PAPER",
     "PairAgreement",
     "PairAnnotators",
+    "PairComparison",
     "PairLine",
-    "PairVerdict",
     "PreferenceReport",
     "Published",
     "decided_pairs",
-    "pair_verdicts",
+    "pair_comparisons",
     "preference_report",
 ]
 
@@ -73,7 +73,8 @@ class PairAgreement:
     p: float | None
     """The p value of the test, Holm-adjusted over the scorers of this dimension."""
     votes: Correlations | None
-    """Correlations of the score difference (B - A) with each vote; None if votes have no strength."""
+    """Correlations of the score difference (B - A) with each vote; None if votes say only which side is
+    better."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,7 +118,7 @@ class PreferenceReport:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PairVerdict:
+class PairComparison:
     """One pair with the preferences of annotators and of one scorer."""
 
     position: int
@@ -127,8 +128,8 @@ class PairVerdict:
     difference: float | None
     """Score of B minus score of A; None if one is missing."""
     right: float | None
-    """1 if the scorer prefers the same side, 0 if it prefers the other. Equal scores count as the `ties` of
-    `pair_verdicts` says. None if the pair does not count."""
+    """1 if the scorer prefers the same side, 0 if it prefers the other. `ties` says how equal scores count. None if the
+    pair does not count."""
 
 
 def preference_report(data: AgreementData, *, ties: Ties = "random", reference: str = "") -> PreferenceReport:
@@ -162,14 +163,14 @@ def preference_report(data: AgreementData, *, ties: Ties = "random", reference: 
     )
 
 
-def pair_verdicts(
+def pair_comparisons(
     data: AgreementData, dimension: str, scorer: str, *, ties: Ties = "random"
-) -> tuple[PairVerdict, ...]:
+) -> tuple[PairComparison, ...]:
     """List the pairs in which annotators prefer a side: wrong ones first, then ties, unscored and right ones."""
     means, pairs = data.means(dimension), decided_pairs(data, dimension, scorer)
     outcome_by_id = outcomes(list(pairs.values()), ties=ties, seed=data.seed)
-    verdicts = (
-        PairVerdict(
+    comparisons = (
+        PairComparison(
             position=position,
             item_id=pair.id,
             mean_vote=means[position],
@@ -178,16 +179,16 @@ def pair_verdicts(
         )
         for position, pair in pairs.items()
     )
-    return tuple(sorted(verdicts, key=_wrong_first))
+    return tuple(sorted(comparisons, key=_wrong_first))
 
 
-def _wrong_first(verdict: PairVerdict) -> tuple[int, float, int]:
-    if verdict.difference is None:
-        return (2, 0.0, verdict.position)
-    if verdict.difference == 0:
-        return (1, 0.0, verdict.position)
-    right = (verdict.difference > 0) == (verdict.mean_vote > 0)
-    return (3 if right else 0, -abs(verdict.difference), verdict.position)
+def _wrong_first(comparison: PairComparison) -> tuple[int, float, int]:
+    if comparison.difference is None:
+        return (2, 0.0, comparison.position)
+    if comparison.difference == 0:
+        return (1, 0.0, comparison.position)
+    right = (comparison.difference > 0) == (comparison.mean_vote > 0)
+    return (3 if right else 0, -abs(comparison.difference), comparison.position)
 
 
 def _difference(pair: Pair, mean: float) -> float | None:
@@ -244,7 +245,7 @@ def _accuracy(data: AgreementData, pairs: Sequence[tuple[int, Pair]], ties: Ties
 
 
 def _votes(data: AgreementData, dimension: str, scorer: str) -> Correlations | None:
-    """Correlate score differences with all votes; None if pairs have one vote each and votes have no strength."""
+    """Correlate score differences with votes; None if pairs have one vote each, which says only who is better."""
     votes_by_pair = data.ratings(dimension)
     several = any(len(item.get(dimension, ())) > 1 for item in data.human_labels)
     if not several and len({abs(vote) for votes in votes_by_pair.values() for vote in votes if vote}) <= 1:

@@ -58,7 +58,7 @@ class Ranking:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Matched:
+class _MatchedAnswers:
     """The labelled answers in a file, matched with the runs."""
 
     by_run: Mapping[RunRef, Mapping[int, Sequence[LabelledOutcome]]]
@@ -104,10 +104,10 @@ def rank_runs(
         main_judge_setup(summary)
     labelled = tuple(dict.fromkeys(name for answer in answers for name in answer.outcomes))
     tables: list[RankedRuns] = []
-    for metric, measured in _metrics(store, runs, metrics, labelled):
+    for metric, measured in _choose_metrics(store, runs, metrics, labelled):
         described = find_estimate_metric(store, summaries, metric)
         systems = _explain_missing_labels(
-            [_system(store, run, described.spec, measured, matched.by_run[run]) for run in runs]
+            [_build_system(store, run, described.spec, measured, matched.by_run[run]) for run in runs]
         )
         report = pooled_report(systems, level=level) if pool else systems_report(systems, level=level)
         ranked = RankedRuns(
@@ -132,7 +132,7 @@ def rank_runs(
     )
 
 
-def _metrics(
+def _choose_metrics(
     store: Store, runs: Sequence[RunRef], metrics: Sequence[str], labelled: Sequence[str]
 ) -> list[tuple[str, str]]:
     """Return (metric, kind of labels that correct it) pairs."""
@@ -173,7 +173,7 @@ def _parse_pair(text: str, labelled: Sequence[str]) -> tuple[str, str]:
     return text, matching[0] if matching else labelled[0]
 
 
-def _system(
+def _build_system(
     store: Store, run: RunRef, spec: str, measured: str, answers: Mapping[int, Sequence[LabelledOutcome]]
 ) -> System:
     scores, notes = load_judge_scores(store, run, spec, measured, from_file=True)
@@ -224,7 +224,7 @@ def _explain_missing_labels(systems: Sequence[System]) -> list[System]:
     return checked
 
 
-def _match(store: Store, runs: Sequence[RunRef], answers: Collection[LabelledOutcome]) -> _Matched:
+def _match(store: Store, runs: Sequence[RunRef], answers: Collection[LabelledOutcome]) -> _MatchedAnswers:
     """Find each labelled answer in the run that its row names. If the row names no run, search all runs.
 
     See `_positions` for what matches. Raises SettingError if a row without a run matches several runs, because the
@@ -249,7 +249,7 @@ def _match(store: Store, runs: Sequence[RunRef], answers: Collection[LabelledOut
         for run, positions in matches.items():
             for position in positions:
                 by_run[run].setdefault(position, []).append(answer)
-    return _Matched(by_run=by_run, other_runs=other_runs, unmatched=unmatched)
+    return _MatchedAnswers(by_run=by_run, other_runs=other_runs, unmatched=unmatched)
 
 
 def _answers_by_key(

@@ -54,6 +54,7 @@ DIRECT_RATINGS: Mapping[str, Metric] = {
     metric.name: metric
     for metric in (gpt_score.Faithfulness(), gpt_score.AnswerRelevance(), gpt_score.ContextRelevance())
 }
+"""The metrics of GPT Score, by dimension."""
 
 TRIVIAL_FOR_PAIRS = ("longer", "shorter", "word overlap", "coin")
 TRIVIAL_FOR_ANSWERS = ("shorter", "word overlap")
@@ -141,8 +142,8 @@ def _metrics_by_dimension(
 ) -> dict[str, tuple[tuple[str, Metric], ...]]:
     if not metrics:  # use the default metrics of an evaluation by these judges
         defaults = {**{metric.name: metric for metric in default_metrics(panel)}, **METRIC_OF_DIMENSION}
-        find_metric = {name: defaults.get(SAME_AS.get(name, name)) for name in dimensions}
-        return {name: ((metric.source, metric),) if metric else () for name, metric in find_metric.items()}
+        chosen = {name: defaults.get(SAME_AS.get(name, name)) for name in dimensions}
+        return {name: ((metric.source, metric),) if metric else () for name, metric in chosen.items()}
     names = [(metric.source, metric.name) for metric in metrics if metric.name in dimensions]
     return {
         name: tuple(

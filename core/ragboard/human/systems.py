@@ -45,7 +45,7 @@ __all__ = [
 ]
 
 THRESHOLD = 0.5
-"""A score or label from this value counts as yes in the judge's accuracy."""
+"""For the judge's accuracy, a score or label of at least this value counts as yes."""
 MIN_SHARED = 0.5
 """A difference is paired if both systems have labels on the same questions for at least this share of the labels of the
 system with fewer labels."""

@@ -31,6 +31,7 @@ LOCKED_DOWN = {
     "threads": "1",
     "lock_configuration": "true",
 }
+"""Settings with which DuckDB reads no other files and no query can change the settings."""
 TYPES_AS_TEXT = frozenset(("interval", "bit", "bignum", "union", "variant", "map", "geometry"))
 """DuckDB types that Arrow or Python do not have; they are returned as text."""
 NESTED_TYPES = ("list", "array", "struct", "tuple")

@@ -14,7 +14,7 @@ from tests.chat_server import ChatServer, answer, chat_server, completion
 from ragboard import Nugget, Passage, Run, Sample, Store
 from ragboard.analysis import compare_bundling, sample_report, self_agreement
 from ragboard.cli import main
-from ragboard.datasets import dataset_of, nugget_table
+from ragboard.datasets import load_dataset, nugget_table
 
 SENTENCES = ("The bridge opened in July 2000 [1].", "It cost 35 million euros [2].", "Ferries sailed for years [1][2].")
 PASSAGES = ("The bridge opened in July 2000.", "Ferries sailed for years and years.", "Bread rises.")
@@ -131,7 +131,7 @@ def test_pages_show_the_labels_of_one_way(store: Store, server: ChatServer) -> N
     evaluate(store, server, ("nuggets.all",))
     labels = [one.label for one in sample_report(store, store.resolve("run"), "0").nuggets]
     assert (len(labels), labels.count("support")) == (12, 1)
-    dataset = dataset_of(store, "run")
+    dataset = load_dataset(store, "run")
     assert dataset.runs[0].outdated == 0
     (of_run,) = nugget_table(store, dataset, dataset.questions[0]).runs
     assert sum(one.label == "support" for one in of_run.labels.values()) == 1

@@ -15,10 +15,10 @@ from ragboard.cli import main
 from ragboard.datasets import (
     Dataset,
     approve_nuggets,
-    dataset_of,
     datasets,
     export_nuggets,
     import_nuggets,
+    load_dataset,
     nugget_table,
     save_nuggets,
 )
@@ -62,7 +62,7 @@ def bridges(store: Store) -> Store:
 
 
 def of(store: Store) -> Dataset:
-    return dataset_of(store, "bridges")
+    return load_dataset(store, "bridges")
 
 
 def test_a_dataset_has_the_questions_of_all_its_runs_and_a_version_for_each_set_of_them(bridges: Store) -> None:
@@ -71,12 +71,12 @@ def test_a_dataset_has_the_questions_of_all_its_runs_and_a_version_for_each_set_
     assert [version.runs for version in found.versions] == [("new",), ("old",)]
     (row,) = datasets(bridges)
     assert (row.name, row.runs, row.versions, row.questions, row.references, row.nuggets) == ("bridges", 2, 2, 2, 2, 0)
-    assert dataset_of(bridges, "old") == found
+    assert load_dataset(bridges, "old") == found
 
 
 def test_an_unknown_dataset_is_named_with_those_that_exist(bridges: Store) -> None:
     with pytest.raises(NotFoundError, match="no dataset or run is called 'bridge'; there are bridges"):
-        dataset_of(bridges, "bridge")
+        load_dataset(bridges, "bridge")
 
 
 def test_the_nuggets_of_a_question_are_those_of_its_sample_in_every_run(bridges: Store) -> None:
@@ -132,7 +132,7 @@ def test_a_run_file_brings_nuggets_for_questions_that_have_none(store: Store, tm
     row = {"question": "When?", "answer": "Now", "nuggets": [{"text": "One", "importance": "Vital"}, "Two"]}
     file.write_text(json.dumps(row), encoding="utf-8")
     (added,) = store.add_runs(read_runs(file).runs)
-    (found,) = [one.nuggets for one in dataset_of(store, added.name).questions if one.nuggets]
+    (found,) = [one.nuggets for one in load_dataset(store, added.name).questions if one.nuggets]
     assert found.nuggets == (Nugget(text="One", importance="vital"), Nugget(text="Two"))
     assert not found.approved
 

@@ -12,7 +12,7 @@ from tests.chat_server import ChatServer, chat_server, replies
 from ragboard import EmbeddedJudge, JudgeError, Panel, Run, Sample, Store, Turn
 from ragboard.analysis import sample_report
 from ragboard.cli import main
-from ragboard.datasets import dataset_of, rewrite_questions
+from ragboard.datasets import load_dataset, rewrite_questions
 
 TURNS = (Turn(role="user", text="When did the bridge open?"), Turn(role="assistant", text="In 2000."))
 
@@ -89,4 +89,4 @@ def test_again_replaces_and_a_bad_reply_leaves_what_is_there(chats: Store, serve
 
 def test_the_embedded_judge_refuses_in_one_line(chats: Store) -> None:
     with pytest.raises(JudgeError, match=r"^[^\n]*--judge openai:MODEL[^\n]*$"):
-        rewrite_questions(chats, dataset_of(chats, "a"), Panel(judge=EmbeddedJudge()))
+        rewrite_questions(chats, load_dataset(chats, "a"), Panel(judge=EmbeddedJudge()))

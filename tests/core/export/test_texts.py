@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ragboard.analysis import JudgedStatement
 from ragboard.analysis.verdict_style import VERDICT_STYLES
-from ragboard.export.html import MAX_CHARACTERS, Marked, answer_marked, cut, cut_note, passage_marked
+from ragboard.export.html import MAX_CHARACTERS, TextPart, cut, cut_note, mark_answer, mark_passage
 from ragboard.records import Evidence, Label, Passage, Span, Statement, Verdict
 
 ANSWER = "It is red. It is old."
@@ -19,22 +19,22 @@ def said(text: str, label: Label | None, start: int, end: int) -> JudgedStatemen
 
 
 def test_a_statement_is_marked_by_its_verdict_and_its_number_is_behind_it() -> None:
-    parts = answer_marked(ANSWER, [said("It is red", "supported", 0, 9), said("It is old", "unsupported", 11, 20)])
+    parts = mark_answer(ANSWER, [said("It is red", "supported", 0, 9), said("It is old", "unsupported", 11, 20)])
     assert [part for part in parts if part.text] == [
-        Marked("It is red", SUPPORTED, ((1, SUPPORTED),)),
-        Marked(". "),
-        Marked("It is old", UNSUPPORTED, ((2, UNSUPPORTED),)),
-        Marked("."),
+        TextPart("It is red", SUPPORTED, ((1, SUPPORTED),)),
+        TextPart(". "),
+        TextPart("It is old", UNSUPPORTED, ((2, UNSUPPORTED),)),
+        TextPart("."),
     ]
 
 
 def test_where_two_statements_share_a_place_the_worse_is_seen_and_both_are_named() -> None:
-    parts = answer_marked(ANSWER, [said("a", "supported", 0, 9), said("b", "contradicted", 0, 9)])
-    assert parts[1] == Marked("It is red", CONTRADICTED, ((1, SUPPORTED), (2, CONTRADICTED)))
+    parts = mark_answer(ANSWER, [said("a", "supported", 0, 9), said("b", "contradicted", 0, 9)])
+    assert parts[1] == TextPart("It is red", CONTRADICTED, ((1, SUPPORTED), (2, CONTRADICTED)))
 
 
 def test_a_span_that_leaves_the_text_marks_nothing_and_loses_nothing() -> None:
-    assert answer_marked(ANSWER, [said("a", "supported", 5, 400)]) == [Marked(ANSWER)]
+    assert mark_answer(ANSWER, [said("a", "supported", 5, 400)]) == [TextPart(ANSWER)]
 
 
 def test_evidence_names_the_statement_it_is_of_and_how_it_was_found() -> None:
@@ -46,8 +46,8 @@ def test_evidence_names_the_statement_it_is_of_and_how_it_was_found() -> None:
             verdict=Verdict(label="supported", evidence=evidence),
         ),
     ]
-    parts, hows = passage_marked(Passage(id="p", text="It is red.", rank=1), statements)
-    assert parts[1] == Marked("It is red", SUPPORTED, ((2, SUPPORTED),))
+    parts, hows = mark_passage(Passage(id="p", text="It is red.", rank=1), statements)
+    assert parts[1] == TextPart("It is red", SUPPORTED, ((2, SUPPORTED),))
     assert hows == ["quoted by the judge"]
 
 

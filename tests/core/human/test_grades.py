@@ -13,7 +13,7 @@ from ragboard import EmbeddedJudge, Panel, Score, Store, Unscored
 from ragboard.errors import SettingError
 from ragboard.human.agree import agree
 from ragboard.human.agreement import AgreementData, find_agreement, load_agreement
-from ragboard.human.grades import grade_report, grade_verdicts
+from ragboard.human.grades import grade_comparisons, grade_report
 from ragboard.readers.labels import Form, HumanLabel, read_labels
 from ragboard.stats import Interval, NoInterval, cohen_kappa, krippendorff_alpha
 from ragboard.store.queries.agreements import Agreement, Scorer, StoredAgreement
@@ -167,7 +167,9 @@ def test_intervals_draw_whole_groups() -> None:
 
 
 def test_items_on_which_a_contender_is_farthest_from_people_come_first() -> None:
-    found = grade_verdicts(heard([(4.0,), (1.0,), (2.0,), (3.0,)], {"ours": [0.1, 0.9, 0.2, None]}), "quality", "ours")
+    found = grade_comparisons(
+        heard([(4.0,), (1.0,), (2.0,), (3.0,)], {"ours": [0.1, 0.9, 0.2, None]}), "quality", "ours"
+    )
     assert [(one.item_id, one.gap) for one in found] == [("g0", -1.0), ("g1", 1.0), ("g2", 0.0), ("g3", None)]
 
 

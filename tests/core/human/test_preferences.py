@@ -15,7 +15,7 @@ from ragboard import EmbeddedJudge, Panel, Score, Store, Unscored
 from ragboard.errors import SettingError
 from ragboard.human.agree import agree
 from ragboard.human.agreement import AgreementData, find_agreement, load_agreement
-from ragboard.human.preferences import pair_verdicts, preference_report
+from ragboard.human.preferences import pair_comparisons, preference_report
 from ragboard.metrics import metrics_named
 from ragboard.readers.labels import HumanLabel, read_labels
 from ragboard.records import Outcome
@@ -175,7 +175,7 @@ def test_a_score_that_never_differs_has_no_correlation_and_says_why() -> None:
 
 def test_pairs_that_were_got_wrong_come_first() -> None:
     scores: list[tuple[float | None, float | None]] = [*SCORES[:4], (None, 0.1), (0.6, 0.4)]
-    found = pair_verdicts(heard([*VOTES[:4], (1.0,), (1.0,)], {"ours": scores}), "quality", "ours", ties="half")
+    found = pair_comparisons(heard([*VOTES[:4], (1.0,), (1.0,)], {"ours": scores}), "quality", "ours", ties="half")
     assert [(one.item_id, one.right) for one in found] == [
         ("p2", 0.0),
         ("p5", 0.0),

@@ -10,8 +10,8 @@ import streamlit as st
 from ragboard.analysis import diff_note
 from ragboard.errors import NotFoundError
 from ragboard.human.agreement import ItemDetail
-from ragboard.human.grades import GradeVerdict
-from ragboard.human.preferences import PairVerdict
+from ragboard.human.grades import GradeComparison
+from ragboard.human.preferences import PairComparison
 from ragboard.readers.labels import HumanLabel
 from ragboard.records import Outcome, Score
 from ragboard.spans import strip_bidi_controls
@@ -20,7 +20,7 @@ from ragboard.store.queries.agreements import Scorer, StoredAgreement
 from ragboard_dashboard.components import safe_key
 from ragboard_dashboard.components.pairs import changed_words, pair_list, pair_view, passage_group
 from ragboard_dashboard.controls import last_page, page_number, pager
-from ragboard_dashboard.data import get_grade_verdicts, get_item, get_item_sample, get_pair_verdicts, get_texts
+from ragboard_dashboard.data import get_grade_comparisons, get_item, get_item_sample, get_pair_comparisons, get_texts
 from ragboard_dashboard.links import address, link_to
 from ragboard_dashboard.text import earlier_turns, facts, markdown_escaped, plain, shortened
 
@@ -47,28 +47,33 @@ TIES: dict[Ties, str] = {
 
 def list_pairs(stored: StoredAgreement, dimension: str, scorer: str, ties: Ties) -> None:
     """List the pairs in which annotators prefer a side. Pairs that the scorer got wrong come first."""
-    verdicts = get_pair_verdicts(stored.agreement.id, dimension, scorer)
-    at = min(page_number(LIST_PAGE), last_page(len(verdicts), PAGE_SIZE))
-    wrong = sum(verdict.difference is not None and verdict.difference * verdict.mean_vote < 0 for verdict in verdicts)
-    shown = verdicts[(at - 1) * PAGE_SIZE : at * PAGE_SIZE]
+    comparisons = get_pair_comparisons(stored.agreement.id, dimension, scorer)
+    at = min(page_number(LIST_PAGE), last_page(len(comparisons), PAGE_SIZE))
+    wrong = sum(
+        comparison.difference is not None and comparison.difference * comparison.mean_vote < 0
+        for comparison in comparisons
+    )
+    shown = comparisons[(at - 1) * PAGE_SIZE : at * PAGE_SIZE]
     rows = pair_rows(shown, get_texts(stored.agreement.id, [one.position for one in shown]), dict(st.query_params))
-    tied = sum(verdict.difference == 0 for verdict in verdicts)
+    tied = sum(comparison.difference == 0 for comparison in comparisons)
     how = f", {tied:,} tied ({TIES[ties][0].lower()}{TIES[ties][1:]})" if tied else ""
-    caption = f"{wrong:,} of {len(verdicts):,} pairs wrong{how}; wrong pairs come first. Click one to see both sides."
+    caption = (
+        f"{wrong:,} of {len(comparisons):,} pairs wrong{how}; wrong pairs come first. Click one to see both sides."
+    )
     _list({"change": "Result", "a": "Annotators prefer", "b": "Scorer prefers"}, rows, caption)
-    pager(len(verdicts), PAGE_SIZE, at, LIST_PAGE)
+    pager(len(comparisons), PAGE_SIZE, at, LIST_PAGE)
 
 
 def list_grades(stored: StoredAgreement, dimension: str, scorer: str) -> None:
     """List the graded items. Items with the largest gaps between scorer and annotators come first."""
-    verdicts = get_grade_verdicts(stored.agreement.id, dimension, scorer)
-    at = min(page_number(LIST_PAGE), last_page(len(verdicts), PAGE_SIZE))
-    shown = verdicts[(at - 1) * PAGE_SIZE : at * PAGE_SIZE]
+    comparisons = get_grade_comparisons(stored.agreement.id, dimension, scorer)
+    at = min(page_number(LIST_PAGE), last_page(len(comparisons), PAGE_SIZE))
+    shown = comparisons[(at - 1) * PAGE_SIZE : at * PAGE_SIZE]
     texts = get_texts(stored.agreement.id, [one.position for one in shown])
     rows = grade_rows(shown, texts, dict(st.query_params), statements=stored.agreement.form == "statements")
     caption = "Result: rank of the score minus rank of the grade, from -1 to 1. The largest gaps come first."
     _list({"change": "Result", "a": "Mean grade", "b": "Score"}, rows, caption)
-    pager(len(verdicts), PAGE_SIZE, at, LIST_PAGE)
+    pager(len(comparisons), PAGE_SIZE, at, LIST_PAGE)
 
 
 def _list(titles: Mapping[str, str], rows: Sequence[Mapping[str, Any]], caption: str) -> None:
@@ -79,24 +84,24 @@ def _list(titles: Mapping[str, str], rows: Sequence[Mapping[str, Any]], caption:
 
 
 def pair_rows(
-    verdicts: Sequence[PairVerdict], questions: Mapping[int, tuple[str, str]], query: Mapping[str, str]
+    comparisons: Sequence[PairComparison], questions: Mapping[int, tuple[str, str]], query: Mapping[str, str]
 ) -> list[dict[str, Any]]:
     """Return the rows of the list of pairs: the result, what annotators prefer, and the score difference."""
     return [
         _row(
-            verdict.item_id,
-            questions[verdict.position][0],
-            verdict.item_id,
-            _outcome(verdict),
-            {"shown": preferred(verdict.mean_vote), "note": f"mean vote {verdict.mean_vote:+.2g}"},
-            {"shown": _preferred_by_scorer(verdict.difference), "note": ""},
+            comparison.item_id,
+            questions[comparison.position][0],
+            comparison.item_id,
+            _outcome(comparison),
+            {"shown": preferred(comparison.mean_vote), "note": f"mean vote {comparison.mean_vote:+.2g}"},
+            {"shown": _preferred_by_scorer(comparison.difference), "note": ""},
             query,
         )
-        for verdict in verdicts
+        for comparison in comparisons
     ]
 
 
-def _outcome(one: PairVerdict) -> tuple[str, str]:
+def _outcome(one: PairComparison) -> tuple[str, str]:
     if one.difference is None:
         return "unscored", "none"
     if one.difference == 0:
@@ -116,7 +121,7 @@ def _preferred_by_scorer(difference: float | None) -> str:
 
 
 def grade_rows(
-    verdicts: Sequence[GradeVerdict],
+    comparisons: Sequence[GradeComparison],
     questions: Mapping[int, tuple[str, str]],
     query: Mapping[str, str],
     *,
@@ -125,14 +130,14 @@ def grade_rows(
     """Return the rows of the list of graded items. With `statements`, rows show a statement above its question."""
     return [
         _row(
-            verdict.item_id,
-            *_item_texts(*questions[verdict.position], statements=statements),
-            _gap(verdict.gap),
-            {"shown": f"{verdict.mean_grade:.3g}", "note": _ratings(verdict.human_labels)},
-            {"shown": "no score" if verdict.score is None else f"{verdict.score:.3g}", "note": ""},
+            comparison.item_id,
+            *_item_texts(*questions[comparison.position], statements=statements),
+            _gap(comparison.gap),
+            {"shown": f"{comparison.mean_grade:.3g}", "note": _ratings(comparison.human_labels)},
+            {"shown": "no score" if comparison.score is None else f"{comparison.score:.3g}", "note": ""},
             query,
         )
-        for verdict in verdicts
+        for comparison in comparisons
     ]
 
 
@@ -198,9 +203,9 @@ def show_item(stored: StoredAgreement, wanted: str) -> None:
         _draw_answer(found)
         if at := get_item_sample(stored.agreement.id, wanted):
             link = {"run": at[0], "sample": at[1]}
-            link_to("sample", "Statements and verdicts of this answer", link, ":material/fact_check:")
+            link_to("sample", "Statements and comparisons of this answer", link, ":material/fact_check:")
         else:
-            plain("To see statements and verdicts, import these answers as a run and evaluate it.", "note")
+            plain("To see statements and comparisons, import these answers as a run and evaluate it.", "note")
     for dimension in found.human_labels:
         scores = _score_facts(stored, found, dimension)
         if scores:

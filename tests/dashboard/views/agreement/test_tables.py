@@ -10,8 +10,8 @@ import pytest
 from ragboard import EmbeddedJudge, Panel, Store
 from ragboard.human.agree import agree
 from ragboard.human.agreement import find_agreement, item_detail, load_agreement, load_item_texts
-from ragboard.human.grades import grade_report, grade_verdicts
-from ragboard.human.preferences import pair_verdicts, preference_report
+from ragboard.human.grades import grade_comparisons, grade_report
+from ragboard.human.preferences import pair_comparisons, preference_report
 from ragboard.readers.labels import read_labels
 from ragboard.sample_files import sample_folder
 from ragboard_dashboard.views.agreement.items import grade_rows, opened_data, pair_rows
@@ -75,14 +75,14 @@ def test_grades_are_drawn_with_people_as_the_ceiling_and_nothing_steers_the_page
 
 def test_items_link_to_themselves_and_say_what_became_of_them(store: Store) -> None:
     kept = find_agreement(store, "pairs")
-    verdicts = pair_verdicts(load_agreement(store, kept), "faithfulness", "ragas")
+    verdicts = pair_comparisons(load_agreement(store, kept), "faithfulness", "ragas")
     rows = pair_rows(verdicts, load_item_texts(store, kept, [one.position for one in verdicts]), {"agreement": "pairs"})
     assert {row["change"] for row in rows} == {"✕ wrong", "= tied", "✓ right"}
     assert rows[0]["change"] == "✕ wrong"
     assert rows[0]["href"].startswith("agreement?agreement=pairs&item=q")
     assert {row["a"]["shown"] for row in rows} == {"A", "B"}
     kept = find_agreement(store, "graded")
-    graded = grade_verdicts(load_agreement(store, kept), "faithfulness", "shorter")
+    graded = grade_comparisons(load_agreement(store, kept), "faithfulness", "shorter")
     found = grade_rows(graded, load_item_texts(store, kept, [one.position for one in graded]), {})
     assert {row["change"].split()[0] for row in found} <= {"▲", "▼", "="}
     assert found[0]["b"]["shown"].startswith("-")
