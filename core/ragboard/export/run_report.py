@@ -61,7 +61,7 @@ def run_report(store: Store, run: RunRef, *, samples: int = SAMPLES, unscored: U
 
 
 def _style(origin: ClaimClass) -> str:
-    """Return `right` or `wrong`, and `solid` (relevant passage), `pale` (irrelevant one) or `framed` (none), for CSS."""
+    """Return two CSS classes: `right` or `wrong`; `solid` or `pale` for relevant or irrelevant passages, else `framed`."""
     right = "right" if origin in CORRECT else "wrong"
     if origin not in FROM_PASSAGES:
         return f"{right} framed"
