@@ -61,7 +61,7 @@ def run_report(store: Store, run: RunRef, *, samples: int = SAMPLES, unscored: U
 
 
 def _style(origin: ClaimClass) -> str:
-    """Return two CSS classes: `right` or `wrong`; `solid` or `pale` for relevant or irrelevant passages, else `framed`."""
+    """Return two CSS classes: `right` or `wrong`, and `solid` (relevant passages), `pale` (irrelevant) or `framed`."""
     right = "right" if origin in CORRECT else "wrong"
     if origin not in FROM_PASSAGES:
         return f"{right} framed"
