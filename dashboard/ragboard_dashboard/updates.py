@@ -41,7 +41,7 @@ def _offer(run: RunRef | None, drawn: StoreContents) -> None:
     if now == drawn:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
-        plain(now.news(drawn).capitalize(), "note", "content")
+        plain(now.added_since(drawn).capitalize(), "note", "content")
         if st.button("Refresh", key="refresh", type="tertiary", icon=":material/refresh:"):
             st.rerun()
 

@@ -21,13 +21,13 @@ class StateChange:
 
     @property
     def text(self) -> str:
-        """For example `Alert: Faithfulness fell from 0.81 to 0.70 ...`."""
+        """For example `Alert: Faithfulness of chat fell by 0.06 (0.87 to 0.81) around ...`."""
         word = "Back to normal" if self.now.state == "ok" else "Alert"
         return f"{word}: {self.now.summary}"
 
 
 def state_changes(store: Store, dataset: str | None = None) -> tuple[StateChange, ...]:
-    """Return the changes of state that were not sent yet, for one dataset or all.
+    """Return the series whose state changed since the last message, for one dataset or all.
 
     Series with too few samples are left out, and so are new series whose state is ok.
     """

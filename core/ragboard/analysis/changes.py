@@ -114,9 +114,10 @@ def most_changed(
     metrics: Collection[str] | None = None,
     limit: int = MAX_QUESTIONS,
 ) -> tuple[ChangedQuestion, ...]:
-    """Find the pairs with the largest change: |B - A| on the metric that changed most, as a share of its range above 0.
+    """Find the pairs with the largest change: |B - A| on the metric that changed most, as a share of its range.
 
-    `metrics` limits the metrics. Changes below 5% of the range are left out.
+    The range is from the metric's minimum, or from 0 if the minimum is negative. `metrics` limits the metrics. Changes
+    below 5% of the range are left out.
 
     - A pair in which exactly one answer refuses in full has a change of 100%. The first such pair is listed at its
       rank. The others come last, so that they do not fill the list.
@@ -134,8 +135,8 @@ def most_changed(
         stated = stated_answerability(connection, a.run_id)
         columns = metric_columns(connection, a, b, paired)
         columns = {spec: column for spec, column in columns.items() if metrics is None or spec in metrics}
-        of_references = read_reference_runs(connection, [a.run_id, b.run_id])
-        self_compared = {spec for spec in columns if of_references and compares_with_reference(descriptions.get(spec))}
+        reference_runs = read_reference_runs(connection, [a.run_id, b.run_id])
+        self_compared = {spec for spec in columns if reference_runs and compares_with_reference(descriptions.get(spec))}
         not_comparable = different_judges(connection, a, b, tuple(columns))
         changes = {
             spec: _relative_changes(column, ends)
@@ -216,13 +217,13 @@ def _is_relevance(spec: str) -> bool:
 
 
 def _relative_changes(column: MetricColumn, metric_range: tuple[float, float]) -> FloatArray:
-    """Return the change of each pair as a share of the metric's range above 0; 0 if a sample is unscored."""
+    """Return the change of each pair as a share of the range, as in `most_changed`; 0 if a sample is unscored."""
     change = np.abs(column.b - column.a) / (metric_range[1] - max(metric_range[0], 0.0))
     return np.where(column.both, change, 0.0)
 
 
 def _improvements(column: MetricColumn, change: FloatArray, direction: Direction) -> FloatArray:
-    """Return the improvement of each pair as a share of the metric's range above 0; a loss is negative."""
+    """Return the improvement of each pair, from its change and the direction of the metric; a loss is negative."""
     better = {"higher": 1.0, "lower": -1.0, "neutral": 0.0}[direction]
     return better * np.where(column.both, np.sign(column.b - column.a), 0.0) * change
 

@@ -48,7 +48,7 @@ class JudgePair:
 
 
 def same_judge_setups(a: ScoredEvaluation, b: ScoredEvaluation) -> bool:
-    """Return whether the same judges with the same settings answered all tasks of a metric."""
+    """Return whether the same judges with the same settings answered all tasks of a metric in both evaluations."""
     tasks = a.tasks if a.tasks is not None else b.tasks
     if tasks == frozenset():  # no judge is needed
         return True

@@ -395,21 +395,21 @@ def detectable_in_words(compared: MetricComparison, points: float = DEFAULT_DIFF
     `With 60 questions, a difference of 0.08 can be detected (80% power). To detect 0.03, small but often worth having,
     would take about 430 questions like these.`
 
-    `points` is a share of the metric's range above 0. Empty if the detectable difference is not known, or if the metric
-    compares references with themselves.
+    `points` is a share of the metric's range, whose negative part does not count. Empty if the detectable difference is
+    not known, or if the metric compares references with themselves.
     """
     pairs = compared.pairs
     if pairs is None or pairs.detectable is None or compared.change == ANSWERS_ARE_REFERENCES:
         return ""
     low, high = compared.range or (0.0, 1.0)
-    wanted = points * (high - max(low, 0.0))
-    needed = pairs_needed(pairs, wanted) if compared.range else None
+    difference = points * (high - max(low, 0.0))
+    needed = pairs_needed(pairs, difference) if compared.range else None
     text = f"With {pairs.n:,} questions, a difference of {pairs.detectable:.2g} can be detected"
     text += f" ({pairs.power:.0%} power)"
-    if needed is None or pairs.detectable <= wanted:
+    if needed is None or pairs.detectable <= difference:
         return f"{text}."
     why = ", small but often worth having," if points == DEFAULT_DIFFERENCE else ""
-    return f"{text}. To detect {wanted:.2g}{why} would take about {_rounded_up(needed):,} questions like these."
+    return f"{text}. To detect {difference:.2g}{why} would take about {_rounded_up(needed):,} questions like these."
 
 
 def verdict_in_words(compared: Comparison) -> str:
@@ -452,19 +452,17 @@ def verdict_in_words(compared: Comparison) -> str:
 
 
 def shown_metrics(compared: Comparison) -> tuple[str, ...]:
-    """Return the metrics to show first: the main metrics, and each metric with a result.
+    """Return the metrics to show first: the main ones, and those whose change is not `no significant difference`.
 
     Metrics that cannot differ or that compare references with themselves are left out, unless there are no others.
     """
-    able = [metric.metric for metric in compared.metrics if not metric.same_passages]
-    able = [spec for spec in able if spec not in _self_compared(compared)] or [one.metric for one in compared.metrics]
-    main = headline(able)
-    without_result = {one.metric for one in compared.metrics if one.change == "no significant difference"}
-    return tuple(spec for spec in able if spec in main or spec not in without_result)
-
-
-def _self_compared(compared: Comparison) -> frozenset[str]:
-    return frozenset(one.metric for one in compared.metrics if one.change == ANSWERS_ARE_REFERENCES)
+    can_differ = [
+        metric for metric in compared.metrics if not metric.same_passages and metric.change != ANSWERS_ARE_REFERENCES
+    ] or compared.metrics
+    main = headline([metric.metric for metric in can_differ])
+    return tuple(
+        metric.metric for metric in can_differ if metric.metric in main or metric.change != "no significant difference"
+    )
 
 
 def grades_in_words(compared: Comparison) -> str:
@@ -685,8 +683,8 @@ def _reads_passages_only(metric: MetricDescription | None) -> bool:
 
 def _whose_answers_are_references(connection: Connection, a: RunRef, b: RunRef) -> str:
     """Say whose answers are the references: `A's`, `B's` or `A's and B's`; empty for neither."""
-    found = read_reference_runs(connection, [a.run_id, b.run_id])
-    return " and ".join(side for side, run in (("A's", a), ("B's", b)) if run.run_id in found)
+    reference_runs = read_reference_runs(connection, [a.run_id, b.run_id])
+    return " and ".join(side for side, run in (("A's", a), ("B's", b)) if run.run_id in reference_runs)
 
 
 def _references_warning(whose: str, metrics: Sequence[MetricComparison]) -> Iterator[str]:

@@ -28,8 +28,9 @@ ALLOWED = DEFAULT_DIFFERENCE
 def compare_command(compared: Comparison, a: str, b: str, *, allowed: float = ALLOWED) -> str:
     """Return the `ragboard compare` command that fails if B is worse than A by more than `allowed` on a metric.
 
-    `a` and `b` are the names of the runs in the command. `allowed` is a share of the metric's range above 0. Empty if
-    every metric is neutral, has different judges in A and B, or compares references with themselves.
+    `a` and `b` are the names of the runs in the command. `allowed` is a share of the metric's range, whose negative
+    part does not count. Empty if every metric is neutral, has different judges in A and B, or compares references with
+    themselves.
     """
     options = [("--fail-if", condition) for condition in _conditions(compared, allowed)]
     return _command("compare", options, (a, b), compared) if options else ""
@@ -38,15 +39,15 @@ def compare_command(compared: Comparison, a: str, b: str, *, allowed: float = AL
 def check_command(compared: Comparison, b: str) -> str:
     """Return the `ragboard check` command that compares the means of B with thresholds.
 
-    If the user set no threshold for a metric, it is the worse end of the 95% CI, rounded so that B passes. Empty if no
-    metric of the comparison has a threshold or an interval.
+    If the user set no threshold for a metric, the threshold is the worse end of the 95% CI, rounded so that B passes.
+    Empty if no metric of the comparison has a threshold or an interval.
     """
     options = _threshold_options(compared)
     return _command("check", options, (b,), compared) if options else ""
 
 
 def gate_workflow(compared: Comparison, judge_options: JudgeOptions | None, *, allowed: float = ALLOWED) -> str:
-    """Return a GitHub workflow that evaluates new answers and runs both commands, with ragboard's action.
+    """Return a GitHub workflow that evaluates new answers and runs both checks, with ragboard's action.
 
     `answer.py` stands for the RAG pipeline and `main.jsonl` for the answers to compare with. Without `judge_options`
     (judges built in Python, or scores from a file), the workflow names OpenAI models as an example, and a comment says
@@ -69,7 +70,14 @@ def gate_workflow(compared: Comparison, judge_options: JudgeOptions | None, *, a
     }
     comment = "" if judge_options else _EXAMPLE_COMMENT
     key = _KEY if uses_server(judges) else ""
-    return _HEAD + comment + _STEP + key + "        with:\n" + "".join(_input(*one) for one in inputs.items() if one[1])
+    return (
+        _HEAD
+        + comment
+        + _STEP
+        + key
+        + "        with:\n"
+        + "".join(_input(name, value) for name, value in inputs.items() if value)
+    )
 
 
 def shell_quote(text: str) -> str:

@@ -380,7 +380,7 @@ class _Series:
         length = next(hours for samples, hours in BATCHES if self.hours.n.sum() / days >= samples)
         starts, batches = _batches(self.hours, scored, length)
         low, high = self.range or (0.0, 0.0)
-        found = find_changes(
+        detected = find_changes(
             batches,
             size=DROP * (high - low) or None,
             worse=WORSE[self.direction],
@@ -388,8 +388,8 @@ class _Series:
             series=self.series_count,
             alpha=ALPHA,
         )
-        ends = [*(int(starts[change.start]) for change in found[1:]), self.end]
-        return tuple(self._change(change, starts, length, end) for change, end in zip(found, ends, strict=False))
+        ends = [*(int(starts[change.start]) for change in detected[1:]), self.end]
+        return tuple(self._change(change, starts, length, end) for change, end in zip(detected, ends, strict=False))
 
     def _change(self, change: Change, starts: NDArray[np.int64], length: int, end: int) -> TrendChange:
         since = _moments(self.hours, self.between(int(starts[change.start]), end), self.range)
@@ -441,7 +441,10 @@ class _Series:
         return gate(interval, threshold=self.threshold.value, fail=self.threshold.fail) == "fail"
 
     def _still_worse(self, change: TrendChange) -> bool:
-        """Return whether the CI since the change, or of the last 7 days, excludes the mean before the change."""
+        """Return whether the mean since the change is still significantly worse than the mean before it.
+
+        If the change was more than 7 days ago, only the last 7 days count. True if there is no interval.
+        """
         start = max(int(change.start.replace(tzinfo=UTC).timestamp()) // 3600, self.end - HOURS_OF_WEEK)
         interval = self.period(start, self.end).interval
         if isinstance(interval, NoInterval):
@@ -526,15 +529,15 @@ def traffic_groups(
     with store.database.read() as connection:
         series = _find_series(connection, _traffic_runs(connection), dataset, metric, judge)
         start = series.week_start
-        found = moments_by_group(connection, series.runs, column, start - WEEK, start)
-    if not found:
+        moments = moments_by_group(connection, series.runs, column, start - WEEK, start)
+    if not moments:
         raise NotFoundError(f"no scored sample of the last 14 days has a value in the metadata column {column!r}")
     sizes: dict[str, int] = {}
-    for (group, _), summary in found.items():
+    for (group, _), summary in moments.items():
         sizes[group] = sizes.get(group, 0) + summary.n
     groups = sorted(sizes, key=lambda group: (-sizes[group], group))[:MAX_GROUPS]
     compared = {
-        group: _difference(found.get((group, True)), found.get((group, False)), series.range) for group in groups
+        group: _difference(moments.get((group, True)), moments.get((group, False)), series.range) for group in groups
     }
     tested = [group for group, difference in compared.items() if difference]
     p_values = [difference.p for difference in compared.values() if difference]
@@ -542,7 +545,7 @@ def traffic_groups(
     return tuple(
         GroupTrend(
             group=group,
-            n=last_week.n if (last_week := found.get((group, True))) else 0,
+            n=last_week.n if (last_week := moments.get((group, True))) else 0,
             mean=last_week.mean if last_week else None,
             interval=_interval(last_week, series.range),
             week=_week_comparison(start, compared[group], series.direction, adjusted.get(group)),
@@ -554,7 +557,7 @@ def traffic_groups(
 def new_statements(store: Store, dataset: str, *, limit: int = 20) -> NewStatements:
     """Return the statements that are unsupported in the last 7 days, and were not unsupported in the 28 days before.
 
-    Case, white space and punctuation are ignored. Raises NotFoundError if the dataset has no series.
+    The comparison ignores case, white space and punctuation. Raises NotFoundError if the dataset has no series.
     """
     with store.database.read() as connection:
         runs = [run for run in _traffic_runs(connection) if run.dataset == dataset]
@@ -565,8 +568,8 @@ def new_statements(store: Store, dataset: str, *, limit: int = 20) -> NewStateme
         heuristic = any(run.heuristic for run in runs if run.evaluation_id in shown.values())
         if not shown:
             return NewStatements(statements=(), new=0, total=0, start=middle, heuristic=heuristic)
-        found, new, total = new_unsupported(connection, shown, middle, middle - RECENT, limit)
-    return NewStatements(statements=tuple(found), new=new, total=total, start=middle, heuristic=heuristic)
+        statements, new, total = new_unsupported(connection, shown, middle, middle - RECENT, limit)
+    return NewStatements(statements=tuple(statements), new=new, total=total, start=middle, heuristic=heuristic)
 
 
 def _no_traffic(dataset: str) -> NotFoundError:
@@ -676,18 +679,18 @@ def _batches(hours: Hours, scored: NDArray[np.bool_], length: int) -> tuple[NDAr
 
 
 def _periods(series: _Series, length: int, offset: int) -> tuple[Period, ...]:
-    """Return the periods of `length` hours that have samples. A period starts `offset` hours after 1970."""
+    """Return the periods of `length` hours that have samples. One starts `offset` hours after 1970-01-01."""
     numbers = np.unique((series.hours.hour - offset) // length)
     return tuple(series.period(int(number) * length + offset, int(number + 1) * length + offset) for number in numbers)
 
 
 def _config_changes(runs: Sequence[ScoredRun]) -> list[ConfigChange]:
     """Return the start of each run after the first one, in order."""
-    found: list[ConfigChange] = []
+    changes: list[ConfigChange] = []
     for earlier, run in pairwise(runs):
         before, after = json.loads(earlier.config), json.loads(run.config)
-        found.append(ConfigChange(time=run.first, run=run.run, differences=tuple(config_differences(before, after))))
-    return found
+        changes.append(ConfigChange(time=run.first, run=run.run, differences=tuple(config_differences(before, after))))
+    return changes
 
 
 def _compare_weeks(connection: Connection, series: _Series) -> WeekComparison:
@@ -700,8 +703,10 @@ def _compare_weeks(connection: Connection, series: _Series) -> WeekComparison:
         for summary, week in zip((earlier, later), weeks, strict=True)
     )
     if constant:
-        found = moments_by_period(connection, series.runs, start - WEEK, start)
-        return _week_comparison(start, _difference(found.get(True), found.get(False), series.range), series.direction)
+        moments = moments_by_period(connection, series.runs, start - WEEK, start)
+        return _week_comparison(
+            start, _difference(moments.get(True), moments.get(False), series.range), series.direction
+        )
     return _week_comparison(start, _difference(later, earlier, series.range), series.direction)
 
 

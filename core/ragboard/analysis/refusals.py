@@ -149,7 +149,7 @@ def refusal_report(store: Store, run: RunRef, *, source: Source | None = None, c
     if source == "judge" or not any(by_source.values()):
         by_source["judge"] = _from_judge(rows) if source in (None, "judge") else {}
     answerability: dict[int, Answerability] = {
-        position: stated for found in by_source.values() for position, stated in found.items()
+        position: stated for stated_by_position in by_source.values() for position, stated in stated_by_position.items()
     }
     if not answerability:
         raise NotFoundError(
@@ -184,7 +184,7 @@ def refusal_report(store: Store, run: RunRef, *, source: Source | None = None, c
     return RefusalReport(
         run=run.name,
         judge=judged.in_words if judged else "",
-        sources={name: len(found) for name, found in by_source.items() if found},
+        sources={name: len(stated) for name, stated in by_source.items() if stated},
         counts=counts,
         unknown=len(rows) - len(covered),
         rates=(
@@ -288,11 +288,11 @@ def _read(columns: tuple[str | None, ...]) -> Answerability | None:
 
 
 def _from_judge(rows: Iterable[RefusalRow]) -> dict[int, Answerability]:
-    found: dict[int, Answerability] = {}
+    answerability: dict[int, Answerability] = {}
     for row in rows:
         if row.selected is not None:
-            found[row.position] = "answerable" if row.selected else "unanswerable"
-    return found
+            answerability[row.position] = "answerable" if row.selected else "unanswerable"
+    return answerability
 
 
 def _wrong(

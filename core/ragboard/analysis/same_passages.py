@@ -34,7 +34,7 @@ class MoreFaithfulRun:
     """A run with more faithful answers to the same questions from the same passages."""
 
     run: str
-    of_references: bool
+    answers_are_references: bool
     """Whether the answers of this run are the references."""
     samples: int
     """Number of samples of the diagnosed run."""
@@ -42,10 +42,10 @@ class MoreFaithfulRun:
     """Faithfulness of the other run minus faithfulness of the diagnosed run, over samples with the same passages."""
 
     def __str__(self) -> str:
-        """`The generator is probably at fault: over all 60 answers, b reaches 0.91, this run 0.62 ...`."""
+        """`The generator is probably at fault: over all 60 answers (...), b reaches a faithfulness of 0.91, ...`."""
         pairs = self.pairs
         which = f"{pairs.n:,} of {self.samples:,} answers" if pairs.n < self.samples else f"all {pairs.n:,} answers"
-        run = f"{self.run} (the reference answers)" if self.of_references else self.run
+        run = f"{self.run} (the reference answers)" if self.answers_are_references else self.run
         return (
             f"The generator is probably at fault: over {which} (scored in both runs, with the same passages),"
             f" {run} reaches a faithfulness of {pairs.second:.2f}, this run {pairs.first:.2f}"
@@ -71,10 +71,10 @@ def more_faithful_run(store: Store, run: RunRef, summary: RunSummary) -> MoreFai
             differences.append((other, pairs))
     adjusted = holm([pairs.p for _, pairs in differences])
     with store.database.read() as connection:
-        of_references = read_reference_runs(connection, [other.run_id for other, _ in differences])
+        reference_runs = read_reference_runs(connection, [other.run_id for other, _ in differences])
     better = [
         MoreFaithfulRun(
-            run=other.name, of_references=other.run_id in of_references, samples=summary.samples, pairs=pairs
+            run=other.name, answers_are_references=other.run_id in reference_runs, samples=summary.samples, pairs=pairs
         )
         for (other, pairs), p in zip(differences, adjusted, strict=True)
         if pairs.difference >= MIN_DIFFERENCE

@@ -19,7 +19,7 @@ class StoreContents:
     evaluated: int
     """Number of samples with results from the evaluation that pages show."""
 
-    def news(self, earlier: StoreContents) -> str:
+    def added_since(self, earlier: StoreContents) -> str:
         """Say what was added since `earlier`: `3 new samples, 2 newly evaluated`.
 
         If nothing was added, say that something was deleted or replaced.

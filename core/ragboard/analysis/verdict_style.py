@@ -244,14 +244,15 @@ def question_words_note(reason: str, asked: Sequence[str]) -> str:
     """
     if not reason.endswith("in no passage."):
         return ""
-    found: dict[str, list[str]] = {}
+    words_by_place: dict[str, list[str]] = {}
     for word in dict.fromkeys(_QUOTED.findall(reason)):
         pattern = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)", re.IGNORECASE)
         places = [place for place, text in enumerate(asked) if pattern.search(text)]
         if places:
-            found.setdefault("the question" if places[0] == 0 else "an earlier turn", []).append(f"'{word}'")
+            words_by_place.setdefault("the question" if places[0] == 0 else "an earlier turn", []).append(f"'{word}'")
     return " ".join(
-        f"{' and '.join(words)} {'is' if len(words) == 1 else 'are'} in {place}." for place, words in found.items()
+        f"{' and '.join(words)} {'is' if len(words) == 1 else 'are'} in {place}."
+        for place, words in words_by_place.items()
     )
 
 

@@ -76,6 +76,8 @@ def import_nuggets(store: Store, path: Path, *, author: str = "") -> ImportedNug
 
 @dataclass(frozen=True, kw_only=True)
 class _Line:
+    """One line of a nugget file."""
+
     question: str
     history: str
     nuggets: tuple[Nugget, ...]

@@ -57,7 +57,7 @@ def comparison_report(
         max_magnitude=max(_magnitudes(compared), default=0.0) or 1.0,
         known=metric_descriptions(store),
         by=sorted_by,
-        pairs=[(row, pair, _words(pair)) for row, pair in zip(rows, pairs, strict=True)],
+        pairs=[(row, pair, _answer_pieces(pair)) for row, pair in zip(rows, pairs, strict=True)],
         identities={"A": judge_identity(store, a), "B": judge_identity(store, b)},
     )
 
@@ -76,7 +76,7 @@ def _magnitudes(compared: Comparison) -> Iterator[float]:
             yield from (abs(pairs.interval.low), abs(pairs.interval.high))
 
 
-def _words(pair: PairReport) -> dict[str, list[tuple[str, str]]]:
+def _answer_pieces(pair: PairReport) -> dict[str, list[tuple[str, str]]]:
     """Return the shortened answers of A and B as (HTML tag, text) pieces, with `mark` for text that only one has."""
     tags = {"same": "span", "gone": "mark", "new": "mark"}
     answers: dict[str, list[tuple[str, str]]] = {}

@@ -100,7 +100,7 @@ class Batch:
     population: int
     """Number of samples that can be drawn."""
     seconds_per_label: float
-    """An assumption."""
+    """Assumed, not measured."""
 
     @property
     def minutes(self) -> int:
@@ -185,7 +185,7 @@ class Kappa:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LabelledSample:
-    """A sample whose labels are complete: all its statements have verdicts, or the answer has a grade."""
+    """A sample whose labels are complete: all its statements have a label, or the answer has a grade."""
 
     sample_id: str
     position: int

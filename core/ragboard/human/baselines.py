@@ -134,7 +134,7 @@ class BaselineComparison:
 
     @property
     def _few(self) -> str:
-        """What there is too little of: `3 of 294 answers are bad` or `12 conversations`; empty if there is enough."""
+        """What is too few: `3 of 294 answers are bad` or `12 questions or conversations`; empty if there are enough."""
         if self.high is not None and min(self.high, self.n - self.high) < FEW_OF_A_CLASS:
             number, word = min(zip((self.high, self.n - self.high), CLASSES[self.items], strict=True))
             return f"{number:,} of {self.n:,} {self.items.split()[-1]} {'is' if number == 1 else 'are'} {word}"
@@ -149,7 +149,7 @@ class BaselineComparison:
 
     @property
     def sentence(self) -> str:
-        """A summary: `RAGAS faithfulness ranks a good answer above a bad one 95% of the time, ...`."""
+        """A summary: `RAGAS faithfulness by m ranks a good answer above a bad one 95% of the time, ...`."""
         quality = self.dimension.replace("_", " ")
         known = self.items.startswith("labelled") or self.items == "graded passages" or f" {quality}" in self.title
         quality_note = "" if known else f" ({quality})"
@@ -171,7 +171,7 @@ class BaselineComparison:
 
     @property
     def details(self) -> str:
-        """The figures: `Difference in AUROC: 95% CI -0.03 to +0.04; 270 graded answers ...`."""
+        """The figures: `Difference in AUROC +0.01, 95% CI -0.03 to +0.04; 270 graded answers ...`."""
         groups = f" from {self.clusters:,} {CLUSTERS}" if self.clusters < self.n else ""
         tested = "" if self.p is None else f", exact McNemar p = {self.p:.2g}"
         interval = ci_text(self.difference.interval, "+.2f")
@@ -187,15 +187,15 @@ def baseline_comparisons(
 ) -> tuple[BaselineComparison, ...]:
     """Compare the judge's verdicts, and then its scores, with the best trivial baseline.
 
-    For a dimension that the judge gives no verdicts in, compare its main scorer. Empty if nothing can be compared (see
+    If the judge gives no verdicts in the dimension, compare its main scorer. Empty if nothing can be compared (see
     `compare_with_baselines`).
     """
     available = {scorer.name for scorer in data.scorers(dimension)}
     names = [scorer.name for scorer in judge_scorers(data.stored.agreement.judge) if scorer.name in available]
-    found = (
+    comparisons = (
         compare_with_baselines(data, dimension, scorer=name, ties=ties, at_least=at_least) for name in names or [""]
     )
-    return tuple(comparison for comparison in found if comparison)
+    return tuple(comparison for comparison in comparisons if comparison)
 
 
 def compare_with_baselines(

@@ -48,17 +48,20 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True)
 class GradeAgreement:
-    """How well the ratings of a scorer or annotator agree with annotators' mean grades. A good item has a high mean."""
+    """How well a scorer's scores, or an annotator's grades, agree with annotators' mean grades.
+
+    A good item has a high mean grade; see `grade_report`.
+    """
 
     correlations: Correlations
     auroc: Measure
-    """How often a good item is rated higher than another item, in [0, 1]; 0.5 is chance level."""
+    """How often a good item has a higher score than another item, in [0, 1]; 0.5 is chance level."""
     kappa: Measure
     """Cohen's kappa of good against not good."""
     weighted_kappa: Measure
     """Cohen's kappa of grades, with quadratic weights."""
     confusion: BinaryAgreement | None
-    """The confusion matrix of good and other items, by rating and by mean grade; None if the scorer has no
+    """The confusion matrix of good and other items, by score and by mean grade; None if the scorer has no
     threshold."""
 
 
@@ -183,9 +186,9 @@ def _compared_positions(data: AgreementData, dimension: str, at_least: float) ->
     """
     means = data.means(dimension)
     scorers = [scorer.name for scorer in data.scorers(dimension) if scorer.kind in ("metric", "trivial")]
-    found = frozenset(means).intersection(*(graded_scores(data, dimension, name) for name in scorers))
-    good = sum(means[position] >= at_least for position in found)
-    return found if 0 < good < len(found) else frozenset(means)
+    scored = frozenset(means).intersection(*(graded_scores(data, dimension, name) for name in scorers))
+    good = sum(means[position] >= at_least for position in scored)
+    return scored if 0 < good < len(scored) else frozenset(means)
 
 
 def good_threshold(data: AgreementData, dimension: str, at_least: float | None = None) -> float:

@@ -87,9 +87,9 @@ def validate_judge(store: Store, run: RunRef, metric: str) -> JudgeValidation | 
     uses_verdicts = is_verdict_based(metric)
     if uses_verdicts:
         data = run_label_agreement(store, replace(run, evaluation_id=evaluation))
-        found = _comparisons(data, SUPPORTED) if data else ()
-        if data and found:
-            return _validation(found, data.stored, source="", about_this_run=True)
+        comparisons = _comparisons(data, SUPPORTED) if data else ()
+        if data and comparisons:
+            return _validation(comparisons, data.stored, source="", about_this_run=True)
     with store.database.read() as connection:
         judged = judged_by(connection, [evaluation]).get(evaluation)
         agreements = stored_agreements(connection)
@@ -104,20 +104,24 @@ def validate_judge(store: Store, run: RunRef, metric: str) -> JudgeValidation | 
         dimension = _dimension(stored, metric, uses_verdicts=uses_verdicts)
         if judged is None or stored.agreement.judge != judged.judge or not dimension:
             continue
-        found = _comparisons(load_agreement(store, stored), dimension)
-        if found:
+        comparisons = _comparisons(load_agreement(store, stored), dimension)
+        if comparisons:
             return _validation(
-                found, stored, source=stored.agreement.name, about_this_run=about_run[stored.agreement.id] > 0
+                comparisons, stored, source=stored.agreement.name, about_this_run=about_run[stored.agreement.id] > 0
             )
     return None
 
 
 def _validation(
-    found: Sequence[BaselineComparison], stored: StoredAgreement, *, source: str, about_this_run: bool
+    comparisons: Sequence[BaselineComparison], stored: StoredAgreement, *, source: str, about_this_run: bool
 ) -> JudgeValidation:
-    score = found[1].value.value if len(found) > 1 else None
+    score = comparisons[1].value.value if len(comparisons) > 1 else None
     return JudgeValidation(
-        comparison=found[0], score=score, agreement=stored.agreement.id, source=source, about_this_run=about_this_run
+        comparison=comparisons[0],
+        score=score,
+        agreement=stored.agreement.id,
+        source=source,
+        about_this_run=about_this_run,
     )
 
 

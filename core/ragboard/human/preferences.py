@@ -69,7 +69,7 @@ class PairAgreement:
     """The 95% CI of the accuracy: from a bootstrap over clusters if pairs share one, else Wilson's."""
     mcnemar: SignTest | None
     """McNemar's test against the reference scorer; None for the reference scorer. A win is a pair that only this scorer
-    gets right. If pairs share a question, p is computed over questions."""
+    gets right. If pairs share a cluster, p is computed over clusters."""
     p: float | None
     """The p value of the test, Holm-adjusted over the scorers of this dimension."""
     votes: Correlations | None

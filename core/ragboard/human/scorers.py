@@ -156,13 +156,13 @@ def _metrics_by_dimension(
 
 
 def _metric_scorers(by_dimension: Mapping[str, Sequence[tuple[str, Metric]]]) -> Iterator[Scorer]:
-    for wanted in dict.fromkeys(name for pairs in by_dimension.values() for name, _ in pairs):
+    for scorer in dict.fromkeys(name for pairs in by_dimension.values() for name, _ in pairs):
         scorer_metrics = {
-            dimension: metric for dimension, pairs in by_dimension.items() for name, metric in pairs if name == wanted
+            dimension: metric for dimension, pairs in by_dimension.items() for name, metric in pairs if name == scorer
         }
         yield Scorer(
-            name=wanted,
-            kind="baseline" if wanted == GPT_SCORE else "metric",
+            name=scorer,
+            kind="baseline" if scorer == GPT_SCORE else "metric",
             metrics={dimension: metric.spec for dimension, metric in scorer_metrics.items()},
             lower=any(metric.direction == "lower" for metric in scorer_metrics.values()),
         )

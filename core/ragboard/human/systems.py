@@ -285,7 +285,7 @@ def pooled_report(systems: Sequence[System], *, level: float = 0.95) -> SystemsR
 
     All systems get the same correction, so their order is the judge's. The correction is PPI, not PPI++, whose weight
     would pull every system towards the mean label of all systems. The interval treats the judge's mean and the
-    correction as independent although they share items. For a judge that says yes or no, this makes it wider.
+    correction as independent although they share items. For a judge that says yes or no, this makes the interval wider.
     """
     pool = [system.arrays()[:2] for system in systems if system.labels and not system.unusable_reason]
     if not pool:

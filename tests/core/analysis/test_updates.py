@@ -46,7 +46,7 @@ def test_a_run_that_was_read_before_its_evaluation_counts_the_evaluation(store: 
 def test_news_say_what_was_added(now: tuple[int, int, int], news: str) -> None:
     runs, samples, evaluated = now
     earlier = StoreContents(runs=1, samples=10, evaluated=2)
-    assert StoreContents(runs=runs, samples=samples, evaluated=evaluated).news(earlier) == news
+    assert StoreContents(runs=runs, samples=samples, evaluated=evaluated).added_since(earlier) == news
 
 
 def test_runs_that_were_imported_do_not_grow(store: Store) -> None:

@@ -264,7 +264,7 @@ def _passage_link(one: PassageIssue, name: str) -> tuple[str, dict[str, str]]:
 def _groups(found: Diagnosis, name: str) -> None:
     st.subheader("Groups", anchor=False)
     compared, labels = found.comparisons, {metric: column_title(metric) for metric in GROUP_METRICS}
-    if compared.groups:
+    if compared.count:
         lowest = " The lowest, which may be chance:" if compared.lowest and not found.weak_groups else ""
         plain(
             f"Significantly lower than the rest: {len(found.weak_groups)}."
@@ -381,5 +381,5 @@ def _row(one: Finding | NotTriggered) -> str:
         f'<div class="rb-note">{html_escaped(quantity.text)}</div></th>'
         f"<td>{html_escaped(str(one.figure))}</td>"
         f'<td class="{"rb-spoke" if triggered else ""}">{html_escaped(result)}</td>'
-        f'<td class="rb-note">{html_escaped(cite_sources(one.rule, quantity.inputs))}</td></tr>'
+        f'<td class="rb-note">{html_escaped(cite_sources(one.rule))}</td></tr>'
     )
