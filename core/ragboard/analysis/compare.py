@@ -329,11 +329,13 @@ def compare_runs(
     first, second = (run_summary(store, run, unscored=unscored) for run in (a, b))
     with store.database.read() as connection:
         clusters = pair_clusters(connection, a, b, paired)
-        metrics = _metrics(connection, a, b, paired, unscored, clusters, allow_different_judges=allow_different_judges)
+        metrics = _compare_metrics(
+            connection, a, b, paired, unscored, clusters, allow_different_judges=allow_different_judges
+        )
         costs = _compare_file_columns(cost_columns(connection, a, b, paired), META, "lower", clusters)
         grades = _compare_file_columns(grade_columns(connection, a, b, paired), "", "higher", clusters)
         same_judges = allow_different_judges or same_statement_judges(connection, a, b)
-        refusals = _refusals(connection, a, b, paired, clusters, metrics) if same_judges else None
+        refusals = _compare_refusals(connection, a, b, paired, clusters, metrics) if same_judges else None
         statements = mean_statement_counts(connection, a, b, paired) if same_judges else (None, None)
         passages = passages_per_question(connection, a, b, paired)
         metrics = _with_passage_warnings(metrics, passages, read_descriptions(connection))
@@ -427,7 +429,7 @@ def verdict_in_words(compared: Comparison) -> str:
     verbs: dict[Change, str] = {"better": "better than", "worse": "worse than", "differs": "different from"}
     decided = sum(len(by_change.get(change, ())) for change in verbs)
     significant = [
-        f"{verb} {a} on {_with_differences(by_change[change], alone=decided == 1)}"
+        f"{verb} {a} on {_with_differences(by_change[change], with_interval=decided == 1)}"
         for change, verb in verbs.items()
         if change in by_change
     ]
@@ -477,9 +479,9 @@ def grades_in_words(compared: Comparison) -> str:
         [metric for metric in compared.grades if metric.change == change] for change in ("better", "worse")
     )
     others = [metric for metric in compared.grades if metric not in (*higher, *lower)]
-    alone = len(higher) + len(lower) == 1
+    single = len(higher) + len(lower) == 1
     decided = [
-        f"{words} than {a} on {_with_differences(graded, alone=alone)}"
+        f"{words} than {a} on {_with_differences(graded, with_interval=single)}"
         for words, graded in (("higher", higher), ("lower", lower))
         if graded
     ]
@@ -511,10 +513,12 @@ def _explanation_by_passages(metrics: Sequence[MetricComparison], compared: Comp
     return f"{_metric_count(metrics)} {differ} in {name}, which {more} passages alone can cause{counts}"
 
 
-def _with_differences(metrics: Sequence[MetricComparison], *, alone: bool) -> str:
-    """List up to `MAX_NAMED` metrics with their differences (if `alone`, with interval), and count the others."""
+def _with_differences(metrics: Sequence[MetricComparison], *, with_interval: bool) -> str:
+    """List up to `MAX_NAMED` metrics with their differences, and count the others."""
     texts = [
-        f"{metric.label}: {_difference(metric.pairs)}" if alone else f"{metric.label} ({metric.pairs.difference:+.2f})"
+        f"{metric.label}: {_format_difference(metric.pairs)}"
+        if with_interval
+        else f"{metric.label} ({metric.pairs.difference:+.2f})"
         for metric in metrics[:MAX_NAMED]
         if metric.pairs
     ]
@@ -527,7 +531,7 @@ def _joined(words: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
-def _difference(pairs: PairedDifference) -> str:
+def _format_difference(pairs: PairedDifference) -> str:
     """Format a difference: `+0.56, 95% CI +0.34 to +0.79`."""
     interval = f", {ci_text(pairs.interval, '+.2f')}" if isinstance(pairs.interval, Interval) else ""
     return f"{pairs.difference:+.2f}{interval}"
@@ -604,7 +608,7 @@ def config_differences(a: Mapping[str, JsonValue], b: Mapping[str, JsonValue]) -
             yield ConfigDifference(key=key, a=a.get(key), b=b.get(key))
 
 
-def _metrics(
+def _compare_metrics(
     connection: Connection,
     a: RunRef,
     b: RunRef,
@@ -648,9 +652,9 @@ def _metrics(
             direction=direction,
             pairs=difference.pairs,
             p=p,
-            change=_not_comparable(difference.pairs, self_compared=spec in self_compared)
+            change=_why_not_comparable(difference.pairs, self_compared=spec in self_compared)
             if spec in not_comparable
-            else _change(difference.pairs, p, direction),
+            else _classify(difference.pairs, p, direction),
             scored_only_a=int(np.sum(column.scored_a & ~column.scored_b)),
             scored_only_b=int(np.sum(column.scored_b & ~column.scored_a)),
             scored_in_neither=int(np.sum(~column.scored_a & ~column.scored_b)),
@@ -667,7 +671,7 @@ def _metrics(
     return tuple(compared)
 
 
-def _not_comparable(pairs: PairedDifference | None, *, self_compared: bool) -> Change:
+def _why_not_comparable(pairs: PairedDifference | None, *, self_compared: bool) -> Change:
     if pairs is None:
         return "not compared"
     return ANSWERS_ARE_REFERENCES if self_compared else DIFFERENT_JUDGES
@@ -713,7 +717,7 @@ def _compare_file_columns(
             direction=direction,
             pairs=pairs,
             p=p,
-            change=_change(pairs, p, direction),
+            change=_classify(pairs, p, direction),
             scored_only_a=int(np.sum(columns[name].scored_a & ~columns[name].scored_b)),
             scored_only_b=int(np.sum(columns[name].scored_b & ~columns[name].scored_a)),
             scored_in_neither=int(np.sum(~columns[name].scored_a & ~columns[name].scored_b)),
@@ -760,7 +764,7 @@ def _with_passage_warnings(
     )
 
 
-def _change(pairs: PairedDifference | None, p: float | None, direction: Direction) -> Change:
+def _classify(pairs: PairedDifference | None, p: float | None, direction: Direction) -> Change:
     if pairs is None or p is None:
         return "not compared"
     bounds = pairs.interval
@@ -771,7 +775,7 @@ def _change(pairs: PairedDifference | None, p: float | None, direction: Directio
     return "better" if (pairs.difference > 0) == (direction == "higher") else "worse"
 
 
-def _refusals(
+def _compare_refusals(
     connection: Connection,
     a: RunRef,
     b: RunRef,

@@ -708,12 +708,12 @@ def apply_rules(
     measured: Measured, run: RunRef, rules: Sequence[Rule] = RULES
 ) -> tuple[tuple[Finding, ...], tuple[NotTriggered, ...]]:
     """Return the findings of the triggered rules, and the rules that were not triggered."""
-    results = [_apply(rule, measured[rule.quantity], run) for rule in rules]
+    results = [_apply_rule(rule, measured[rule.quantity], run) for rule in rules]
     findings = tuple(result for result in results if isinstance(result, Finding))
     return findings, tuple(result for result in results if isinstance(result, NotTriggered))
 
 
-def _apply(rule: Rule, value: Interval | NoInterval | NotEvaluated, run: RunRef) -> Finding | NotTriggered:
+def _apply_rule(rule: Rule, value: Interval | NoInterval | NotEvaluated, run: RunRef) -> Finding | NotTriggered:
     if isinstance(value, NotEvaluated):
         return NotTriggered(rule=rule, state="not evaluated", figure=None, missing=value.metrics)
     figure = Figure(quantity=rule.quantity, label=QUANTITIES[rule.quantity].label, interval=value)
@@ -722,13 +722,13 @@ def _apply(rule: Rule, value: Interval | NoInterval | NotEvaluated, run: RunRef)
     low, high = (value.estimate,) * 2 if QUANTITIES[rule.quantity].observed else (value.low, value.high)
     beyond = high < rule.threshold if rule.side == "below" else low > rule.threshold
     if beyond:
-        return _finding(rule, figure, value, run)
+        return _build_finding(rule, figure, value, run)
     contains = low < high and low <= rule.threshold <= high
     state: Literal["inconclusive", "within threshold"] = "inconclusive" if contains else "within threshold"
     return NotTriggered(rule=rule, state=state, figure=figure, missing=())
 
 
-def _finding(rule: Rule, figure: Figure, value: Interval, run: RunRef) -> Finding:
+def _build_finding(rule: Rule, figure: Figure, value: Interval, run: RunRef) -> Finding:
     query = replace(rule.query, runs=(run,)) if isinstance(rule.query, HallucinationQuery) else rule.query
     return Finding(rule=rule, component=rule.component, sentence=fill_template(rule, value), figure=figure, query=query)
 
@@ -752,7 +752,7 @@ def _suspected_findings(not_triggered: Iterable[NotTriggered], run: RunRef, colu
         value = figure.interval
         if isinstance(value, Interval) and (value.estimate - rule.threshold) * (1 if rule.side == "above" else -1) > 0:
             reason = f"Probable, not certain: the threshold of {abs(rule.threshold):.0%} is inside the 95% CI."
-            suspicion = _with_impact(replace(_finding(rule, figure, value, run), hint_reason=reason), columns)
+            suspicion = _with_impact(replace(_build_finding(rule, figure, value, run), hint_reason=reason), columns)
             suspected += [suspicion] if suspicion.impact_text else []
     return tuple(sorted(suspected, key=lambda finding: -finding.min_impact))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ragboard.analysis.verdict_style import VERDICT_STYLES, verdict_words
 from ragboard.readers.runs import column_of_answers
@@ -145,27 +145,38 @@ class HallucinationGroups:
     """Number of groups without the limit."""
 
 
+class _CoveredEvaluation(NamedTuple):
+    """An evaluation that a query covers."""
+
+    run: str
+    """The run in commands and URLs, as in `Hallucination`."""
+    judged: JudgedBy
+    run_id: str
+
+
 def hallucinations(store: Store, query: HallucinationQuery) -> HallucinationPage:
     """Return a page of statements: contradicted ones first, then unsupported ones.
 
     Among each of these, statements with numbers or names come first.
     """
     with store.database.read() as connection:
-        shown = _covered_evaluations(connection, query)
-        create_matches(connection, query, list(shown))
+        covered = _covered_evaluations(connection, query)
+        create_matches(connection, query, list(covered))
         labels = matched_labels(connection)
         page = matched_page(connection, query)
         keys = [statement.key for statement in page]
         verdicts, people = verdicts_of(connection, keys), human_verdicts(connection, keys)
         draws, cites = label_draws(connection, keys), cited_names(connection, keys)
         variants = {
-            evaluation: _variants(connection, shown[evaluation][2], {key[1] for key in keys if key[0] == evaluation})
+            evaluation: _variants(
+                connection, covered[evaluation].run_id, {key[1] for key in keys if key[0] == evaluation}
+            )
             for evaluation in {key[0] for key in keys}
         }
     rows = tuple(
         Hallucination(
-            run=shown[statement.evaluation_id][0],
-            judged=shown[statement.evaluation_id][1],
+            run=covered[statement.evaluation_id].run,
+            judged=covered[statement.evaluation_id].judged,
             sample_id=statement.sample_id,
             question=statement.question,
             number=statement.number,
@@ -182,7 +193,7 @@ def hallucinations(store: Store, query: HallucinationQuery) -> HallucinationPage
         for statement in page
     )
     total = sum(labels.get(label, 0) for label in query.labels)
-    judge = " (rule-based)" if labels and all(judged.heuristic for _, judged, _ in shown.values()) else ""
+    judge = " (rule-based)" if labels and all(evaluation.judged.heuristic for evaluation in covered.values()) else ""
     every = sum(labels.values())
     statements = "1 statement is" if every == 1 else f"{every:,} statements are"
     sentence = f"{total:,} of {statements} {query.verdict or 'not supported'}{judge}"
@@ -204,8 +215,8 @@ def _variants(connection: Connection, run_id: str, positions: Collection[int]) -
 def hallucinations_sql(store: Store, query: HallucinationQuery) -> str:
     """Return the SQL query that selects a page of statements."""
     with store.database.read() as connection:
-        shown = list(_covered_evaluations(connection, query))
-        return str(statements_query(query, shown, separately_judged(connection, shown)))
+        covered = list(_covered_evaluations(connection, query))
+        return str(statements_query(query, covered, separately_judged(connection, covered)))
 
 
 def hallucination_groups(store: Store, query: HallucinationQuery, by: Grouping) -> HallucinationGroups:
@@ -263,17 +274,18 @@ def list_judges(store: Store) -> tuple[str, ...]:
 
 def _covered_evaluations(
     connection: Connection, query: HallucinationQuery, *, each_judge: bool = False
-) -> dict[str, tuple[str, JudgedBy, str]]:
-    """Return the evaluations that a query covers: {id: (run in commands, judge, run id)}."""
+) -> dict[str, _CoveredEvaluation]:
+    """Return {id: evaluation} for the evaluations that a query covers."""
     chosen = {ref.evaluation_id for ref in query.runs} if not query.judge and not each_judge else set[str | None]()
     runs = {ref.run_id for ref in query.runs}
-    shown: dict[tuple[str, str], tuple[str, tuple[str, JudgedBy, str]]] = {}
+    covered: dict[tuple[str, str], _CoveredEvaluation] = {}
     for run_id, name, rank, judged in ranked_evaluations(connection):
         if (runs and run_id not in runs) or query.judge not in ("", judged.judge):
             continue
         if chosen and judged.evaluation_id not in chosen:
             continue
         run = name if rank == 1 else f"{name}@{judged.evaluation_id}"
-        part = judged.judge if each_judge else judged.evaluation_id if chosen else ""
-        shown.setdefault((run_id, part), (judged.evaluation_id, (run, judged, run_id)))
-    return dict(shown.values())
+        # every chosen evaluation, else the first of each run, or of each run and judge
+        distinct = judged.judge if each_judge else judged.evaluation_id if chosen else ""
+        covered.setdefault((run_id, distinct), _CoveredEvaluation(run=run, judged=judged, run_id=run_id))
+    return {evaluation.judged.evaluation_id: evaluation for evaluation in covered.values()}

@@ -124,12 +124,13 @@ def metric_summaries(
     thresholds = read_thresholds(connection, metrics)
     scored = metric_moments(connection, evaluations)
     unscored = unscored_by_metric(connection, evaluations)
-    fill_by_metric = {spec: imputed_range(metrics.get(spec), policy) for _, spec in unscored}
-    fills = {spec: fill for spec, fill in fill_by_metric.items() if isinstance(fill, tuple)}
+    imputed = {spec: imputed_range(metrics.get(spec), policy) for _, spec in unscored}
+    imputed_ranges = {spec: ends for spec, ends in imputed.items() if isinstance(ends, tuple)}
     filled: list[Mapping[tuple[str, str], AnyMoments]] = []
-    if fills:
+    if imputed_ranges:
         filled = [
-            metric_moments(connection, evaluations, {spec: fill[end] for spec, fill in fills.items()}) for end in (0, 1)
+            metric_moments(connection, evaluations, {spec: ends[index] for spec, ends in imputed_ranges.items()})
+            for index in (0, 1)
         ]
     summaries: dict[str, dict[str, MetricSummary]] = {}
     for key in dict.fromkeys((*scored, *unscored)):

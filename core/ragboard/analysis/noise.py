@@ -56,12 +56,13 @@ def judge_noise(store: Store, run: RunRef) -> tuple[JudgeNoise, ...]:
         by_metric = scored_evaluations(connection, run.run_id)
         descriptions = read_descriptions(connection)
         noises = [
-            _noise(connection, run, spec, descriptions.get(spec), by_metric[spec]) for spec in in_order(by_metric)
+            _measure_noise(connection, run, spec, descriptions.get(spec), by_metric[spec])
+            for spec in in_order(by_metric)
         ]
     return tuple(noise for noise in noises if noise)
 
 
-def _noise(
+def _measure_noise(
     connection: Connection,
     run: RunRef,
     spec: str,
@@ -78,7 +79,7 @@ def _noise(
     if other is None:
         return None
     bounds = _difference_bounds(metric)
-    pairs = _difference(connection, run.run_id, shown.evaluation_id, other.evaluation_id, spec, bounds)
+    pairs = _compare_scores(connection, run.run_id, shown.evaluation_id, other.evaluation_id, spec, bounds)
     if pairs is None:
         return None
     return JudgeNoise(
@@ -119,7 +120,7 @@ def _parameter_changes(shown: Mapping[str, JsonValue], other: Mapping[str, JsonV
             yield f"{key} {values[0]}, {values[1]}"
 
 
-def _difference(
+def _compare_scores(
     connection: Connection,
     run_id: str,
     shown: str,

@@ -268,7 +268,7 @@ def statement_changes(a: Sequence[JudgedStatement], b: Sequence[JudgedStatement]
     matched_a, matched_b = {pair.a for pair in aligned}, {pair.b for pair in aligned}
     changes = [
         StatementChange(
-            kind=_kind(a[pair.a], b[pair.b]),
+            kind=_classify_statement(a[pair.a], b[pair.b]),
             a=a[pair.a],
             b=b[pair.b],
             number_a=pair.a + 1,
@@ -291,12 +291,12 @@ def statement_changes(a: Sequence[JudgedStatement], b: Sequence[JudgedStatement]
 
 
 def _is_one_claim(pair: Aligned, a: JudgedStatement, b: JudgedStatement) -> bool:
-    if pair.how != "fuzzy" or _kind(a, b) not in ("broken", "fixed"):
+    if pair.how != "fuzzy" or _classify_statement(a, b) not in ("broken", "fixed"):
         return True
     return content_similarity(a.statement.text, b.statement.text) >= SAME_CLAIM
 
 
-def _kind(a: JudgedStatement, b: JudgedStatement) -> ChangeKind:
+def _classify_statement(a: JudgedStatement, b: JudgedStatement) -> ChangeKind:
     before, after = (
         statement.verdict.label if statement.verdict else statement.separate_verdict for statement in (a, b)
     )

@@ -145,9 +145,11 @@ def refusal_report(store: Store, run: RunRef, *, source: Source | None = None, c
     if source in (None, "labels"):
         by_source["labels"] = {row.position: row.label for row in rows if row.label}
     if source in (None, "file"):
-        by_source["file"] = _from_file(row for row in rows if row.position not in by_source.get("labels", {}))
+        by_source["file"] = _answerability_from_file(
+            row for row in rows if row.position not in by_source.get("labels", {})
+        )
     if source == "judge" or not any(by_source.values()):
-        by_source["judge"] = _from_judge(rows) if source in (None, "judge") else {}
+        by_source["judge"] = _answerability_from_judge(rows) if source in (None, "judge") else {}
     answerability: dict[int, Answerability] = {
         position: stated for stated_by_position in by_source.values() for position, stated in stated_by_position.items()
     }
@@ -159,7 +161,7 @@ def refusal_report(store: Store, run: RunRef, *, source: Source | None = None, c
             f" context_relevance"
         )
     covered = [row for row in rows if row.position in answerability]
-    behaviours: dict[int, Behaviour] = {row.position: _behaviour(row) for row in covered}
+    behaviours: dict[int, Behaviour] = {row.position: _classify_answer(row) for row in covered}
     table = Counter((answerability[row.position], behaviours[row.position]) for row in covered)
     counts: dict[Answerability, dict[Behaviour, int]] = {
         answerability: {behaviour: table[answerability, behaviour] for behaviour in BEHAVIOURS}
@@ -200,7 +202,7 @@ def refusal_report(store: Store, run: RunRef, *, source: Source | None = None, c
             rate("answers to unanswerable questions", "answers that do not refuse", unanswerable, answered & counted),
         ),
         scores=refusal_scores(answerable[counted].tolist(), refused[counted].tolist(), compat=compat),
-        wrong=_wrong(covered, answerability, behaviours),
+        wrong=_wrong_samples(covered, answerability, behaviours),
     )
 
 
@@ -242,7 +244,7 @@ def stated_answerability(connection: Connection, run_id: str) -> dict[int, Answe
     stated: dict[int, Answerability] = {}
     for position, label, *columns in answerability_columns(connection, run_id):
         try:
-            value = label or _read(tuple(columns))
+            value = label or _read_answerability(tuple(columns))
         except ValueError:
             return {}
         if value is not None:
@@ -260,20 +262,22 @@ def answered_unanswerable(
     rows = refusal_rows(connection, run_id, evaluation_id)
     if not rows:
         return None
-    return {row.position: _behaviour(row) == "answered" for row in rows if stated.get(row.position) == "unanswerable"}
+    return {
+        row.position: _classify_answer(row) == "answered" for row in rows if stated.get(row.position) == "unanswerable"
+    }
 
 
-def _behaviour(row: RefusalRow) -> Behaviour:
+def _classify_answer(row: RefusalRow) -> Behaviour:
     if not row.refuses:
         return "answered"
     return "refused in part" if row.states else "refused"
 
 
-def _from_file(rows: Iterable[RefusalRow]) -> dict[int, Answerability]:
+def _answerability_from_file(rows: Iterable[RefusalRow]) -> dict[int, Answerability]:
     answerability: dict[int, Answerability] = {}
     for row in rows:
         try:
-            value = _read(tuple(row.columns))
+            value = _read_answerability(tuple(row.columns))
         except ValueError as error:
             raise SettingError(f"sample {row.sample_id}: {error}; fix the run file and import it again") from None
         if value is not None:
@@ -282,12 +286,12 @@ def _from_file(rows: Iterable[RefusalRow]) -> dict[int, Answerability]:
 
 
 @cache
-def _read(columns: tuple[str | None, ...]) -> Answerability | None:
+def _read_answerability(columns: tuple[str | None, ...]) -> Answerability | None:
     values = zip(READ_COLUMNS, columns, strict=True)
     return answerability_of({name: json.loads(value) for name, value in values if value is not None})
 
 
-def _from_judge(rows: Iterable[RefusalRow]) -> dict[int, Answerability]:
+def _answerability_from_judge(rows: Iterable[RefusalRow]) -> dict[int, Answerability]:
     answerability: dict[int, Answerability] = {}
     for row in rows:
         if row.selected is not None:
@@ -295,7 +299,7 @@ def _from_judge(rows: Iterable[RefusalRow]) -> dict[int, Answerability]:
     return answerability
 
 
-def _wrong(
+def _wrong_samples(
     rows: Sequence[RefusalRow], answerability: Mapping[int, Answerability], behaviours: Mapping[int, Behaviour]
 ) -> tuple[RefusalSample, ...]:
     samples = [

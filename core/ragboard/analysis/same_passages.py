@@ -66,7 +66,7 @@ def more_faithful_run(store: Store, run: RunRef, summary: RunSummary) -> MoreFai
     ]
     differences: list[tuple[ListedRun, PairedDifference]] = []
     for other in others[:MAX_RUNS]:
-        pairs = _difference(store, run, store.resolve(other.name), summary.samples)
+        pairs = _compare_faithfulness(store, run, store.resolve(other.name), summary.samples)
         if pairs is not None:
             differences.append((other, pairs))
     adjusted = holm([pairs.p for _, pairs in differences])
@@ -85,7 +85,7 @@ def more_faithful_run(store: Store, run: RunRef, summary: RunSummary) -> MoreFai
     return max(better, key=lambda run: run.pairs.difference, default=None)
 
 
-def _difference(store: Store, run: RunRef, other: RunRef, samples: int) -> PairedDifference | None:
+def _compare_faithfulness(store: Store, run: RunRef, other: RunRef, samples: int) -> PairedDifference | None:
     """Compare the faithfulness of two runs on samples with the same passages; None if that is not possible."""
     first, second = choose_evaluations(store, run, other)
     if first.evaluation_of(FAITHFULNESS) != run.evaluation_of(FAITHFULNESS):

@@ -100,10 +100,10 @@ def self_agreement(store: Store, run: RunRef) -> SelfAgreement | None:
         clusters = sample_clusters(connection, run.run_id)
         descriptions = read_descriptions(connection)
         replies = {
-            compared.kind: _agreement(compared, clusters) for compared in compared_replies(connection, evaluation)
+            compared.kind: _compare_replies(compared, clusters) for compared in compared_replies(connection, evaluation)
         }
         metrics = [
-            _metric_of_draws(
+            _compare_draws(
                 spec,
                 descriptions[spec].label if spec in descriptions else spec,
                 drawn_scores(connection, evaluation, spec),
@@ -113,7 +113,7 @@ def self_agreement(store: Store, run: RunRef) -> SelfAgreement | None:
     return SelfAgreement(replies=tuple(replies[kind] for kind in KINDS if kind in replies), metrics=tuple(metrics))
 
 
-def _agreement(compared: ComparedReplies, clusters: SampleClusters | None) -> ReplyAgreement:
+def _compare_replies(compared: ComparedReplies, clusters: SampleClusters | None) -> ReplyAgreement:
     groups = compared.positions if clusters is None else clusters.ids[compared.positions]
     _, group = np.unique(groups, return_inverse=True)
     items, agreement = (np.bincount(group, sums).astype(np.float64) for sums in (compared.items, compared.agreement))
@@ -127,7 +127,7 @@ def _agreement(compared: ComparedReplies, clusters: SampleClusters | None) -> Re
     )
 
 
-def _metric_of_draws(metric: str, label: str, drawn: DrawnScores) -> DrawnMetric:
+def _compare_draws(metric: str, label: str, drawn: DrawnScores) -> DrawnMetric:
     draws = int(drawn.draws.max()) + 1
     _, first, counts = np.unique(drawn.positions, return_index=True, return_counts=True)
     complete = first[counts == draws]

@@ -55,7 +55,7 @@ def unpaired_samples(
     with store.database.read() as connection:
         rows = unpaired_rows(connection, a.run_id, b.run_id, paired)
     return tuple(
-        UnpairedSample(run=row.side, sample_id=row.sample_id, question=row.question, reason=_reason(row))
+        UnpairedSample(run=row.side, sample_id=row.sample_id, question=row.question, reason=_reason_in_words(row))
         for row in rows
     )
 
@@ -68,7 +68,7 @@ def summarize_unpaired(rows: Sequence[UnpairedRow], run: Literal["A", "B"]) -> U
         only=len(unpaired) - ambiguous,
         ambiguous=ambiguous,
         ids=tuple(row.sample_id for row in unpaired[:MAX_LISTED_IDS]),
-        reasons=dict(Counter(map(_reason, unpaired)).most_common()),
+        reasons=dict(Counter(map(_reason_in_words, unpaired)).most_common()),
     )
 
 
@@ -107,7 +107,7 @@ def _samples(count: int) -> str:
     return "1 sample has" if count == 1 else f"{count:,} samples have"
 
 
-def _reason(row: UnpairedRow) -> str:
+def _reason_in_words(row: UnpairedRow) -> str:
     other = "B" if row.side == "A" else "A"
     match row.why:
         case "missing":

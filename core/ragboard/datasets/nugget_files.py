@@ -61,7 +61,7 @@ def import_nuggets(store: Store, path: Path, *, author: str = "") -> ImportedNug
         raise RunFileError(path, f"{error.strerror or error}") from error
     except UnicodeDecodeError as error:
         raise RunFileError(path, "not UTF-8") from error
-    read = [_read(path, number, line, author) for number, line in enumerate(lines, 1) if line.strip()]
+    read = [_read_line(path, number, line, author) for number, line in enumerate(lines, 1) if line.strip()]
     if not read:
         raise RunFileError(path, "the file is empty; expected one JSON object per question")
     with store.database.write() as connection:
@@ -85,7 +85,7 @@ class _Line:
     approved: bool
 
 
-def _read(path: Path, number: int, line: str, author: str) -> _Line:
+def _read_line(path: Path, number: int, line: str, author: str) -> _Line:
     try:
         row = json.loads(line)
     except ValueError as error:

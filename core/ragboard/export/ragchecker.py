@@ -50,15 +50,15 @@ def ragchecker_bytes(store: Store, run: RunRef) -> bytes:
     Means are over the scored samples, in percent. Raises SettingError if RAGChecker's metrics were not evaluated.
     """
     with store.database.read() as connection:
-        results = _read_results(connection, _evaluation(connection, run))
+        results = _read_results(connection, _choose_evaluation(connection, run))
     if not results.scores:
         raise SettingError(f"{run.name}: no sample has a metric of RAGChecker; evaluate it first: --metrics ragchecker")
-    items = [_item(position, sample, results) for position, sample in store.samples(run.run_id)]
+    items = [_result_row(position, sample, results) for position, sample in store.samples(run.run_id)]
     output = {"results": items, "metrics": _means(results)}
     return json.dumps(output, ensure_ascii=False, indent=2, allow_nan=False).encode()
 
 
-def _evaluation(connection: Connection, run: RunRef) -> str | None:
+def _choose_evaluation(connection: Connection, run: RunRef) -> str | None:
     """Return the evaluation that computed most of the run's RAGChecker metrics; None if the run has no evaluation."""
     metrics = evaluated_metrics(connection, run.evaluations)
     shown = [
@@ -78,7 +78,7 @@ def _read_results(connection: Connection, evaluation: str | None) -> _Results:
     )
 
 
-def _item(position: int, sample: Sample, results: _Results) -> dict[str, Any]:
+def _result_row(position: int, sample: Sample, results: _Results) -> dict[str, Any]:
     contexts = sample.contexts
     documents = None if contexts is None else [{"doc_id": passage.id, "text": passage.text} for passage in contexts]
     return {
@@ -115,16 +115,18 @@ def _tables(position: int, sample: Sample, results: _Results) -> dict[str, list[
     for (side, against), column in VERDICT_COLUMNS.items():
         claims = _claims(sample, results, (position, side))
         if against != "passages":
-            tables[column] = _column(results, (position, side, against), claims)
+            tables[column] = _verdicts_against(results, (position, side, against), claims)
         elif sample.contexts is None:
             tables[column] = None
         else:
             targets = [f"passage:{passage.rank}" for passage in sample.contexts]
-            tables[column] = _rows([_column(results, (position, side, target), claims) for target in targets], claims)
+            tables[column] = _verdict_rows(
+                [_verdicts_against(results, (position, side, target), claims) for target in targets], claims
+            )
     return tables
 
 
-def _column(results: _Results, key: tuple[int, Side, str], claims: list[Any] | None) -> list[str] | None:
+def _verdicts_against(results: _Results, key: tuple[int, Side, str], claims: list[Any] | None) -> list[str] | None:
     """Return the verdict on each claim against one target; None if a claim was not judged."""
     labels = results.labels.get(key, {})
     return (
@@ -134,7 +136,7 @@ def _column(results: _Results, key: tuple[int, Side, str], claims: list[Any] | N
     )
 
 
-def _rows(columns: list[list[str] | None], claims: list[Any] | None) -> list[list[str]] | None:
+def _verdict_rows(columns: list[list[str] | None], claims: list[Any] | None) -> list[list[str]] | None:
     """Return one row per claim; None if a claim was not judged against every passage."""
     complete = [column for column in columns if column is not None]
     if claims is None or len(complete) < len(columns):

@@ -123,7 +123,7 @@ def agree(
     options = options or EvaluationOptions()
     selection = select_scorers(labelled, panel, metrics)
     check_judges(labelled, panel, selection)
-    agreement = _agreement(labelled, panel, selection, seed)
+    agreement = _build_agreement(labelled, panel, selection, seed)
     path = store.journal_path(f"agree-{agreement.id}")
     with (
         open_journal(path, {"agreement": agreement.name, "judge": panel.name}) as journal,
@@ -131,7 +131,7 @@ def agree(
     ):
         resumed = len(journal) > 0
         runner = TaskRunner(panel, journal, Budget.for_panel(options, panel), cache if options.cache else None)
-        jobs = _jobs(labelled, panel, selection, runner)
+        jobs = _list_jobs(labelled, panel, selection, runner)
         stopwatch = _Stopwatch(min(options.samples_at_a_time, len(jobs) // 2), watch)
         scored = wait_for(run_all(jobs, options.samples_at_a_time, stopwatch))
         usage = usage_by_model(journal, panel, options.prices)
@@ -196,10 +196,10 @@ def _task_types(labelled: LabelFile, selection: ScorerSelection) -> frozenset[ty
 
 def plan_agreement(labelled: LabelFile, panel: Panel, metrics: Sequence[Metric] = (), *, seed: int = 0) -> Agreement:
     """Return the agreement that `agree` would store. Its id is a hash of items, scorers, judges and seed."""
-    return _agreement(labelled, panel, select_scorers(labelled, panel, metrics), seed)
+    return _build_agreement(labelled, panel, select_scorers(labelled, panel, metrics), seed)
 
 
-def _agreement(labelled: LabelFile, panel: Panel, selection: ScorerSelection, seed: int) -> Agreement:
+def _build_agreement(labelled: LabelFile, panel: Panel, selection: ScorerSelection, seed: int) -> Agreement:
     digest = blake2b(digest_size=6)
     for item in labelled.items:  # ids of stored agreements depend on this text, so its field names must not change
         text = (
@@ -224,7 +224,7 @@ def _agreement(labelled: LabelFile, panel: Panel, selection: ScorerSelection, se
     )
 
 
-def _jobs(labelled: LabelFile, panel: Panel, selection: ScorerSelection, runner: TaskRunner) -> list[Job]:
+def _list_jobs(labelled: LabelFile, panel: Panel, selection: ScorerSelection, runner: TaskRunner) -> list[Job]:
     """Return the jobs to run concurrently, one per item. Statements are grouped by answer, passages by question."""
     if labelled.form == "passages":
         return [partial(_grade_passages, group, panel.name, runner) for group in group_by_answer(labelled)]

@@ -340,28 +340,30 @@ def labelled_samples(
             rows = samples_with_verdicts(connection, run, queue)
         else:
             rows = graded_samples(connection, run, queue, dimension, low=GRADES[0], high=GRADES[1])
-    complete = {row[0]: row for row in rows}
+    complete = {position: (sample_id, outcome, who) for position, sample_id, outcome, who, _ in rows}
     if queue == "random":
         numbered = enumerate(draw.positions if draw else (), 1)
         draw_numbers = {position: number for number, position in numbered if position in complete}
     else:
         draw_numbers = dict.fromkeys(complete, 0)
-    samples = tuple(
-        LabelledSample(
-            sample_id=complete[position][1],
-            position=position,
-            draw_number=number,
-            outcome=complete[position][2],
-            annotators=tuple(complete[position][3]),
+    samples: list[LabelledSample] = []
+    for position, number in draw_numbers.items():
+        sample_id, outcome, annotators = complete[position]
+        samples.append(
+            LabelledSample(
+                sample_id=sample_id,
+                position=position,
+                draw_number=number,
+                outcome=outcome,
+                annotators=tuple(annotators),
+            )
         )
-        for position, number in draw_numbers.items()
-    )
     designs = {design for *_, row_designs in rows for design in row_designs}
     declared: SamplingDesign = (
         "random" if designs == {"random"} else "not random" if designs == {"not random"} else "unknown"
     )
     return LabelledSamples(
-        rows=samples,
+        rows=tuple(samples),
         design="random" if queue == "random" else declared,
         draw=draw,
         population=population,

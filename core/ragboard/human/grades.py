@@ -160,7 +160,9 @@ def grade_report(
     means, threshold = data.means(name), good_threshold(data, name, at_least)
     compared = _compared_positions(data, name, threshold)
     scorers = sorted(data.scorers(name), key=kind_order)
-    lines = (_line(data, name, scorer, threshold, (cuts or {}).get(scorer.name), compared) for scorer in scorers)
+    lines = (
+        _compare_scorer(data, name, scorer, threshold, (cuts or {}).get(scorer.name), compared) for scorer in scorers
+    )
     return GradeReport(
         stored=data.stored,
         dimension=name,
@@ -173,7 +175,7 @@ def grade_report(
         annotators=GradeAnnotators(
             annotators=data.annotators(name),
             rated=len(data.rated_twice(name)),
-            agreement=_annotators(data, name, threshold),
+            agreement=_compare_annotators(data, name, threshold),
             alpha=annotators_alpha(data, name),
         ),
     )
@@ -241,7 +243,7 @@ def graded_scores(data: AgreementData, dimension: str, scorer: str) -> dict[int,
     return {position: score for position, score in graded.items() if score is not None}
 
 
-def _line(
+def _compare_scorer(
     data: AgreementData,
     dimension: str,
     scorer: Scorer,
@@ -338,7 +340,7 @@ def _relative_ranks(values: Sequence[float]) -> list[float]:
     return [(first[value] + last[value]) / 2 / (len(values) - 1) for value in values]
 
 
-def _annotators(data: AgreementData, dimension: str, at_least: float) -> GradeAgreement | None:
+def _compare_annotators(data: AgreementData, dimension: str, at_least: float) -> GradeAgreement | None:
     """Compare each annotator with the mean of the others; None if no item has two ratings."""
     rows = [
         (grade, (sum(grades) - grade) / (len(grades) - 1), data.clusters[position])

@@ -401,7 +401,7 @@ def judge_bench(
             for name, judged in results.items()
         ),
         differences=tuple(
-            _difference(a.name, b.name, results, labelled_sets, seed) for a, b in combinations(judges, 2)
+            _compare_judges(a.name, b.name, results, labelled_sets, seed) for a, b in combinations(judges, 2)
         ),
         bins=BINS,
         seed=seed,
@@ -453,7 +453,7 @@ def _load_result(store: Store, labelled_set: _LabelledSet, panel: Panel, agreed:
         rows=list(verdicts),
         scores=known if len(known) == len(verdicts) else [outcome.value for outcome in verdicts.values()],
         ranked_by="score" if len(known) == len(verdicts) else "verdict",
-        verdicts=tuple(_label(outcome, labelled_set) for outcome in verdicts.values()),
+        verdicts=tuple(_label_of_verdict(outcome, labelled_set) for outcome in verdicts.values()),
         heuristic=agreed.agreement.heuristic,
         cost=JudgeCost(
             calls=sum(usage.calls for usage in agreed.usage),
@@ -470,7 +470,7 @@ def _value(outcome: Outcome | None) -> float | None:
     return outcome.value if isinstance(outcome, Score) else None
 
 
-def _label(outcome: Score, labelled_set: _LabelledSet) -> Label:
+def _label_of_verdict(outcome: Score, labelled_set: _LabelledSet) -> Label:
     """Return the judge's verdict as a label of the set: contradicted becomes unsupported if the set lacks it."""
     if outcome.value == 1:
         return "supported"
@@ -541,7 +541,7 @@ def _bench_line(
             auroc=aurocs[key],
             better_by=gains.get(key),
             balanced_accuracy=accuracies.get(key),
-            verdicts=_verdicts(labelled_sets[key], result),
+            verdicts=_verdict_figures(labelled_sets[key], result),
             calibration_error=errors.get(key),
             pooled_calibration_error=errors.get(key),
             cost=result.cost,
@@ -588,7 +588,7 @@ def _auroc_difference(
     return lambda rows: first(rows) - second(rows)
 
 
-def _difference(
+def _compare_judges(
     a: str,
     b: str,
     results: Mapping[str, Mapping[str, _SetResult]],
@@ -609,7 +609,7 @@ def _difference(
     return JudgeDifference(a=a, b=b, by_set=by_set, mean=mean)
 
 
-def _verdicts(labelled_set: _LabelledSet, judged: _SetResult) -> dict[Label, VerdictFigures]:
+def _verdict_figures(labelled_set: _LabelledSet, judged: _SetResult) -> dict[Label, VerdictFigures]:
     """Return the figures of each label in the set; empty for a baseline."""
     if judged.verdicts is None:
         return {}

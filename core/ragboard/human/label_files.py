@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from itertools import groupby
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Any, NamedTuple
 
 from ragboard.errors import RunFileError
 from ragboard.human.labels import GRADES, LabelledAnswer, NewLabel, Preferred, add_labels, swap_preference
@@ -68,6 +69,26 @@ class _LabelledRow:
     """Number of statements with the label null."""
 
 
+class _CurrentLabel(NamedTuple):
+    """A row of `current_labels`."""
+
+    kind: str
+    annotator: str
+    queue: str
+    answer_key: str
+    other_key: str
+    dimension: str
+    statement: str
+    start: int | None
+    end: int | None
+    value: str
+    note: str
+    design: str
+    labelled_at: datetime
+    run: str | None
+    sample_id: str
+
+
 def export_labels(store: Store, run: RunRef | None = None) -> Iterator[str]:
     """Yield the current labels of one run, or of all runs, as JSON lines in the format of label files."""
     with store.database.read() as connection:
@@ -76,9 +97,9 @@ def export_labels(store: Store, run: RunRef | None = None) -> Iterator[str]:
             | _unless_empty("history", json.loads(history))
             for key, question, history, answer, contexts in labelled_answers(connection)
         }
-        rows = current_labels(connection, run)
-    for (kind, *_), group in groupby(rows, key=_export_key):
-        yield json.dumps(_exported_label(kind, list(group), answers), ensure_ascii=False)
+        labels = [_CurrentLabel(*row) for row in current_labels(connection, run)]
+    for _, group in groupby(labels, key=_export_key):
+        yield json.dumps(_exported_object(list(group), answers), ensure_ascii=False)
 
 
 def import_labels(
@@ -90,7 +111,7 @@ def import_labels(
     they were drawn at random from their run, as estimates require; by default, what each row says. Raises RunFileError
     at the first row that cannot be read; nothing is imported then.
     """
-    read = list(_read(path, annotator, design))
+    read = list(_read_rows(path, annotator, design))
     labels = [label for labelled_row in read for label in labelled_row.labels]
     with store.database.read() as connection:
         stored, keys_of_runs = imported_labels(connection), answer_keys_of_runs(connection)
@@ -113,7 +134,7 @@ def labelled_outcomes(path: Path, *, design: SamplingDesign | None = None) -> tu
     RunFileError at the first row that cannot be read.
     """
     by_answer: dict[tuple[str, str, SamplingDesign], list[_LabelledRow]] = {}
-    for labelled_row in _read(path, "unknown", design):
+    for labelled_row in _read_rows(path, "unknown", design):
         if labelled_row.labels:
             key = (labelled_row.row.run, labelled_row.answers[0].key, design or labelled_row.row.design or "unknown")
             by_answer.setdefault(key, []).append(labelled_row)
@@ -134,7 +155,7 @@ def labelled_outcomes(path: Path, *, design: SamplingDesign | None = None) -> tu
     return tuple(answers)
 
 
-def _read(path: Path, annotator: str, design: SamplingDesign | None) -> Iterator[_LabelledRow]:
+def _read_rows(path: Path, annotator: str, design: SamplingDesign | None) -> Iterator[_LabelledRow]:
     for row in read_label_rows(str(path)):
         try:
             yield _convert_row(row, annotator, design)
@@ -166,7 +187,9 @@ def _convert_row(row: LabelRow, annotator: str, design: SamplingDesign | None) -
         sample_id=row.sample,
     )
     labels: list[NewLabel] = [
-        replace(base, value=text.verdict, statement=text.text, note=text.note, span=_span(number, text, row.samples[0]))
+        replace(
+            base, value=text.verdict, statement=text.text, note=text.note, span=_read_span(number, text, row.samples[0])
+        )
         for number, text in enumerate(row.texts, 1)
         if text.verdict
     ]
@@ -176,7 +199,9 @@ def _convert_row(row: LabelRow, annotator: str, design: SamplingDesign | None) -
                 continue
             name = f"{base.annotator} {number}" if dimension in row.list_dimensions else base.annotator
             label = replace(base, annotator=name, dimension=dimension, note=row.note)
-            labels.append(_preference(label, answers, rating) if row.form == "pairs" else _grade(label, rating))
+            labels.append(
+                _read_preference(label, answers, rating) if row.form == "pairs" else _read_grade(label, rating)
+            )
     return _LabelledRow(
         row=row, answers=answers, labels=tuple(labels), undecided=sum(text.verdict is None for text in row.texts)
     )
@@ -190,7 +215,7 @@ def _labelled_parts(side: Sample) -> Sample:
     return Sample(id="", question=side.question, answer=side.answer, contexts=contexts, history=side.history)
 
 
-def _span(number: int, text: LabelledText, sample: Sample) -> Span | None:
+def _read_span(number: int, text: LabelledText, sample: Sample) -> Span | None:
     answer, start, end = sample.answer or "", text.start, text.end
     if start is None or end is None:
         return None
@@ -199,14 +224,14 @@ def _span(number: int, text: LabelledText, sample: Sample) -> Span | None:
     return Span(start=start, end=end, how="verbatim" if answer[start:end] == text.text else "aligned")
 
 
-def _grade(label: NewLabel, grade: float) -> NewLabel:
+def _read_grade(label: NewLabel, grade: float) -> NewLabel:
     low, high = GRADES
     if grade not in range(low, high + 1):
         raise BadCellError(f"grades.{label.dimension}", f"got {grade:g}, expected a whole number from {low} to {high}")
     return replace(label, kind="grade", value=str(int(grade)))
 
 
-def _preference(label: NewLabel, answers: Sequence[LabelledAnswer], rating: HumanLabel) -> NewLabel:
+def _read_preference(label: NewLabel, answers: Sequence[LabelledAnswer], rating: HumanLabel) -> NewLabel:
     sides: dict[HumanLabel, Preferred] = {-1.0: "a", 1.0: "b", 0.0: "tie"}
     if rating not in sides:
         raise BadCellError("votes", f"got {rating:g}, expected one of a, b, tie")
@@ -223,36 +248,36 @@ def _identity(label: NewLabel) -> tuple[Any, ...]:
     return (*subject, label.statement, *offsets, label.value, label.note.strip(), label.design)
 
 
-def _export_key(row: tuple[Any, ...]) -> tuple[Any, ...]:
+def _export_key(label: _CurrentLabel) -> tuple[Any, ...]:
     """Return a key that labels share if they are exported as one object, such as the verdicts on one answer."""
-    kind, annotator, queue, key, *rest = row
-    design = row[11]
-    return (kind, annotator, queue, key, design) if kind == "verdict" else (kind, annotator, queue, key, design, *rest)
+    shared = (label.kind, label.annotator, label.queue, label.answer_key, label.design)
+    return shared if label.kind == "verdict" else (*shared, *label)
 
 
-def _exported_label(kind: str, rows: list[tuple[Any, ...]], answers: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
-    _, annotator, queue, key, other, dimension, *_, value, note, design, labelled, run, sample = rows[-1]
-    answer = answers[key]
+def _exported_object(labels: Sequence[_CurrentLabel], answers: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+    """Return the verdicts on the statements of one answer, or one grade or preference, as in a label file."""
+    label = labels[-1]
+    answer = answers[label.answer_key]
     common = {
-        "annotator": annotator,
-        "queue": queue,
-        "design": design or ("random" if queue == "random" else "not random"),
-        "labelled_at": labelled.isoformat(timespec="seconds") + "Z",
+        "annotator": label.annotator,
+        "queue": label.queue,
+        "design": label.design or ("random" if label.queue == "random" else "not random"),
+        "labelled_at": label.labelled_at.isoformat(timespec="seconds") + "Z",
     }
-    origin = _unless_empty("run", run) | _unless_empty("sample", sample)
-    if kind == "verdict":
-        return origin | answer | {"statements": [_statement(row) for row in rows]} | common
-    if kind == "grade":
-        return origin | answer | {"grades": {dimension: int(value)}} | _unless_empty("note", note) | common
-    preferred = {"dimension": dimension, "preferred": value}
-    return origin | _sides(answer, answers[other]) | preferred | _unless_empty("note", note) | common
+    origin = _unless_empty("run", label.run) | _unless_empty("sample", label.sample_id)
+    if label.kind == "verdict":
+        return origin | answer | {"statements": [_statement(verdict) for verdict in labels]} | common
+    note = _unless_empty("note", label.note)
+    if label.kind == "grade":
+        return origin | answer | {"grades": {label.dimension: int(label.value)}} | note | common
+    preferred = {"dimension": label.dimension, "preferred": label.value}
+    return origin | _sides(answer, answers[label.other_key]) | preferred | note | common
 
 
-def _statement(row: tuple[Any, ...]) -> dict[str, Any]:
-    text, start, end, value, note = row[6:11]
-    offsets = {} if start is None else {"start": start, "end": end}
-    label = {"label": int(value == "supported"), "verdict": value}
-    return {"text": text} | offsets | label | _unless_empty("note", note)
+def _statement(label: _CurrentLabel) -> dict[str, Any]:
+    offsets = {} if label.start is None else {"start": label.start, "end": label.end}
+    verdict = {"label": int(label.value == "supported"), "verdict": label.value}
+    return {"text": label.statement} | offsets | verdict | _unless_empty("note", label.note)
 
 
 def _sides(a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, Any]:

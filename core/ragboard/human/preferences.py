@@ -141,7 +141,9 @@ def preference_report(data: AgreementData, *, ties: Ties = "random", reference: 
     if reference and reference not in names:
         raise SettingError(f"no scorer is called {reference!r}; available: {', '.join(names)}")
     reference_scorer = reference or names[0]
-    columns = {dimension: _column(data, dimension, ties, reference_scorer) for dimension in data.stored.dimensions}
+    columns = {
+        dimension: _compare_scorers(data, dimension, ties, reference_scorer) for dimension in data.stored.dimensions
+    }
     lines = (
         PairLine(
             scorer=scorer,
@@ -154,7 +156,7 @@ def preference_report(data: AgreementData, *, ties: Ties = "random", reference: 
         ties=ties,
         reference=reference_scorer,
         lines=tuple(lines),
-        annotators={dimension: _annotators(data, dimension, ties) for dimension in data.stored.dimensions},
+        annotators={dimension: _compare_annotators(data, dimension, ties) for dimension in data.stored.dimensions},
         published=tuple(
             replace(line, accuracy={name: line.accuracy[name] for name in columns if name in line.accuracy})
             for line in PAPER
@@ -209,7 +211,7 @@ def decided_pairs(data: AgreementData, dimension: str, scorer: str) -> dict[int,
     return decided
 
 
-def _column(data: AgreementData, dimension: str, ties: Ties, reference: str) -> dict[str, PairAgreement]:
+def _compare_scorers(data: AgreementData, dimension: str, ties: Ties, reference: str) -> dict[str, PairAgreement]:
     """Return {scorer: its agreement} in a dimension."""
     pairs = {scorer.name: decided_pairs(data, dimension, scorer.name) for scorer in data.scorers(dimension)}
     outcomes_by_scorer = {
@@ -234,7 +236,7 @@ def _column(data: AgreementData, dimension: str, ties: Ties, reference: str) -> 
             interval=accuracy.bootstrap if grouped else accuracy.wilson,
             mcnemar=tests.get(name),
             p=corrected.get(name),
-            votes=_votes(data, dimension, name),
+            votes=_correlate_votes(data, dimension, name),
         )
     return agreements
 
@@ -244,13 +246,13 @@ def _accuracy(data: AgreementData, pairs: Sequence[tuple[int, Pair]], ties: Ties
     return pairwise_accuracy([pair for _, pair in pairs], ties=ties, seed=data.seed, groups=groups)
 
 
-def _votes(data: AgreementData, dimension: str, scorer: str) -> Correlations | None:
+def _correlate_votes(data: AgreementData, dimension: str, scorer: str) -> Correlations | None:
     """Correlate score differences with votes; None if pairs have one vote each, which says only who is better."""
     votes_by_pair = data.ratings(dimension)
     several = any(len(item.get(dimension, ())) > 1 for item in data.human_labels)
     if not several and len({abs(vote) for votes in votes_by_pair.values() for vote in votes if vote}) <= 1:
         return None
-    return _correlations(
+    return _correlate(
         data,
         [
             (b - a, vote, position)
@@ -261,13 +263,13 @@ def _votes(data: AgreementData, dimension: str, scorer: str) -> Correlations | N
     )
 
 
-def _correlations(data: AgreementData, rows: Sequence[tuple[float, float, int]]) -> Correlations:
+def _correlate(data: AgreementData, rows: Sequence[tuple[float, float, int]]) -> Correlations:
     """Correlate x and y of (x, y, position of the item) rows."""
     x, y = [row[0] for row in rows], [row[1] for row in rows]
     return correlations(x, y, [data.clusters[position] for *_, position in rows], data.seed)
 
 
-def _annotators(data: AgreementData, dimension: str, ties: Ties) -> PairAnnotators:
+def _compare_annotators(data: AgreementData, dimension: str, ties: Ties) -> PairAnnotators:
     votes_by_pair, several = data.ratings(dimension), data.rated_twice(dimension)
     one_against_others = [
         (position, Pair(id=f"{data.ids[position]}#{number}", preferred=vote * (1 if others > 0 else -1), other=0))
@@ -287,6 +289,6 @@ def _annotators(data: AgreementData, dimension: str, ties: Ties) -> PairAnnotato
         undecided=sum(not sum(votes) for votes in votes_by_pair.values()),
         annotators=data.annotators(dimension),
         accuracy=_accuracy(data, one_against_others, ties) if several else None,
-        votes=_correlations(data, with_each_other) if several else None,
+        votes=_correlate(data, with_each_other) if several else None,
         alpha=annotators_alpha(data, dimension),
     )

@@ -107,7 +107,7 @@ def import_question_labels(
     `annotator` is the annotator of rows that do not name one. Raises RunFileError at the first row that cannot be read;
     nothing is imported then.
     """
-    labels = [label for row in table.rows if (label := _label(path, row, annotator))]
+    labels = [label for row in table.rows if (label := _read_label(path, row, annotator))]
     with store.database.write() as connection:
         asked = asked_questions(connection)
         added = append_question_labels(connection, labels)
@@ -119,13 +119,13 @@ def import_question_labels(
     )
 
 
-def _label(path: Path, row: RawRow | BadRow, annotator: str) -> tuple[str, str, Answerability | None, str] | None:
+def _read_label(path: Path, row: RawRow | BadRow, annotator: str) -> tuple[str, str, Answerability | None, str] | None:
     """Return the label of a row (question, history, answerability, annotator); None if the row has no answerability."""
     if isinstance(row, BadRow):
         raise RunFileError(path, row.message, line=row.line, field=row.location or None)
     cells: Mapping[str, Any] = row.cells
     try:
-        question = _question(cells)
+        question = _read_question(cells)
         history = read_history("history", cells.get("history"), _ignore)
         answerability = answerability_of(cells)
         name = read_text("annotator", cells.get("annotator"), _ignore)
@@ -135,7 +135,7 @@ def _label(path: Path, row: RawRow | BadRow, annotator: str) -> tuple[str, str, 
     return (question, history_json(history), answerability, (name or annotator).strip()) if answerability else None
 
 
-def _question(cells: Mapping[str, Any]) -> str:
+def _read_question(cells: Mapping[str, Any]) -> str:
     text = read_text("question", cells.get("question"), _ignore)
     if text is None or not text.strip():
         raise BadCellError("question", "is empty, expected text")

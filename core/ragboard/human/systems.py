@@ -122,7 +122,7 @@ class SystemEstimate:
 
     @property
     def best(self) -> MeanEstimate | NoInterval | None:
-        """The first available estimate of PPI++, PPI and labels alone. Without any, why there is no PPI estimate."""
+        """The first available estimate: PPI++, PPI, or labels only. If there is none, why there is no PPI estimate."""
         return _best_estimate(self.means)
 
 
