@@ -194,13 +194,13 @@ def hallucinations(store: Store, query: HallucinationQuery) -> HallucinationPage
     )
     total = sum(labels.get(label, 0) for label in query.labels)
     judge = " (rule-based)" if labels and all(evaluation.judged.heuristic for evaluation in covered.values()) else ""
-    every = sum(labels.values())
-    statements = "1 statement is" if every == 1 else f"{every:,} statements are"
+    judged_count = sum(labels.values())
+    statements = "1 statement is" if judged_count == 1 else f"{judged_count:,} statements are"
     sentence = f"{total:,} of {statements} {query.verdict or 'not supported'}{judge}"
     if query.miscited:
-        verb, which = ("cites", "statement") if total == 1 else ("cite", "statements")
+        verb, noun = ("cites", "statement") if total == 1 else ("cite", "statements")
         sentence = (
-            f"{total:,} {' '.join(filter(None, (query.verdict, which)))} {verb} a passage that does not say so{judge}"
+            f"{total:,} {' '.join(filter(None, (query.verdict, noun)))} {verb} a passage that does not say so{judge}"
         )
     return HallucinationPage(rows=rows, total=total, labels=labels, sentence=sentence)
 
