@@ -77,7 +77,7 @@ from ragboard.human.grades import (
     grade_comparisons,
     grade_report,
 )
-from ragboard.human.label_files import _read, labelled_outcomes
+from ragboard.human.label_files import _read_rows, labelled_outcomes
 from ragboard.human.labels import (
     grade_answer,
     label_statement,
@@ -404,7 +404,7 @@ def read_labelled(path: Path) -> dict[str, Any]:
 
 
 def _labels(path: Path) -> list[dict[str, Any]]:
-    read = _read(path, "ada", "random")
+    read = _read_rows(path, "ada", "random")
     return [
         {"answers": one.answers, "labels": one.labels, "undecided": one.undecided, "run": one.row.run} for one in read
     ]

@@ -282,11 +282,11 @@ class NewStatements:
 
     @property
     def in_words(self) -> str:
-        """For example `2 of 9 unsupported statements since 2026-11-20 were not there in the 28 days before`."""
+        """For example `2 of 9 unsupported statements since 2026-11-20 are new compared with ...`."""
         judge = " (rule-based)" if self.heuristic else ""
         return (
-            f"{self.new:,} of {self.total:,} unsupported statements{judge} since {self.start:%Y-%m-%d} were not there"
-            " in the 28 days before"
+            f"{self.new:,} of {self.total:,} unsupported statements{judge} since {self.start:%Y-%m-%d} are new"
+            " compared with the 28 days before"
         )
 
 
@@ -308,7 +308,7 @@ class TrafficTrend:
     changes: tuple[TrendChange, ...]
     configs: tuple[ConfigChange, ...]
     week: WeekComparison
-    series: int
+    series_count: int
     """Number of series in the store, which share the probability of a false alarm."""
 
 
@@ -504,7 +504,7 @@ def traffic_trend(store: Store, dataset: str, metric: str = "", judge: str = "")
             changes=series.changes,
             configs=tuple(_config_changes(series.runs)),
             week=_compare_weeks(connection, series),
-            series=series.series_count,
+            series_count=series.series_count,
         )
 
 

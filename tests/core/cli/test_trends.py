@@ -51,7 +51,7 @@ def test_groups_and_new_statements(store: Store) -> None:
     said = trend(store, CHAT, "--by", "topic").stdout
     assert "\x1b" not in said
     assert "compared with the 7 days before (p: Holm)" in said
-    assert "0 of 1 unsupported statements since 2026-09-10 were not there in the 28 days before" in said
+    assert "0 of 1 unsupported statements since 2026-09-10 are new compared with the 28 days before" in said
 
 
 def test_a_file_of_traces_is_a_trend(store: Store, tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def test_groups_and_new_statements_are_text(draw: Draw, fresh: Store) -> None:
     assert HOSTILE not in shown
     assert shown.count("&lt;b&gt;b&lt;/b&gt; &amp; more") >= 2
     assert "sample?run=chat+1.0+%28production%29&amp;sample=d10-9&amp;statement=1" in shown
-    assert "1 of 2 unsupported statements since 2026-09-10 were not there" in shown
+    assert "1 of 2 unsupported statements since 2026-09-10 are new" in shown
 
 
 def test_an_unknown_dataset_is_reported(draw: Draw, fresh: Store) -> None:

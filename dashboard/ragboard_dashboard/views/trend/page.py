@@ -155,7 +155,7 @@ def _chart(trend: TrafficTrend) -> None:
         notes.append("▲ ▼ is a detected change; it started in the shaded days with 95% probability.")
     else:
         notes.append("No change is detected.")
-    others = f" over all {trend.series} series" if trend.series > 1 else ""
+    others = f" over all {trend.series_count} series" if trend.series_count > 1 else ""
     notes.append(f"Without any change, there is a false alarm{others} in at most 5% of years.")
     plain(" ".join(notes), "note")
 
