@@ -116,14 +116,24 @@ PAGE_SIZE = 256
 class Store:
     """Runs, evaluations and results in a folder. Each call opens the database only for a short time."""
 
-    def __init__(self, folder: Path | str, *, writable: bool = True, wait: float = WAIT_SECONDS) -> None:
+    def __init__(
+        self,
+        folder: Path | str,
+        *,
+        writable: bool = True,
+        wait: float = WAIT_SECONDS,
+        shares_reads: bool = False,
+    ) -> None:
         """Do not open the database yet.
 
         - `writable`: if False, calls that change the store raise StoreError.
         - `wait`: maximum seconds that a call waits while another process uses the database.
+        - `shares_reads`: the reads of this process share a connection, which stays open for up to 0.1 s after the last
+          of them: faster for many small reads, but writers of other processes wait that long.
         """
         self.folder = Path(folder)
-        self.database = Database(self.folder / "ragboard.duckdb", writable=writable, wait=wait)
+        path = self.folder / "ragboard.duckdb"
+        self.database = Database(path, writable=writable, wait=wait, shares_reads=shares_reads)
 
     def check(self) -> None:
         """Raise StoreError if the store cannot be read, StoreBusyError if other processes use it for too long."""
