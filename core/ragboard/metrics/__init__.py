@@ -139,7 +139,7 @@ def split_names(text: str) -> tuple[str, ...]:
 
 
 def metrics_named(names: Iterable[str], known: Mapping[str, Metric] = METRICS) -> tuple[Metric, ...]:
-    """Return the metrics of `known` with these names, in order, each once.
+    """Return the metrics of `known` with these names, each once, in the order of the names.
 
     The source can be left out (`faithfulness`) if only one metric has this name; a default metric has priority. A
     source alone (`ragas`) means all of its metrics. Settings follow in brackets (`retrieval.recall(k=5)`). Raises

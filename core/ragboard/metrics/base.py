@@ -1,8 +1,8 @@
 """Base classes of metrics and needs. A need is an input of a metric: statements, verdicts, ratings.
 
 A metric lists its needs. The evaluation resolves each need once per sample, by sending tasks to judges. The metric
-computes its score from the results. If a need cannot be resolved, its result is an `Unscored` with the reason, and so
-is the score.
+computes its score from the results. If a need cannot be resolved, its result is an `Unscored` with the reason. The
+scores that depend on it are then `Unscored` too.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ CATEGORIES: Mapping[Category, str] = {
     "quality": "Is it sound, clear and safe, as a chat model sees it?",
     "other": "Your own metrics",
 }
-"""The question that the metrics of each category answer, in the order of the pages."""
+"""The heading of each category, in the order of the pages."""
 
 ROUNDING = 1e-9
 """Maximum distance of a score from its range that counts as a rounding error."""
@@ -102,7 +102,7 @@ class Ask:
         return cast("R", reply)
 
     def knows(self, task: Task) -> bool:
-        """Return whether there is a stored reply to the task. Needs then send this task, to reuse the reply."""
+        """Return whether a reply to the task is stored. A need that can send different tasks prefers such a task."""
         return self.known(self._for_this_draw(task))
 
     def _for_this_draw(self, task: Task[R]) -> Task[R]:
@@ -172,7 +172,7 @@ async def resolve(
 ) -> NeedResults:
     """Resolve every need for one sample. The result of a need that cannot be resolved is an Unscored with the reason.
 
-    `known` returns whether there is a stored reply to a task. Needs then send this task, to reuse the reply.
+    `known` returns whether there is a stored reply to a task. A need that can send different tasks prefers such a task.
     """
     (results,) = await resolve_draws(sample, [needs], answer, known)
     return results
@@ -265,8 +265,8 @@ class Metric(ABC):
     calls: ClassVar[str]
     """A description of the calls to judges per sample."""
     more_passages: ClassVar[MorePassages] = ""
-    """How the score usually changes if more passages are retrieved; empty if it does not depend on their number. If the
-    metric has a setting `k`, this is for `k=None`."""
+    """Whether the score usually rises or falls if more passages are retrieved; empty if it does not depend on their
+    number. A metric with a setting `k` states this for `k=None`."""
     category: ClassVar[Category] = "other"
     """The group on pages, a key of `CATEGORIES`."""
     source_label: ClassVar[str] = ""

@@ -1,6 +1,6 @@
-"""Citation metrics, of ALCE, of TREC RAG and our own: whether the passages that a sentence cites support it.
+"""Citation metrics from ALCE, from TREC RAG and by ragboard: whether the passages that a sentence cites support it.
 
-By default, they use the verdicts on the answer's statements against each passage, which other metrics use too. A
+By default, they use the verdicts on the answer's statements against each passage, as other metrics do. A
 sentence without statements needs no citation and is left out. With `compat=True`, the judge's tasks and the counts are
 those of ALCE or TREC RAG.
 """
@@ -81,7 +81,7 @@ class SupportedCitation:
 
     @property
     def target(self) -> object:
-        """The ranks of the cited passages; without any, the cited name. Citations of the same passage are equal."""
+        """The ranks of the cited passages; if there are none, the cited name."""
         return self.citation.ranks or self.citation.name
 
 
@@ -130,6 +130,7 @@ class CitedSentences(Need[CitationSupport]):
     """The sentences of the answer, and whether the passages that each sentence cites support its statements."""
 
     by: By = "auto"
+    """What a number in a citation is: the rank or the id of a passage."""
 
     def tasks(self) -> tuple[type[Task], ...]:
         return (ExtractStatements, Verify)
@@ -168,7 +169,7 @@ class CitedSentences(Need[CitationSupport]):
         )
 
     def rows(self, result: CitationSupport, /) -> Iterable[Row]:
-        """Return the citations, and whether the passages that its sentence cites support each statement."""
+        """Return a row per citation, and a row per statement that says whether the cited passages support it."""
         for judged in result.sentences:
             for cited in judged.citations:
                 yield _citation_row(judged.number, judged.sentence, cited.citation, cited.rank, cited.support)
@@ -301,7 +302,7 @@ async def _supported_together(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EntailedSentence:
-    """The counts of ALCE for a sentence."""
+    """What ALCE counts for one sentence."""
 
     recalled: bool
     """Whether the cited passages together entail the sentence."""
@@ -342,7 +343,7 @@ class EntailedSentences(Need[tuple[EntailedSentence, ...]]):
     async def _sentence(self, sentence: str, sample: Sample, ask: Ask) -> EntailedSentence | Unscored:
         """Ask whether the cited passages together entail the sentence. If so, ask whether each passage alone does.
 
-        If a passage alone does not, ask whether the other passages do.
+        If a passage alone does not, ask whether the other passages do without it.
         """
         texts = tuple(passage.text for passage in sample.contexts or ())
         indices = [int(number) - 1 for number in ALCE_MARK.findall(sentence)]
@@ -379,7 +380,7 @@ GRADED_CITATION = "support by {}, asked alone"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GradedSentence:
-    """The citations of a sentence that count, with their grades."""
+    """A sentence's citations with their grades. Only the first citation is included unless `citations` is `all`."""
 
     names: tuple[str, ...]
     """The cited names."""
@@ -527,7 +528,7 @@ class AlceRecall(AlceMetric):
 class AlcePrecision(AlceMetric):
     """The share of the answer's citations that are needed to support their sentence.
 
-    A citation is wrong if the passages that the sentence cites do not support the sentence together. It is also wrong
+    A citation is wrong if the passages that the sentence cites do not together support the sentence. It is also wrong
     if the other citations are enough and this citation alone is not. Undefined for an answer without citations.
     """
 
@@ -613,7 +614,7 @@ class SupportMetric(CitationMetric):
 
     @abstractmethod
     def mean(self, grades: Sequence[Sequence[Support | None]]) -> Outcome:
-        """Compute the mean weight of the sentences from the grades of the citations that count."""
+        """Compute the mean weight of the sentences. `grades` has the grades of each sentence's citations."""
 
     def weight(self, grades: Sequence[Support | None]) -> float | None:
         """Return the mean weight of the judged citations of a sentence; None if no citation was judged."""

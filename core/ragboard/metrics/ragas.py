@@ -239,7 +239,7 @@ class ContextRelevance(Metric):
 
 
 def no_statements(sample: Sample, *, refuses: bool | None) -> Unscored:
-    """Return the Unscored for an answer without statements. `refuses` is None if the run file has the claims."""
+    """Return the Unscored for an answer without statements. `refuses` is None if the claims are from the run file."""
     if refuses is None:
         return Unscored(reason="undefined", detail="the run file lists no claim of the answer")
     if refuses:

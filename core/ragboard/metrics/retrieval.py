@@ -1,9 +1,9 @@
 """Metrics that compare the retrieved list with gold passages, without a judge.
 
 The run file has gold passages as ids in `reference_context_ids`, texts in `reference_contexts`, or document ids in
-`documents`. A gold id matches a passage with this id, or whose id before the last `#` is this id: the chunk `bridge#3`
-belongs to the document `bridge`. The ids of passages can be in `retrieved_context_ids`. A gold text matches a passage
-with the same text; case and repeated spaces are ignored.
+`documents`. A gold id matches the passage with this id and the chunks of the document with this id: `bridge` matches
+`bridge#3`. The ids of passages can be in `retrieved_context_ids`. A gold text matches a passage with the same text;
+case and repeated spaces are ignored.
 
 A gold passage counts once, at its first rank in the list; repetitions do not count.
 """
@@ -211,7 +211,7 @@ def _match(gold: Sequence[str], retrieved: Sequence[tuple[str, ...]]) -> RankedP
 
 
 def _names(sample: Sample, passages: Sequence[Passage]) -> Sequence[str] | None:
-    """Return the ids of the passages; None if the run file has no ids, so that they are only ranks."""
+    """Return the ids of the passages; None if the run file has none. Each passage's id is then its rank."""
     ids = _ids_in(sample.metadata, "retrieved_context_ids")
     if ids is not None and len(ids) == len(passages):
         return ids
@@ -223,7 +223,7 @@ def _names(sample: Sample, passages: Sequence[Passage]) -> Sequence[str] | None:
 def _ids_in(metadata: Mapping[str, JsonValue], column: str, *, texts: bool = False) -> list[str] | None:
     """Return the ids in a column of the file; None if it contains something else.
 
-    With `texts`, the column can also contain passages. A value with a space is a passage and not an id.
+    With `texts`, the column may contain texts: return None if a value has a space.
     """
     value = metadata.get(column)
     if not isinstance(value, (list, tuple)):
