@@ -386,7 +386,7 @@ class BatchQueue:
         self._enqueue(*again)
 
     def _raise_if_rejected(self, ended: Batch, submitted: _SubmittedBatch) -> None:
-        """Raise JudgeError if the batch was cancelled or rejected. After too many tokens, reduce `_max_requests`."""
+        """Raise JudgeError if the batch was cancelled or rejected. If it had too many tokens, halve `_max_requests`."""
         address = self.endpoint.address
         if ended.status == "cancelled":
             raise JudgeError(

@@ -19,6 +19,7 @@ from ragboard.tasks import PROMPTED_TASKS, Exchange, Failure, NotSent, OnCall, R
 __all__ = ["CallableJudge", "Texts", "judge_from"]
 
 Texts: TypeAlias = Sequence[str | None]
+"""The replies to a list of prompts, in order; None for a failed task."""
 Function: TypeAlias = Callable[[list[str]], Texts | Awaitable[Texts]]
 
 BATCH_SIZE = 64
