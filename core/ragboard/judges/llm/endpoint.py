@@ -323,7 +323,7 @@ class Endpoint:
             problem, cause = f"the connection to {self.address} failed: {error}", error
             may_be_billed = not isinstance(error, ClientConnectorError)
         except (ClientError, ValueError) as error:
-            problem, cause = f"what {self.address} sent is not an HTTP response: {error}", error
+            problem, cause = f"the response from {self.address} is not valid HTTP: {error}", error
         else:
             session.traffic.record_response(too_many=False)
             return result

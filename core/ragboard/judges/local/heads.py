@@ -40,7 +40,7 @@ BATCH_SIZE = 32
 """Number of texts that the model reads at once."""
 
 SPARE_TOKENS = 4
-"""Tokens of an input that stay free, because a part of a text can have more tokens than within the text."""
+"""Tokens of an input that stay free, because a window alone can have more tokens than it has within the passage."""
 
 MIN_PASSAGE_TOKENS = 16
 """Minimum number of tokens of an input that are left for the passage, after the statement."""
