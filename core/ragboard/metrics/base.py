@@ -21,7 +21,6 @@ from ragboard.tasks import DRAW_STEP, Failure, NotSent, Reply, Task
 
 __all__ = [
     "CATEGORIES",
-    "AnswerTask",
     "Ask",
     "Category",
     "Column",
@@ -30,6 +29,7 @@ __all__ = [
     "Need",
     "NeedResults",
     "Row",
+    "SendTask",
     "compute_outcome",
     "judgement_row",
     "no_answer",
@@ -64,8 +64,8 @@ CATEGORIES: Mapping[Category, str] = {
 ROUNDING = 1e-9
 """Maximum distance of a score from its range that counts as a rounding error."""
 
-AnswerTask: TypeAlias = Callable[[Task], Awaitable[Reply | Failure]]
-"""Sends one task of a sample to the judge."""
+SendTask: TypeAlias = Callable[[Task], Awaitable[Reply | Failure]]
+"""Sends a task to the judge, and returns the judge's reply."""
 
 Row: TypeAlias = tuple[str, tuple[Any, ...]]
 """The name of a table in the store, and a row for this table without the columns that identify the sample."""
@@ -76,7 +76,7 @@ class Ask:
     """Sends the tasks of one sample to judges. A task that several needs use is sent once."""
 
     sample: Sample
-    answer: AnswerTask
+    send: SendTask
     known: Callable[[Task], bool] = lambda _: False
     """Returns whether there is a stored reply to a task."""
     needs: Collection[Need[Any]] = ()
@@ -85,16 +85,16 @@ class Ask:
     """The number of the draw, from 0. Each draw gets independent replies."""
     redraws: Callable[[Task], bool] = lambda _: True
     """Returns whether later draws send a task again. If not, they use the reply of the first draw."""
-    _asked: dict[Task, asyncio.Future[Reply | Failure]] = field(
+    _replies: dict[Task, asyncio.Future[Reply | Failure]] = field(
         default_factory=dict[Task, "asyncio.Future[Reply | Failure]"]
     )
 
     async def __call__(self, task: Task[R]) -> R | Unscored:
         """Return the reply to the task, or an Unscored with the reason if there is no reply."""
         task = self._for_this_draw(task)
-        if task not in self._asked:
-            self._asked[task] = asyncio.ensure_future(self.answer(task))
-        reply = await self._asked[task]
+        if task not in self._replies:
+            self._replies[task] = asyncio.ensure_future(self.send(task))
+        reply = await self._replies[task]
         if isinstance(reply, Failure):
             return Unscored(reason="skipped" if isinstance(reply, NotSent) else "failed", detail=reply.detail)
         if not isinstance(reply, task.reply):
@@ -167,21 +167,21 @@ def tasks_for(needs: Iterable[Need[Any]]) -> frozenset[type[Task]]:
 async def resolve(
     sample: Sample,
     needs: Iterable[Need[Any]],
-    answer: AnswerTask,
+    send: SendTask,
     known: Callable[[Task], bool] = lambda _: False,
 ) -> NeedResults:
     """Resolve every need for one sample. The result of a need that cannot be resolved is an Unscored with the reason.
 
     `known` returns whether there is a stored reply to a task. A need that can send different tasks prefers such a task.
     """
-    (results,) = await resolve_draws(sample, [needs], answer, known)
+    (results,) = await resolve_draws(sample, [needs], send, known)
     return results
 
 
 async def resolve_draws(
     sample: Sample,
     draws: Sequence[Iterable[Need[Any]]],
-    answer: AnswerTask,
+    send: SendTask,
     known: Callable[[Task], bool] = lambda _: False,
     redraws: Callable[[Task], bool] = lambda _: True,
 ) -> tuple[NeedResults, ...]:
@@ -190,12 +190,12 @@ async def resolve_draws(
     `draws` has the needs of each draw. The results of the first draw equal those of `resolve`. Later draws send a task
     again if `redraws` returns True for it. Otherwise, they use the reply of the first draw.
     """
-    asked: dict[Task, asyncio.Future[Reply | Failure]] = {}
+    replies: dict[Task, asyncio.Future[Reply | Failure]] = {}
 
     async def resolve_draw(draw: int, needs: Iterable[Need[Any]]) -> NeedResults:
         unique = tuple(dict.fromkeys(needs))
         inner = [inner_need for need in unique for inner_need in need.inner()]
-        ask = Ask(sample, answer, known, (*unique, *inner), draw, redraws, asked)
+        ask = Ask(sample, send, known, (*unique, *inner), draw, redraws, replies)
         results = await asyncio.gather(*(need.resolve(sample, ask) for need in unique))
         return NeedResults(dict(zip(unique, results, strict=True)))
 

@@ -44,11 +44,11 @@ __all__ = [
     "EntailedSentence",
     "EntailedSentences",
     "GradedSentence",
+    "JudgedCitation",
     "SentenceSupport",
     "SupportGrades",
     "SupportPrecision",
     "SupportRecall",
-    "SupportedCitation",
     "UncitedStatements",
     "UnsupportedCitations",
 ]
@@ -68,7 +68,7 @@ NOTHING_GRADED = Unscored(reason="undefined", detail="no citation was graded")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class SupportedCitation:
+class JudgedCitation:
     """A citation, and how far the cited passage supports its sentence."""
 
     citation: Citation
@@ -96,12 +96,12 @@ class SentenceSupport:
     """The indices of its statements in the table of verdicts."""
     supported: tuple[bool, ...]
     """Whether the cited passages together support each of these statements."""
-    citations: tuple[SupportedCitation, ...]
+    citations: tuple[JudgedCitation, ...]
 
     @property
-    def distinct(self) -> tuple[SupportedCitation, ...]:
+    def distinct(self) -> tuple[JudgedCitation, ...]:
         """The citations, without repeated citations of the same target."""
-        by_target: dict[object, SupportedCitation] = {}
+        by_target: dict[object, JudgedCitation] = {}
         for citation in self.citations:
             by_target.setdefault(citation.target, citation)
         return tuple(by_target.values())
@@ -230,7 +230,7 @@ async def _sentence_support(
 ) -> SentenceSupport | Unscored:
     """Return the support of one sentence.
 
-    If no cited passage supports a statement, it is verified again against all cited passages together.
+    A statement that no single cited passage supports is verified again against all cited passages together.
     """
     by_rank = {
         target.rank: frozenset(number for number in statements if table.rows[number][column].label == "supported")
@@ -245,18 +245,18 @@ async def _sentence_support(
     remaining = [statement for statement in statements if statement not in supported_by(cited_ranks)]
     jointly: dict[int, frozenset[int]] = {}
     if remaining and len(cited_ranks) > 1:
-        answer = await _supported_together(remaining, table, cited_ranks, sample, ask)
-        if isinstance(answer, Unscored):
-            return answer
-        jointly = answer
-    citations: list[SupportedCitation] = []
+        result = await _supported_together(remaining, table, cited_ranks, sample, ask)
+        if isinstance(result, Unscored):
+            return result
+        jointly = result
+    citations: list[JudgedCitation] = []
     for citation in sentence.citations:
         alone = supported_by(citation.ranks)
         contributes_to = {statement for statement, used in jointly.items() if not used.isdisjoint(citation.ranks)}
         other_ranks = {rank for other in sentence.citations if other.ranks != citation.ranks for rank in other.ranks}
         without_it = supported_by(other_ranks) | (jointly.keys() - contributes_to)
         citations.append(
-            SupportedCitation(
+            JudgedCitation(
                 citation=citation,
                 rank=max(citation.ranks, key=lambda rank: (len(by_rank[rank]), -rank), default=None),
                 support="full" if alone.issuperset(statements) else "partial" if alone or contributes_to else "none",

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from ragboard.metrics.ares import QualityVerdict
 from ragboard.metrics.base import Ask, Need, NeedResults
-from ragboard.metrics.citations import CitationSupport, CitedSentences, SentenceSupport, SupportedCitation
+from ragboard.metrics.citations import CitationSupport, CitedSentences, JudgedCitation, SentenceSupport
 from ragboard.metrics.critique import CritiqueVerdicts
 from ragboard.metrics.gpt_score import QualityRating
 from ragboard.metrics.ragas import DirectRating, GeneratedQuestions, QuestionSimilarities
@@ -66,6 +66,7 @@ __all__ = [
     "GeneratedQuestions",
     "GradedPassages",
     "JointVerdicts",
+    "JudgedCitation",
     "JudgedStatements",
     "NamedEntities",
     "Need",
@@ -84,7 +85,6 @@ __all__ = [
     "SentenceUse",
     "SeparateVerdicts",
     "Statements",
-    "SupportedCitation",
     "UsedSentences",
     "UsefulPassages",
     "Usefulness",

@@ -19,7 +19,16 @@ from typing import Any, ClassVar, cast
 from ragboard.metrics.base import Category, Column, Direction, Metric, Need, NeedResults
 from ragboard.records import JsonValue, MorePassages, Outcome, Passage, Sample, Score, Unscored
 
-__all__ = ["NDCG", "AveragePrecision", "HitRate", "Precision", "RankedPassages", "Recall", "ReciprocalRank", "ranking"]
+__all__ = [
+    "NDCG",
+    "AveragePrecision",
+    "HitRate",
+    "Precision",
+    "RankedPassages",
+    "Recall",
+    "ReciprocalRank",
+    "compare_with_gold",
+]
 
 BOOK = "Manning, Raghavan, Schütze 2008, Introduction to Information Retrieval, section 8.4"
 
@@ -65,7 +74,7 @@ class RetrievalMetric(Metric):
 
     def score(self, sample: Sample, results: NeedResults) -> Outcome:
         """Compute the score. Skipped if the file has no gold passages, undefined if their list is empty."""
-        ranked = ranking(sample)
+        ranked = compare_with_gold(sample)
         if isinstance(ranked, Unscored):
             return ranked
         cutoff = len(ranked.first_matches) if self.k is None else self.k
@@ -179,7 +188,7 @@ class AveragePrecision(RetrievalMetric):
         return Score(value=total / ranked.gold, counted=_ranks([new > 0 for new in ranked.first_matches]))
 
 
-def ranking(sample: Sample) -> RankedPassages | Unscored:
+def compare_with_gold(sample: Sample) -> RankedPassages | Unscored:
     """Compare the sample's passages with its gold passages, or return an Unscored if that is impossible."""
     passages = sample.contexts or ()
     ids = _ids_in(sample.metadata, "reference_context_ids")
