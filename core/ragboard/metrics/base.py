@@ -106,6 +106,7 @@ class Ask:
         return self.known(self._for_this_draw(task))
 
     def _for_this_draw(self, task: Task[R]) -> Task[R]:
+        """Return the task to send in this draw. It differs from the first draw's task only in `draw`."""
         if not self.draw or not self.redraws(task):
             return task
         return cast("Task[R]", replace(cast("Any", task), draw=task.draw + self.draw * DRAW_STEP))
@@ -336,16 +337,16 @@ def compute_outcome(metric: Metric, sample: Sample, results: NeedResults) -> Out
         missing = results.missing(need)
         if missing is not None:
             return missing
-    outcome = _in_range(metric, sample, metric.score(sample, results))
+    outcome = metric.score(sample, results)
+    _check_range(metric, sample, outcome)
     if isinstance(outcome, Score) and "reference" in metric.requires and sample.reference_note:
         return replace(outcome, counted="; ".join(filter(None, (outcome.counted, sample.reference_note))))
     return outcome
 
 
-def _in_range(metric: Metric, sample: Sample, score: Outcome) -> Outcome:
+def _check_range(metric: Metric, sample: Sample, outcome: Outcome) -> None:
     low, high = metric.bounds
-    if isinstance(score, Score) and not low - ROUNDING <= score.value <= high + ROUNDING:
+    if isinstance(outcome, Score) and not low - ROUNDING <= outcome.value <= high + ROUNDING:
         raise SettingError(
-            f"{metric.spec} returned {score.value} for sample {sample.id!r}; its range is {low} to {high}"
+            f"{metric.spec} returned {outcome.value} for sample {sample.id!r}; its range is {low} to {high}"
         )
-    return score

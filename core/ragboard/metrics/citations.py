@@ -453,6 +453,7 @@ class CitationMetric(Metric):
 
 
 def _nothing_to_count(sample: Sample, support: CitationSupport) -> Unscored | None:
+    """Return an Unscored with the reason if no sentence has a statement, else None."""
     if support.sentences:
         return None
     if support.unplaced:

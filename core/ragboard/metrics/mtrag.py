@@ -99,7 +99,7 @@ class TurnBehaviour(Need[Behaviour]):
         if missing := no_answer(sample):
             return missing
         if answerability == "underspecified":
-            return await self._asks_back(sample, ask)
+            return await self._judge_asking_back(sample, ask)
         extracted = await Statements().resolve(sample, ask)
         if isinstance(extracted, Unscored):
             return extracted
@@ -108,7 +108,7 @@ class TurnBehaviour(Need[Behaviour]):
             return in_full
         return Behaviour(answerability=answerability, refuses=1.0 if in_full else 0.5 if extracted.refuses else 0.0)
 
-    async def _asks_back(self, sample: Sample, ask: Ask) -> Behaviour | Unscored:
+    async def _judge_asking_back(self, sample: Sample, ask: Ask) -> Behaviour | Unscored:
         task = Critique(
             question=sample.question,
             answer=sample.answer or "",

@@ -133,7 +133,7 @@ class HitRate(RetrievalMetric):
     def count(self, ranked: RankedPassages, cutoff: int) -> Outcome:
         """1 if any retrieved passage is gold, else 0."""
         hit = any(ranked.relevant)
-        return Score(value=float(hit), counted=_ranks(ranked.relevant) if hit else f"none in the top {cutoff}")
+        return Score(value=float(hit), counted=_ranks_text(ranked.relevant) if hit else f"none in the top {cutoff}")
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ class ReciprocalRank(RetrievalMetric):
         """1 / the rank of the first gold passage."""
         if not any(ranked.relevant):
             return Score(value=0.0, counted=f"none in the top {cutoff}")
-        return Score(value=1 / (ranked.relevant.index(True) + 1), counted=_ranks(ranked.relevant))
+        return Score(value=1 / (ranked.relevant.index(True) + 1), counted=_ranks_text(ranked.relevant))
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,7 @@ class NDCG(RetrievalMetric):
         best = ranked.gold if self.k is None else min(ranked.gold, cutoff)
         gain = sum(_discount(rank) for rank, new in enumerate(ranked.first_matches, 1) if new)
         ideal = sum(_discount(rank) for rank in range(1, best + 1))
-        return Score(value=gain / ideal, counted=_ranks([new > 0 for new in ranked.first_matches]))
+        return Score(value=gain / ideal, counted=_ranks_text([new > 0 for new in ranked.first_matches]))
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,7 @@ class AveragePrecision(RetrievalMetric):
         """Compute the score from the ranks at which a gold passage occurs for the first time."""
         hits = [rank for rank, new in enumerate(ranked.first_matches, 1) if new]
         total = sum(number / rank for number, rank in enumerate(hits, 1))
-        return Score(value=total / ranked.gold, counted=_ranks([new > 0 for new in ranked.first_matches]))
+        return Score(value=total / ranked.gold, counted=_ranks_text([new > 0 for new in ranked.first_matches]))
 
 
 def compare_with_gold(sample: Sample) -> RankedPassages | Unscored:
@@ -251,6 +251,6 @@ def _discount(rank: int) -> float:
     return 1 / math.log2(rank + 1)
 
 
-def _ranks(hits: Sequence[bool]) -> str:
+def _ranks_text(hits: Sequence[bool]) -> str:
     ranks = [str(rank) for rank, hit in enumerate(hits, 1) if hit]
     return f"at rank {', '.join(ranks)} of {len(hits)}" if ranks else f"none in the top {len(hits)}"

@@ -190,6 +190,7 @@ async def _statements_and_verdicts(
 
 
 def _file_rows(ask: Ask, side: Side, against: _Against) -> VerdictRows | None:
+    """Return the verdicts in the run file; None if it does not have these verdicts."""
     if against == "joint" or isinstance(ask.file_verdicts, Unscored):
         return None
     return ask.file_verdicts.cells.get((side, against))

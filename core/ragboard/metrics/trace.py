@@ -60,7 +60,7 @@ class UsedSentences(Need[SentenceUse]):
             used=tuple(
                 index
                 for index, sentence in enumerate(sentences)
-                if any(_overlap(quote, sentence) for statement_quotes in quotes for quote in statement_quotes)
+                if any(_overlaps(quote, sentence) for statement_quotes in quotes for quote in statement_quotes)
             ),
             statements=len(judged.statements),
             unquoted=sum(not statement_quotes for statement_quotes in quotes),
@@ -77,7 +77,7 @@ def _quotes(judged: JudgedStatements) -> list[tuple[Evidence, ...]]:
     ]
 
 
-def _overlap(quote: Evidence, sentence: Sentence) -> bool:
+def _overlaps(quote: Evidence, sentence: Sentence) -> bool:
     return quote.rank == sentence.rank and quote.start < sentence.end and sentence.start < quote.end
 
 

@@ -75,7 +75,7 @@ def agree_roughly(figure: Figure, other: Figure, sentence: ParsedSentence, other
     """Return whether two figures of the same kind agree roughly, and at least one of them is approximate."""
     if figure.kind != other.kind or figure.kind in {"year", "date month", "date day"}:
         return False
-    rough = _before(sentence, figure.first) in _ROUGHLY or _before(other_sentence, other.first) in _ROUGHLY
+    rough = _word_before(sentence, figure.first) in _ROUGHLY or _word_before(other_sentence, other.first) in _ROUGHLY
     return rough and abs(figure.value - other.value) <= ROUGH_TOLERANCE * max(abs(figure.value), abs(other.value))
 
 
@@ -267,8 +267,8 @@ def _is_in_same_place(name: Name, other: Name, claim: Claim, sentence: ParsedSen
     statement = claim.parsed
     content_before = _same_before(statement, name.first, sentence, other.first)
     content_after = _same_after(statement, name.stop, sentence, other.stop)
-    before = content_before or _before(statement, name.first) == _before(sentence, other.first)
-    after = content_after or _after(statement, name.stop) == _after(sentence, other.stop)
+    before = content_before or _word_before(statement, name.first) == _word_before(sentence, other.first)
+    after = content_after or _word_at(statement, name.stop) == _word_at(sentence, other.stop)
     return before and after and (content_before or content_after)
 
 
@@ -344,7 +344,9 @@ def _has_same_order(
 ) -> bool:
     """Return whether both texts compare in the same order: `A costs more than B`, `A costs less than B`."""
     before = {content_term for content_term in statement.content_terms[:statement_index] if content_term}
-    if _before(statement, statement_index) != _before(sentence, sentence_index):  # `at least` does not oppose `most`
+    if _word_before(statement, statement_index) != _word_before(
+        sentence, sentence_index
+    ):  # `at least` does not oppose `most`
         return False
     return _next_content(statement, statement_index + 1) == _next_content(
         sentence, sentence_index + 1
@@ -422,15 +424,18 @@ def _same_after(statement: ParsedSentence, statement_index: int, sentence: Parse
     return _next_content(statement, statement_index) == _next_content(sentence, sentence_index) != ""
 
 
-def _before(parsed: ParsedSentence, index: int) -> str:
+def _word_before(parsed: ParsedSentence, index: int) -> str:
+    """Return the word before this position; empty if there is none."""
     return normal(parsed.spelt[index - 1]) if index > 0 else ""
 
 
-def _after(parsed: ParsedSentence, index: int) -> str:
+def _word_at(parsed: ParsedSentence, index: int) -> str:
+    """Return the word at this position; empty if there is none."""
     return normal(parsed.spelt[index]) if index < len(parsed.spelt) else ""
 
 
 def _next_content(parsed: ParsedSentence, index: int) -> str:
+    """Return the first content word at or after this position; empty if there is none."""
     return next((content_term for content_term in parsed.content_terms[index:] if content_term), "")
 
 

@@ -259,15 +259,18 @@ def _with_month_name(words: Words, at: int) -> tuple[int, int, int, int] | None:
 
 
 def _day(word: str) -> int:
+    """Return the day of a month that the word names, as in `3rd`; 0 if there is none."""
     digits = SUFFIX.sub("", word)
     return int(digits) if digits.isdecimal() and len(digits) <= 2 and 1 <= int(digits) <= 31 else 0
 
 
 def _year(words: Words, at: int) -> int:
+    """Return the year at this word; 0 if there is none."""
     return int(words.spelt[at]) if at < len(words.spelt) and has_only_digits(words.spelt[at], 4) else 0
 
 
 def _month(words: Words, at: int) -> int:
+    """Return the number of the month at this word; 0 if there is none."""
     if at >= len(words.spelt) or not (words.spelt[at][0].isupper() or words.spelt[at] in LOWERCASE_MONTHS):
         return 0
     return MONTHS.get(words.spelt[at].lower(), 0)
@@ -282,6 +285,7 @@ def _skip_de(words: Words, at: int) -> int:
 
 
 def _quantity(words: Words, at: int, language: Language) -> _FigureSpan | None:
+    """Return the number at this word with its sign and unit as one figure."""
     value, stop = _value(words, at, language)
     if value is None:
         return None
@@ -363,6 +367,7 @@ def _is_year(words: Words, at: int, stop: int) -> bool:
 
 
 def _value(words: Words, at: int, language: Language) -> tuple[float | None, int]:
+    """Return the number at this word, in digits or words, or None if there is none, and the index of the next word."""
     if words.spelt[at][0].isdigit():
         value, stop = parse_number(words.spelt[at], language), at + 1
     else:

@@ -299,6 +299,7 @@ def _names(parsed: ParsedSentence) -> Iterator[Name]:
 
 
 def _capitalised(parsed: ParsedSentence) -> list[int]:
+    """Return the indices of the capitalised content words."""
     words = zip(parsed.spelt, parsed.content_terms, strict=True)
     return [index for index, (word, content_term) in enumerate(words) if content_term and word[0].isupper()]
 

@@ -162,6 +162,7 @@ def _is_date(figure: Figure) -> bool:
 
 
 def _capitalised(sentence: ParsedSentence) -> frozenset[str]:
+    """Return the terms of the capitalised content words."""
     return frozenset(
         term for word, term in zip(sentence.spelt, sentence.content_terms, strict=True) if term and word[0].isupper()
     )
