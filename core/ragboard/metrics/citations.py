@@ -309,7 +309,7 @@ class EntailedSentence:
     citations: int
     """Number of citations that count."""
     precise: int
-    """Number of precise citations. A citation is precise if it entails the sentence, or if the others do not."""
+    """Number of precise citations. A citation is precise if it alone entails the sentence, or if the others do not."""
 
 
 ALCE_MARK = re.compile(r" ?\[(\d+)")

@@ -100,7 +100,7 @@ def _document(row: AresRow) -> str:
 
 
 def _documents_by_text(rows: Rows) -> dict[str, str]:
-    """Return the document of each passage: that of its first row without an irrelevance label, else the passage."""
+    """Return the document of each passage: that of its first row that does not label it irrelevant, else the text."""
     documents: dict[str, str] = {}
     for row in rows:
         if row.context_relevance is not False:

@@ -35,12 +35,12 @@ _ROUGHLY = word_set(
 )
 
 FAR_APART = 0.2
-"""Relative difference above which two numbers disagree, if either is approximate."""
+"""Relative difference above which two numbers conflict for certain, even if either is approximate."""
 
 MIN_COMMON = 0.65
-"""Minimum share of the statement's other items that a sentence must contain to be about the same thing."""
+"""Minimum share of the statement's non-conflicting items that a sentence about the same thing contains."""
 MIN_COMMON_STRICT = 0.8
-"""Minimum share for certain conflicts, for opposites, and for figures whose neighbouring words differ."""
+"""The same for conflicts that are certain, for opposites, and for figures whose neighbouring words differ."""
 MIN_COMMON_WORDS = 2
 """Minimum number of items that sentence and statement must share; one more if the statement has a pronoun."""
 MIN_DENIED_WORDS = 3
@@ -170,7 +170,7 @@ def _figure_conflicts(
 def _is_bound_or_rough(figure: Figure, sentence: ParsedSentence, *, far: bool) -> bool:
     """Return whether a word before the figure makes it a bound (`over 240 miles`) or approximate.
 
-    If the compared figures are `far` apart, approximate figures do not count.
+    If the compared figures are `far` apart, only a bound counts.
     """
     before = sentence.lowered[max(0, figure.first - 2) : figure.first]
     return not BOUNDING.isdisjoint(before) or (not far and not _ROUGHLY.isdisjoint(before))
@@ -344,9 +344,8 @@ def _has_same_order(
 ) -> bool:
     """Return whether both texts compare in the same order: `A costs more than B`, `A costs less than B`."""
     before = {content_term for content_term in statement.content_terms[:statement_index] if content_term}
-    if _word_before(statement, statement_index) != _word_before(
-        sentence, sentence_index
-    ):  # `at least` does not oppose `most`
+    # `at least` and `most` are not opposites
+    if _word_before(statement, statement_index) != _word_before(sentence, sentence_index):
         return False
     return _next_content(statement, statement_index + 1) == _next_content(
         sentence, sentence_index + 1

@@ -82,7 +82,7 @@ _PLACE = re.compile(r"\s+(?:in|at|near|nach|aus)\s+(?:[A-Z][\w'-]+)(?:\s+[A-Z][\
 
 
 def generate_questions(answer: str, n: int) -> tuple[str, ...]:
-    """Return at most `n` questions that statements of the answer answer, the most specific statements first."""
+    """Return at most `n` questions, each about a statement of the answer, the most specific statements first."""
     language = language_of(answer)
     statements = [statement.text for statement in extract(answer).statements]
     ordered = sorted(statements, key=lambda text: -_specificity(text, language))

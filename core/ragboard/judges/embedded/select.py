@@ -27,7 +27,7 @@ __all__ = ["FEATURES", "MIN_HELPFUL_SCORE", "helpful_sentences", "question_parts
 Kind = Literal["date", "figure", "person", "place", "reason", "manner", "yes or no", "thing"]
 
 KIND_WEIGHT, TOPIC_WEIGHT, NEWS_WEIGHT = 0.4, 0.25, 0.35
-"""The weights in a score of the right kind of information, of words of the question, and of new words."""
+"""The weights of the three parts of a score: the right kind of information, words of the question, and new words."""
 NEWS_SCALE = 4.0
 """Number of new words that give 63% of `NEWS_WEIGHT`. Words of figures and names count twice."""
 HEDGED_FACTOR = 0.5

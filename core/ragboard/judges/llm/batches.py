@@ -265,7 +265,7 @@ class BatchQueue:
             self._flushing = self._start_task(self._flush())
 
     async def _flush(self) -> None:
-        """Submit the unsent requests once no new ones arrive, until there are none."""
+        """Submit batches until no requests are left. Before each round, wait until no new requests arrive."""
         while self._unsent and self._may_submit:
             await self._wait_for_quiet()
             ready, self._unsent = [name for name in self._unsent if name in self._waiting], []

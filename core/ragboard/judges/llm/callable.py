@@ -38,7 +38,7 @@ def judge_from(
     """Make a judge that calls `function` with a list of prompts. The function returns a reply to each, in order.
 
     The function gets at most `batch_size` prompts per call. Calls do not overlap, and run in a separate thread. An
-    async function runs in the event loop. None as a reply is a failed task. An exception ends the evaluation. Replies
+    async function runs in the event loop. A reply of None is a failed task. An exception ends the evaluation. Replies
     are stored under `version`: change it when replies may change, for example with another model. `prompts` and
     `examples` are as in `LlmJudge`. Raises SettingError for an empty version or a batch size below 1.
 

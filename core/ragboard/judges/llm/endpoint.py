@@ -350,7 +350,7 @@ class Endpoint:
         return self._wait_or_fail(retries_left, wait if requested is None else _Wait(requested), problem, error)
 
     def _fatal_detail(self, status: int, problem: str) -> str:
-        """Return a description of the error. It does not quote the server's message about a key, which may have it."""
+        """Describe the error. The server's message about a key is not quoted, because it may contain the key."""
         return "status 401; is OPENAI_API_KEY right?" if status == 401 else self.safe_message(problem)
 
     def _wait_or_fail(self, retries_left: int, wait: _Wait, problem: str, error: Exception) -> _Wait:

@@ -170,7 +170,7 @@ class Head(ABC):
     def room(self, question: str, statement: str, window: int) -> int:
         """Return the number of tokens that are left for a passage, at most `window`.
 
-        Raises StatementTooLongError if these are fewer than `MIN_PASSAGE_TOKENS`, or than a smaller `window`.
+        Raises StatementTooLongError if these are fewer than both `MIN_PASSAGE_TOKENS` and `window`.
         """
         frame = int(self.tokenizer.num_special_tokens_to_add(pair=len(self.reading.texts) > 1))
         frame += sum(len(self._offsets(text)) for text in self.texts(question, "", ""))
