@@ -233,7 +233,9 @@ async def _sentence_support(
     A statement that no single cited passage supports is verified again against all cited passages together.
     """
     by_rank = {
-        target.rank: frozenset(number for number in statements if table.rows[number][column].label == "supported")
+        target.rank: frozenset(
+            statement for statement in statements if table.rows[statement][column].label == "supported"
+        )
         for column, target in enumerate(table.targets)
     }
 

@@ -23,7 +23,7 @@ from ragboard.judges.embedded.lexicon import (
     UNITS,
     word_set,
 )
-from ragboard.judges.embedded.statements import hedge
+from ragboard.judges.embedded.statements import hedging_words
 from ragboard.text.lexicon import FUNCTION_WORDS
 from ragboard.text.sentences import Language, WordCache, Words, language_of, normal, sentence_spans, term, words_in
 
@@ -210,7 +210,7 @@ class ParsedSentence(_SentenceFields):
     def hedged(self) -> float:
         """The share of its words that hedge; a question mark counts as a hedging word."""
         text = self.text[self.start : self.end]
-        return (len(hedge(text).split()) + text.count("?")) / len(self.spelt) if self.spelt else 0.0
+        return (len(hedging_words(text).split()) + text.count("?")) / len(self.spelt) if self.spelt else 0.0
 
     @lazy_property
     def refers_back(self) -> bool:

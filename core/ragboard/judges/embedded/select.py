@@ -18,7 +18,7 @@ from ragboard.judges.embedded.lexicon import AUXILIARIES
 from ragboard.judges.embedded.matching import Model, load_model
 from ragboard.judges.embedded.reading import ParsedSentence, read
 from ragboard.judges.embedded.refusals import is_refusal
-from ragboard.judges.embedded.statements import hedge, is_filler
+from ragboard.judges.embedded.statements import hedging_words, is_filler
 from ragboard.text.sentences import language_of, sentence_spans
 
 __all__ = ["FEATURES", "MIN_HELPFUL_SCORE", "helpful_sentences", "question_parts", "rate", "sentence_features"]
@@ -175,7 +175,7 @@ def rate(question: str, answer: str) -> tuple[float, str]:
     parts = [answer[start:end] for start, end in sentence_spans(answer)]
     declines = any(is_refusal(part) for part in parts)
     sentences = [
-        _AnswerSentence(parsed, parsed.everything - known, not hedge(part))
+        _AnswerSentence(parsed, parsed.everything - known, not hedging_words(part))
         for part in parts
         if not is_refusal(part) and not is_filler(part)
         for parsed in [read(part, 0, len(part), language)]

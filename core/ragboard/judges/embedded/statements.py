@@ -22,7 +22,7 @@ from ragboard.text.sentences import (
     words_in,
 )
 
-__all__ = ["Subject", "extract", "hedge", "is_filler", "subject_of"]
+__all__ = ["Subject", "extract", "hedging_words", "is_filler", "subject_of"]
 
 
 CITATION = re.compile(
@@ -108,7 +108,7 @@ def _contains_any(substrings: tuple[str, ...], text: str) -> bool:
     return any(map(text.__contains__, substrings))
 
 
-def hedge(sentence: str) -> str:
+def hedging_words(sentence: str) -> str:
     """Return the hedging words of a sentence; empty if there are none."""
     match = _contains_any(_MAY_HEDGE, sentence.lower()) and _HEDGE.search(
         sentence[:HEDGE_SEARCH_CHARS].replace("\u2019", "'")
