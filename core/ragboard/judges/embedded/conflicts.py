@@ -115,9 +115,10 @@ def _is_certain(
     Sentence and claim must state facts, and agree on all other names and figures and most other items.
     """
     other_items = claim.items - conflicting
-    exact = (claim.name_terms | claim.figure_keys) - conflicting
-    facts = HYPOTHETICAL.isdisjoint(sentence.words | claim.parsed.words)
-    return facts and exact <= shared_items and len(shared_items & other_items) >= MIN_COMMON_STRICT * len(other_items)
+    must_match = (claim.name_terms | claim.figure_keys) - conflicting
+    state_facts = HYPOTHETICAL.isdisjoint(sentence.words | claim.parsed.words)
+    alike = len(shared_items & other_items) >= MIN_COMMON_STRICT * len(other_items)
+    return state_facts and must_match <= shared_items and alike
 
 
 def _share_of_rest(claim: Claim, shared_items: frozenset[str], excluded: frozenset[str]) -> float:
@@ -148,7 +149,7 @@ def _figure_conflicts(
             for other in sentence.figures
             if _is_rival(figure, other, claim, sentence) and _are_comparable(figure, other, statement, sentence, alike)
         ]
-        exact = not _is_part_of_name(figure, statement)
+        outside_name = not _is_part_of_name(figure, statement)
         for other in rivals:
             far = abs(figure.value - other.value) > FAR_APART * max(abs(figure.value), abs(other.value))
             yield Conflict(
@@ -158,7 +159,7 @@ def _figure_conflicts(
                 other.end,
                 "figure",
                 certain=certain
-                and exact
+                and outside_name
                 and not _is_bound_or_rough(figure, statement, far=far)
                 and not _is_bound_or_rough(other, sentence, far=far)
                 and _count_same_thing(
@@ -279,7 +280,7 @@ def _opposite_conflicts(claim: Claim, sentence: ParsedSentence, shared_items: fr
     statement = claim.parsed
     opposed = _opposite_terms(statement.language)
     for word in sorted((claim.items & statement.content) - shared_items):
-        other = opposed.get(word) or _un_opposite(word, sentence)
+        other = opposed.get(word) or _opposite_with_un(word, sentence)
         if other is None or other not in sentence.content or other in claim.items:
             continue
         if _share_of_rest(claim, shared_items, frozenset({word})) >= MIN_COMMON_STRICT:
@@ -303,7 +304,7 @@ def _opposite_terms(language: Language) -> dict[str, str]:
     return {term(word, language): term(other, language) for word, other in OPPOSITES.items()}
 
 
-def _un_opposite(word: str, sentence: ParsedSentence) -> str | None:
+def _opposite_with_un(word: str, sentence: ParsedSentence) -> str | None:
     """Return `unlocked` for `locked`, or the reverse, if the sentence has that word in lower case; else None."""
     others = ({f"un{word}", word.removeprefix("un")} - {word}) & sentence.content
     return next(
