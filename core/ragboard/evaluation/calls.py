@@ -276,7 +276,7 @@ class _CallsBuilder:
         reason = self._no_prompt_text(identity, entry.task, task)
         if reason or task is None or isinstance(self.prompts, str):
             return replies, reason
-        replayed = _replay(self.redaction.task(task), self.prompts, entry.exchanges)
+        replayed = _replay(self.redaction.mask_task(task), self.prompts, entry.exchanges)
         texts = [message.text for message in replayed.messages if message.role == "user"]
         if not texts:
             return replies, "No model call was needed: the result follows from the input."

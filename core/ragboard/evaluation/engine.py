@@ -34,7 +34,7 @@ from ragboard.metrics import METRICS, Metric, compute_outcome, describe, find_me
 from ragboard.metrics.base import NeedResults, resolve_draws, tasks_for
 from ragboard.metrics.citations import CitedSentences
 from ragboard.metrics.claim_classes import ClaimClass
-from ragboard.metrics.ragchecker import stored_claim_classes
+from ragboard.metrics.ragchecker import claim_classes_if_resolved
 from ragboard.metrics.statements import ExtractedStatements, JudgedStatements, VerdictTable
 from ragboard.processes import available_cores
 from ragboard.records import Evaluation, Evidence, ModelUsage, Outcome, Sample, Statement, Target, Unscored, Verdict
@@ -206,7 +206,7 @@ def _store_errors(path: Path) -> Generator[None]:
 
 
 def _judgement_rows(position: int, results: NeedResults) -> Iterator[tuple[str, Row]]:
-    origins = stored_claim_classes(results)
+    origins = claim_classes_if_resolved(results)
     citing = [need for need in results.by_need if isinstance(need, CitedSentences) and not results.missing(need)]
     for need, found in results.by_need.items():
         if isinstance(found, Unscored) or need in citing[1:]:  # citations read in two ways: only one is stored

@@ -16,7 +16,7 @@ from ragboard.judges.panel import ROLE_NAMES, Panel
 from ragboard.metrics import Metric
 from ragboard.metrics.base import resolve, tasks_for
 from ragboard.metrics.ragchecker import Recall
-from ragboard.metrics.retrieval import NO_IDS, ranking
+from ragboard.metrics.retrieval import NO_IDS, compare_with_gold
 from ragboard.prices import Prices
 from ragboard.records import Sample, Turn, Unscored
 from ragboard.store import Store
@@ -140,7 +140,7 @@ def count_contents(samples: Iterable[Sample]) -> Contents:
             columns[column] += getattr(sample, column) is not None
         passages += len(sample.contexts or ())
         histories += bool(sample.history)
-        ranked = ranking(sample)
+        ranked = compare_with_gold(sample)
         gold += not (isinstance(ranked, Unscored) and ranked.reason == "skipped")
         without_ids = without_ids or (isinstance(ranked, Unscored) and ranked.detail == NO_IDS)
         index = rng.randrange(count)

@@ -26,7 +26,7 @@ from ragboard.judges.base import (
     as_meter,
 )
 from ragboard.judges.panel import Panel
-from ragboard.metrics.base import AnswerTask
+from ragboard.metrics.base import SendTask
 from ragboard.problems import kind_of_problem
 from ragboard.tasks import Exchange, Failure, NotSent, OnCall, Reply, Task, is_valid_reply, reply_or_failure, task_key
 
@@ -195,7 +195,7 @@ class TaskRunner:
         default_factory=dict[str, "asyncio.Future[Reply | Failure]"]
     )
 
-    def for_sample(self, sample_id: str, offsets: list[int] | None = None) -> AnswerTask:
+    def for_sample(self, sample_id: str, offsets: list[int] | None = None) -> SendTask:
         """Return a function that answers tasks for a sample. The journal records them under the sample's id.
 
         The journal offset of each answer is appended to `offsets`.

@@ -109,7 +109,7 @@ class Words(NamedTuple):
     """The end offset of each word."""
 
     @classmethod
-    def of(cls, text: str, start: int, spelt: Sequence[str]) -> Words:
+    def locate(cls, text: str, start: int, spelt: Sequence[str]) -> Words:
         """Find the offsets of words that `words_in` returned for a part of the text; the part starts at `start`."""
         find, end = text.index, start
         return cls(text, spelt, [end := find(word, end) + len(word) for word in spelt])
