@@ -192,7 +192,7 @@ async def _statements_and_verdicts(
 def _file_rows(ask: Ask, side: Side, against: _Against) -> Rows | None:
     if against == "joint" or isinstance(ask.file_verdicts, Unscored):
         return None
-    return ask.file_verdicts.cells.get((side, against))
+    return ask.file_verdicts.verdicts.get((side, against))
 
 
 def _verify_task(
