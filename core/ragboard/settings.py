@@ -27,7 +27,7 @@ def read_pairs(pairs: Iterable[str]) -> dict[str, JsonValue]:
 
 
 def read_config_file(path: Path, *, kind: Literal["toml"] | None = None) -> dict[str, JsonValue]:
-    """Read one object of settings from a JSON file, or from a TOML file, which is named `.toml` or has `kind` `toml`.
+    """Read a file with one object of settings: TOML if it is named `.toml` or `kind` is `toml`, else JSON.
 
     Raises SettingError for an unreadable or invalid file.
     """

@@ -5,8 +5,8 @@ likelihood ratio of the difference between the means after and before it, averag
 evidence for any change is the sum over all starts, divided by the number of batches in a year. Without a change, its
 expectation within a year is at most 1, so it exceeds 1/p with probability p at most, however often one looks (Doob's
 inequality for the statistic of Shiryaev and Roberts, Pollak 1985). The probability is below p, because the evidence
-overshoots 1/p when it crosses it. To correct this, the likelihood ratio of each size is divided by the expected value
-of 1/p divided by the evidence at the crossing (Siegmund 1985).
+overshoots 1/p when it crosses it. To correct this, the likelihood ratio of each size is divided by the expected ratio
+of 1/p to the evidence at the crossing (Siegmund 1985).
 
 Assumptions: batches are independent and have the same distribution until it changes, and means of `MIN_SAMPLES` samples
 are normal after a correction for skewness. Batches may differ by more than sampling explains: the variance of a mean is
@@ -157,10 +157,10 @@ def find_changes(
     """Find the changes of the mean, in order. Each is found without looking at batches after `seen`.
 
     If nothing changes, the probability of a false alarm within a year, in any of `series` monitored series, is at most
-    `alpha`. `size` is the difference to detect fast, by default 0.2 standard deviations; changes below a
-    quarter of it are not reported. `worse` is the direction to detect fastest. `per_year` is the number of batches in a
-    year. After a change, the search starts anew from its first batch. Raises ValueError unless 0 < alpha < 1 and the
-    other numbers are above 0.
+    `alpha`. `size` is the difference to detect fast, by default 0.2 standard deviations; changes below a quarter of it
+    are not reported. `worse` is the direction to detect fastest. `per_year` is the number of batches in a year. After a
+    change, the search starts again from its first batch. Raises ValueError unless 0 < alpha < 1 and the other numbers
+    are above 0.
     """
     if not 0 < alpha < 1 or per_year <= 0 or series < 1 or (size is not None and size <= 0):
         raise ValueError("alpha must be between 0 and 1, and per_year, series and size above 0")
