@@ -76,7 +76,10 @@ class Database:
 
     @contextmanager
     def read(self) -> Generator[duckdb.DuckDBPyConnection]:
-        """Yield a read-only connection; several processes can read at once. Raises StoreError if it is damaged."""
+        """Yield a read-only connection; several processes can read at once.
+
+        Raises StoreError if the database is damaged.
+        """
         with self._read_connection() as connection, _damage_as_store_error(self.path):
             yield connection
 

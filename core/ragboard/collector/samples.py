@@ -59,6 +59,7 @@ def run_of(resource: Mapping[str, JsonValue]) -> RunOfTraces:
 
 
 def _name(value: JsonValue) -> str:
+    """Return a value as one line of at most `MAX_NAME` printable characters."""
     text = "".join(letter if letter.isprintable() else " " for letter in strip_bidi_controls(text_of(value)))
     return " ".join(storable(text).split())[:MAX_NAME].strip()
 

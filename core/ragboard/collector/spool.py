@@ -22,6 +22,8 @@ SUFFIX = ".jsonl"
 
 @dataclass(frozen=True)
 class _Waiting:
+    """A line that is not written yet."""
+
     line: bytes
     on_written: Callable[[int], None]
     written: Future[None] = field(default_factory=Future[None])
