@@ -154,14 +154,14 @@ def _file_id(path: Path) -> tuple[int, int] | None:
     return stat.st_dev, stat.st_ino
 
 
-class _KeptLeases(threading.local):
-    """The leases that this thread keeps open."""
+class _KeptConnections(threading.local):
+    """The connections that this thread keeps open; None for one that is not opened yet."""
 
     def __init__(self) -> None:
         self.connections: dict[Path, duckdb.DuckDBPyConnection | None] = {}
 
 
-_kept = _KeptLeases()
+_kept = _KeptConnections()
 
 
 class Database:
@@ -182,16 +182,19 @@ class Database:
 
     @contextmanager
     def read(self) -> Generator[duckdb.DuckDBPyConnection]:
-        """Yield a read-only connection; several processes can read at once. Raises StoreError if it is damaged."""
-        with self._lease() as connection, _damage_as_store_error(self.path):
+        """Yield a read-only connection; several processes can read at once.
+
+        Raises StoreError if the database is damaged.
+        """
+        with self._read_connection() as connection, _damage_as_store_error(self.path):
             yield connection
 
     @contextmanager
     def keep_open(self) -> Generator[None]:
-        """Let the reads of this thread in the block, one after the other, share a lease: opening a database takes long.
+        """Use one connection for all reads of this thread in the block, because opening a database is slow.
 
-        The lease begins with the first read, and ends before a write and at the end of the block. No other process can
-        write meanwhile, so the block must not wait for anything, such as a request or another thread.
+        The connection is opened at the first read, and closed before a write and at the end of the block. No other
+        process can write meanwhile, so the block must not wait for anything, such as a request or another thread.
         """
         if self.path in _kept.connections:
             yield
@@ -200,11 +203,11 @@ class Database:
         try:
             yield
         finally:
-            self._end_kept_lease()
+            self._close_kept_connection()
             del _kept.connections[self.path]
 
-    def _lease(self) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
-        """Return the lease that this thread keeps open, else a new one."""
+    def _read_connection(self) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
+        """Return the connection that this thread keeps open, else a new one."""
         if self.path not in _kept.connections:
             if self._shares_reads:
                 return _shared.borrow(self.path, self._connect_migrated)
@@ -214,7 +217,7 @@ class Database:
             connection = _kept.connections[self.path] = self._connect_migrated()
         return nullcontext(connection)
 
-    def _end_kept_lease(self) -> None:
+    def _close_kept_connection(self) -> None:
         connection = _kept.connections.get(self.path)
         if connection is not None:
             connection.close()
@@ -227,7 +230,7 @@ class Database:
         Raises StoreError if this database was opened read-only.
         """
         self.require_writable()
-        self._end_kept_lease()
+        self._close_kept_connection()
         _shared.release(self.path)
         self._create_folder()
         with self._lock():

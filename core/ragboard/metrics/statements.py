@@ -193,7 +193,7 @@ def _file_rows(ask: Ask, side: Side, against: _Against) -> VerdictRows | None:
     """Return the verdicts in the run file; None if it does not have these verdicts."""
     if against == "joint" or isinstance(ask.file_verdicts, Unscored):
         return None
-    return ask.file_verdicts.cells.get((side, against))
+    return ask.file_verdicts.verdicts.get((side, against))
 
 
 def _verify_task(

@@ -84,7 +84,7 @@ def _prepare(plan: RowPlan, block: Block) -> _PreparedBlock:
         content="".join(map(content_line, samples)).encode(),
         keys=keys,
         lines=read.lines,
-        rows=read.rows,
+        rows=read.notes,
         new_columns=read.new_columns,
     )
 

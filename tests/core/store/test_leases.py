@@ -1,4 +1,4 @@
-"""Leases of the database that several reads share."""
+"""Connections to the database that several reads share."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_another_process_can_write_after_the_block_and_before_its_first_read(sto
     assert write_elsewhere(store)
 
 
-def test_an_error_in_a_block_ends_its_lease(store: Store) -> None:
+def test_an_error_in_a_block_closes_its_connection(store: Store) -> None:
     store.add_runs([make_run("first")])
     with pytest.raises(NotFoundError), store.database.keep_open():
         store.resolve("missing")

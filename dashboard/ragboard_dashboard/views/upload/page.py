@@ -20,7 +20,7 @@ from ragboard.evaluation.offers import Offer, count_contents, make_offer, unscor
 from ragboard.evaluation.progress import LiveEvaluation, live_evaluation
 from ragboard.judges import JudgeOptions
 from ragboard.prices import read_prices
-from ragboard.readers import EXTENSIONS, ImportReport, Preview, ReadResult, Table, own_run, read_runs, read_table
+from ragboard.readers import EXTENSIONS, ImportReport, Preview, ReadResult, Table, described_run, read_runs, read_table
 from ragboard.readers.labels import LabelFile, try_read_labels
 from ragboard.readers.runs import splitting_column
 from ragboard.records import Sample
@@ -248,7 +248,7 @@ def _draw_file(file: UploadedFile, path: Path) -> None:
     except RagboardError:
         heading.empty()
         raise
-    options = _read_options(file.file_id, own_run(path, table).name)
+    options = _read_options(file.file_id, described_run(path, table).name)
     labels = _cached_labels(heading, path, file, matched.own_columns)
     fields_to_ask = matched.fields_to_ask
     if labels and labels.form == "pairs":
@@ -469,7 +469,7 @@ def _read_file(
 ) -> ReadResult:
     return read_runs(
         path,
-        name=options.name.strip() if options.name != own_run(path, table).name else None,
+        name=options.name.strip() if options.name != described_run(path, table).name else None,
         config=read_pairs(pair for pair in options.settings.split(",") if pair.strip()),
         mapping=matched.mapping,
         run_column=options.split,
