@@ -81,7 +81,7 @@ MAX_FAILURES = 5
 @click.option(
     "--shards",
     type=click.IntRange(1),
-    help="Number of shards on the cluster.  [default: four times the number that run in parallel]",
+    help="Number of shards on the cluster.  [default: at least four times the number that run in parallel]",
 )
 @click.option(
     "--shard-folder",
@@ -194,7 +194,7 @@ def retry(
 
 
 def print_judge_note(panel: Panel, judge_options: JudgeOptions, prices: Prices | None = None) -> None:
-    """Print what each judge does, and which texts are sent to a server."""
+    """Print which judge answers which tasks, which texts are sent to a server, and the price of batches."""
     if panel.fallback_note:
         click.echo(one_line(panel.fallback_note), err=True)
     if host := destination(judge_options):
