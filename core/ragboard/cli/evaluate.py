@@ -277,7 +277,7 @@ def print_failures(run: str, kinds: Sequence[FailureKind]) -> None:
             one_line(f"  failed {kind.count} times: {kind.message}; sample {kind.sample_id}: {kind.example}"), err=True
         )
     if len(kinds) > MAX_FAILURES:
-        click.echo(f"  and {len(kinds) - MAX_FAILURES} more kinds of failure: ragboard show {one_line(run)}", err=True)
+        click.echo(f"  and {len(kinds) - MAX_FAILURES} more kinds of failure of {one_line(run)}", err=True)
 
 
 def resolve_or_import(store: Store, places: Sequence[str], reading: dict[str, Any]) -> tuple[list[RunRef], Any]:
