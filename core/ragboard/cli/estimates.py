@@ -349,8 +349,8 @@ def ranking(
 
 def _print_simulation(found: RankingSimulation) -> None:
     click.echo(
-        f"{len(found.rates)} systems from {found.rates[0]:.1%} to {found.rates[-1]:.1%}; {found.items:,} items each"
-        f" judged, {found.labels:,} of them labelled; {found.repeats:,} repetitions, seed {found.seed}"
+        f"{len(found.rates)} systems from {found.rates[0]:.1%} to {found.rates[-1]:.1%}; {found.items:,} judged"
+        f" items each, {found.labels:,} of them labelled; {found.repeats:,} repetitions, seed {found.seed}"
     )
     print_table(
         ["", "Kendall's tau", "middle 95% of simulations", "CIs that contain the true rate"],
