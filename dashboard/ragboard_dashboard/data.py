@@ -145,7 +145,7 @@ def known_metrics() -> Mapping[str, Metric]:
 
 
 def cached(entries: int = 16, *, spinner: bool | str = False) -> Callable[[Read[P, T]], Callable[P, T]]:
-    """Decorate a function that reads a store: it gets this server's store, and results are cached until that changes.
+    """Decorate a function that reads a store. It gets this server's store; results are cached until the store changes.
 
     Each caller gets a copy of the result. `entries` is the maximum number of cached results, `spinner` the text that is
     shown during computation.

@@ -78,7 +78,7 @@ class _Route:
     identity: str
     cache: ReplyCache | None
     unmetered: ModelJudge | None
-    """The judge if it does not admit its requests itself, so that the runner admits its first request; else None."""
+    """The judge if it is a model that does not admit its own requests; the runner then admits its first request."""
 
     def key(self, task: Task) -> str:
         return task_key(task, self.identity)
@@ -212,7 +212,7 @@ class TaskRunner:
         return ask
 
     def knows(self, task: Task) -> bool:
-        """Return whether the journal has a reply to the task that will be used."""
+        """Return whether the journal has a usable reply to the task."""
         return self._from_journal(self._route(type(task)).key(task), task) is not None
 
     def _route(self, kind: type[Task]) -> _Route:

@@ -183,7 +183,7 @@ def _draw_failures(run: RunRef) -> None:
             if st.button("Open an example", key=f"failed-{number}", type="tertiary", icon=":material/find_in_page:"):
                 open_sample(st.query_params["run"], kind.sample_id)
         if len(kinds) > MAX_LISTED:
-            plain(f"and {len(kinds) - MAX_LISTED:,} more errors: ragboard evaluate and retry list them all", "note")
+            plain(f"and {len(kinds) - MAX_LISTED:,} more errors: ragboard evaluate --json lists them all", "note")
         if evaluates():
             _retry(get_failed_evaluations(run)[0])
 
