@@ -112,23 +112,23 @@ class Judge:
     """How often annotators say yes, and how often only the judge or only the annotator does."""
 
     rate: float
-    judge_alone: float
-    person_alone: float
+    only_judge: float
+    only_person: float
 
     @property
     def rarest(self) -> float:
         """The smallest share among errors, correct verdicts, and the yes and no of annotators and of the judge."""
-        errors, yes = self.judge_alone + self.person_alone, self.rate - self.person_alone + self.judge_alone
+        errors, yes = self.only_judge + self.only_person, self.rate - self.only_person + self.only_judge
         return min(errors, 1 - errors, self.rate, 1 - self.rate, yes, 1 - yes)
 
 
 def drawn(judge: Judge, n: int, m: int, *, repeats: int, seed: int) -> PpiMoments:
     """Return the moments of `repeats` draws of n labelled and m other items, all at once."""
     rng = np.random.default_rng([seed, n, m])
-    shares = [judge.rate - judge.person_alone, judge.judge_alone, judge.person_alone]
+    shares = [judge.rate - judge.only_person, judge.only_judge, judge.only_person]
     cells = rng.multinomial(n, [*shares, 1 - sum(shares)], repeats).astype(float)
-    rest = rng.binomial(m, judge.rate - judge.person_alone + judge.judge_alone, repeats).astype(float)
-    return binary_ppi_moments(both=cells[:, 0], judge_alone=cells[:, 1], person_alone=cells[:, 2], n=n, rest=rest, m=m)
+    rest = rng.binomial(m, judge.rate - judge.only_person + judge.only_judge, repeats).astype(float)
+    return binary_ppi_moments(both=cells[:, 0], only_judge=cells[:, 1], only_person=cells[:, 2], n=n, rest=rest, m=m)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,9 +157,9 @@ def judges(n: int, errors: int) -> Iterator[Judge]:
     """Yield judges that make `errors` errors in n items: too lenient, too strict, or both equally."""
     share = errors / n
     for rate in (0.6, 0.85):
-        for judge_alone, person_alone in ((share, 0.0), (0.0, share), (share / 2, share / 2)):
-            if judge_alone < 1 - rate:
-                yield Judge(rate=rate, judge_alone=judge_alone, person_alone=person_alone)
+        for only_judge, only_person in ((share, 0.0), (0.0, share), (share / 2, share / 2)):
+            if only_judge < 1 - rate:
+                yield Judge(rate=rate, only_judge=only_judge, only_person=only_person)
 
 
 DESIGNS: tuple[tuple[PpiDesign, int], ...] = (("subset", 2000), ("separate", 4421))

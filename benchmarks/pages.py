@@ -54,11 +54,7 @@ PATHS = {
 CONTENT = {
     "Empty": ["h1 >> text=An empty page"],
     "Runs": ["#board tbody tr >> nth=1", "#findings a >> nth=5"],
-    "Run": [
-        "#shapes svg[role=img]",
-        "#shapes .groups li >> nth=11",
-        "#samples a >> nth=24",
-    ],
+    "Run": ["#samples a >> nth=24"],
     "Hallucinations": ["#findings a >> nth=24"],
     "Compare": ["#compare table >> nth=0", "#compare a >> nth=19"],
     "Sample": ["#reader [role=option] >> nth=4"],

@@ -40,7 +40,7 @@ PAUSE = 2.0
 ARGUMENTS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
 SHOWN = {
     "runs": "#board tbody tr",
-    "run?run=bm25-k3": "#shapes svg[role=img]",
+    "run?run=bm25-k3": "#samples a >> nth=0",
     "hallucinations": "#findings a",
     "compare?a=bm25-k3&b=bm25-rerank-k5": "#compare tbody tr",
     "sample?run=bm25-k3&sample=q23": "#reader [role=option]",

@@ -9,8 +9,8 @@
 | `json`, `toml`, and `python` with another tool as its title | only parsed |
 | `text` | ignored |
 
-`...` in the expected output stands for any text. A page is executed in a temporary folder with `sample_data` and the
-store of `ragboard demo`.
+`...` in the expected output stands for any text. A command with an error needs `$ echo $?` after it. A page is executed
+in a temporary folder with `sample_data` and the store of `ragboard demo`.
 """
 
 from __future__ import annotations
@@ -30,12 +30,15 @@ import click
 from click.testing import CliRunner
 
 from ragboard.cli import main
+from ragboard.errors import ExitCode
 
 ROOT = Path(__file__).parents[1]
 FENCE = re.compile(
     r"^```(?P<language>\S*)(?: title=\"(?P<title>[^\"]+)\")?\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE
 )
 ELLIPSIS = doctest.ELLIPSIS
+WITHOUT_ERROR = (ExitCode.DONE, ExitCode.GATE_FAILED, ExitCode.INCONCLUSIVE)
+"""Exit codes of commands without an error."""
 
 
 @dataclass(frozen=True)
@@ -98,11 +101,15 @@ class Reader:
         assert not result.failed, "".join(said)
 
     def _console(self, block: Block) -> None:
-        for part in re.split(r"^\$ ", block.text.replace("\\\n", ""), flags=re.MULTILINE)[1:]:
+        parts = re.split(r"^\$ ", block.text.replace("\\\n", ""), flags=re.MULTILINE)[1:]
+        for part, following in zip(parts, [*parts[1:], ""], strict=True):
             line, _, expected = part.partition("\n")
             got = self._executed(block, shlex.split(line))
             if not doctest.OutputChecker().check_output(plain(expected), plain(got), ELLIPSIS):
                 block.fail(f"$ {line}\nexpected:\n{expected}\ngot:\n{got}")
+            failed = line.startswith("ragboard") and self.exit_code not in WITHOUT_ERROR
+            if failed and not following.startswith("echo $?"):
+                block.fail(f"$ {line}\nexit code {self.exit_code}:\n{got}")
 
     def _executed(self, block: Block, words: list[str]) -> str:
         match words:

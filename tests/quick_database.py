@@ -174,5 +174,6 @@ def quick(made: Path) -> Generator[None]:
         patch.setattr(Database, "_connect", leased)
         patch.setattr(Database, "write", written)
         patch.setattr(database_module, "_applied", OPENED.applied)
+        patch.setattr(database_module._shared, "borrow", lambda _, connect: connect())  # files are copied
         yield
     OPENED.close(whole=False)

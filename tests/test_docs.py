@@ -85,6 +85,7 @@ def test_every_page_with_examples_is_executed() -> None:
         ("```python\n1 + 1\n```\n", "nothing executes Python without >>>"),
         ('```python title="ragas"\n1 +\n```\n', "invalid syntax"),
         ("```console\n$ ragboard runs --json\nno such thing\n```\n", "expected:"),
+        ("```console\n$ ragboard show no-such-run\n...\n```\n", "exit code 5"),
         ("```console\n$ ls\n```\n", "nothing executes 'ls'"),
         ("```shell\nragboard evaluate run.jsonl --jugde openai:x\n```\n", "--jugde"),
         ("```shell\nragboard evalute run.jsonl\n```\n", "evalute"),

@@ -279,9 +279,9 @@ def evaluate(
 
 
 def gate_metrics(names: Iterable[str], panel: Panel, known: Mapping[str, Metric] = METRICS) -> tuple[Metric, ...]:
-    """Return the metrics with these names, with their settings in the panel's default metrics.
+    """Return the metrics with these names; those that are default metrics of the panel have the settings used there.
 
-    Unknown names are skipped, because they may be scores in the run file.
+    `known` are all metrics by name. Unknown names are skipped, because they may be scores in the run file.
     """
     defaults = {metric.spec: metric for metric in default_metrics(panel)}
     chosen: dict[str, Metric] = {}
@@ -356,7 +356,7 @@ async def alog(run: str, **arguments: Any) -> str:
 
 
 def read_run(samples: Any, *, name: str | None, **options: Any) -> tuple[Run, ImportReport]:
-    """Read samples as a run. Return the run and the import report. Warn about changed values at the caller's line."""
+    """Read samples as a run. Return the run and the import report. Warn about changed values."""
     if isinstance(samples, (str, Path)):
         result = read_runs(samples, name=name, **options)
         if len(result.runs) > 1:

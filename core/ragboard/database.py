@@ -2,14 +2,15 @@
 
 While a process writes to a DuckDB file, no other process can open it. So processes open it only for a short time, and
 take turns with a lock file. A reader holds the lock while it opens the database. A writer holds the lock until it has
-finished, so that new readers cannot delay it.
+finished, so that new readers cannot delay it. Opening takes 20 ms or more, so a process with many small reads can share
+a connection among them.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import cache
 from importlib.resources import files
@@ -55,37 +56,145 @@ MAGIC_BYTES = slice(8, 12), b"DUCK"
 """The position and the value of the bytes that identify a DuckDB file."""
 
 
-class _KeptLeases(threading.local):
-    """The leases that this thread keeps open."""
+LINGER_SECONDS = 0.1
+"""How long a shared connection stays open after a read, for the next one."""
+
+MAX_SHARED_SECONDS = 1.0
+"""Maximum age of a shared connection for a new read, so that writers of other processes get their turn."""
+
+
+class _Shared:
+    """A read-only connection that reads of this process share."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+        self.connection = connection
+        self.path = path
+        self.file = _file_id(path)
+        self.opened = time.monotonic()
+        self.users = 0
+        self.uses = 0
+        """Number of reads so far."""
+
+    def is_current(self) -> bool:
+        return time.monotonic() - self.opened < MAX_SHARED_SECONDS and self.file == _file_id(self.path)
+
+
+class _SharedConnections:
+    """The shared connection of each database that this process reads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._by_path: dict[Path, _Shared] = {}
+
+    @contextmanager
+    def borrow(
+        self, path: Path, connect: Callable[[], duckdb.DuckDBPyConnection]
+    ) -> Generator[duckdb.DuckDBPyConnection]:
+        """Yield a cursor of the shared connection. `connect` opens it if there is none that may be used."""
+        shared = self._take(path) or self._add(path, connect())
+        try:
+            with shared.connection.cursor() as cursor:
+                yield cursor
+        finally:
+            self._give_back(shared)
+
+    def release(self, path: Path) -> None:
+        """Let no further read use the shared connection. It is closed now, or when its last read ends."""
+        with self._lock:
+            shared = self._by_path.pop(path, None)
+            if shared is not None and not shared.users:
+                shared.connection.close()
+
+    def _take(self, path: Path) -> _Shared | None:
+        with self._lock:
+            shared = self._by_path.get(path)
+            if shared is not None and shared.is_current():
+                shared.users += 1
+                shared.uses += 1
+                return shared
+        self.release(path)
+        return None
+
+    def _add(self, path: Path, connection: duckdb.DuckDBPyConnection) -> _Shared:
+        shared = _Shared(connection, path)
+        shared.users = 1
+        with self._lock:
+            self._by_path.setdefault(path, shared)  # another thread may have opened one meanwhile
+        return shared
+
+    def _give_back(self, shared: _Shared) -> None:
+        with self._lock:
+            shared.users -= 1
+            if shared.users:
+                return
+            if self._by_path.get(shared.path) is shared:
+                closer = threading.Timer(LINGER_SECONDS, self._close_if_unused, (shared, shared.uses))
+                closer.daemon = True
+                closer.start()
+            else:
+                shared.connection.close()
+
+    def _close_if_unused(self, shared: _Shared, uses: int) -> None:
+        """Close the connection unless it was used again."""
+        with self._lock:
+            if self._by_path.get(shared.path) is shared and shared.uses == uses:
+                del self._by_path[shared.path]
+                shared.connection.close()
+
+
+_shared = _SharedConnections()
+
+
+def _file_id(path: Path) -> tuple[int, int] | None:
+    """Return what identifies the file at a path; None if there is none."""
+    try:
+        stat = path.stat()
+    except OSError:
+        return None
+    return stat.st_dev, stat.st_ino
+
+
+class _KeptConnections(threading.local):
+    """The connections that this thread keeps open; None for one that is not opened yet."""
 
     def __init__(self) -> None:
         self.connections: dict[Path, duckdb.DuckDBPyConnection | None] = {}
 
 
-_kept = _KeptLeases()
+_kept = _KeptConnections()
 
 
 class Database:
     """A DuckDB file that many processes and threads use in turn."""
 
-    def __init__(self, path: Path, *, writable: bool = True, wait: float = WAIT_SECONDS) -> None:
+    def __init__(
+        self, path: Path, *, writable: bool = True, wait: float = WAIT_SECONDS, shares_reads: bool = False
+    ) -> None:
+        """Do not open the database yet.
+
+        `shares_reads`: reads of this process share a connection, which stays open for a moment after the last of them.
+        """
         self.path = path
         self.lock_path = path.with_suffix(".lock")
         self._writable = writable
         self._wait = wait
+        self._shares_reads = shares_reads
 
     @contextmanager
     def read(self) -> Generator[duckdb.DuckDBPyConnection]:
-        """Yield a read-only connection; several processes can read at once. Raises StoreError if it is damaged."""
-        with self._lease() as connection, _damage_as_store_error(self.path):
+        """Yield a read-only connection; several processes can read at once.
+
+        Raises StoreError if the database is damaged.
+        """
+        with self._read_connection() as connection, _damage_as_store_error(self.path):
             yield connection
 
     @contextmanager
     def keep_open(self) -> Generator[None]:
-        """Let the reads of this thread in the block, one after the other, share a lease: opening a database takes long.
+        """Use one connection for all reads of this thread in the block, because opening a database is slow.
 
-        The lease begins with the first read, and ends before a write and at the end of the block. No other process can
-        write meanwhile, so the block must not wait for anything, such as a request or another thread.
+        The connection is opened at the first read, and closed before a write and at the end of the block. No other
+        process can write meanwhile, so the block must not wait for anything, such as a request or another thread.
         """
         if self.path in _kept.connections:
             yield
@@ -94,19 +203,21 @@ class Database:
         try:
             yield
         finally:
-            self._end_kept_lease()
+            self._close_kept_connection()
             del _kept.connections[self.path]
 
-    def _lease(self) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
-        """Return the lease that this thread keeps open, else a new one."""
+    def _read_connection(self) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
+        """Return the connection that this thread keeps open, else a new one."""
         if self.path not in _kept.connections:
+            if self._shares_reads:
+                return _shared.borrow(self.path, self._connect_migrated)
             return self._connect_migrated()
         connection = _kept.connections[self.path]
         if connection is None:
             connection = _kept.connections[self.path] = self._connect_migrated()
         return nullcontext(connection)
 
-    def _end_kept_lease(self) -> None:
+    def _close_kept_connection(self) -> None:
         connection = _kept.connections.get(self.path)
         if connection is not None:
             connection.close()
@@ -119,7 +230,8 @@ class Database:
         Raises StoreError if this database was opened read-only.
         """
         self.require_writable()
-        self._end_kept_lease()
+        self._close_kept_connection()
+        _shared.release(self.path)
         self._create_folder()
         with self._lock():
             if not self._exists():

@@ -8,7 +8,7 @@ __all__ = ["is_loopback"]
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether an address is reachable only from this machine. The only such host name is `localhost`."""
+    """Return whether an address is reachable only from this machine: a loopback IP address, or `localhost`."""
     try:
         return ip_address(host).is_loopback
     except ValueError:

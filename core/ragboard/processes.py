@@ -31,14 +31,14 @@ def available_cores() -> int:
 class ProcessPool:
     """Processes that call functions. They start with the first call and end with `close`.
 
-    The processes do not import the script, so it needs no `if __name__ == "__main__"`.
+    The processes do not import the user's script, so it needs no `if __name__ == "__main__"`.
     """
 
     def __init__(self, count: int) -> None:
         self.count = count
 
     def submit(self, function: Callable[..., R], *arguments: Any) -> Future[R]:
-        """Call a function in a process. The result raises TerminatedWorkerError if that process was killed."""
+        """Call a function in a process. The future raises TerminatedWorkerError if that process was killed."""
         future: Future[R] = self._processes.submit(function, *arguments)
         return future
 

@@ -78,7 +78,7 @@ BEST_GRADE = 3
 RELEVANT_GRADE = 2
 """The lowest grade of a relevant passage."""
 PASSAGE_GRADE = "UMBRELA relevance of passage (0-3)"
-"""What a stored judgement with the grade of a passage is about."""
+"""The `about` of a RecordedJudgement that is the grade of a passage."""
 
 MorePassages = Literal["", "falls", "rises"]
 """How a metric usually changes if more passages are retrieved, even irrelevant ones; empty if it does not."""
@@ -229,7 +229,8 @@ class FileScores:
     """The verdicts and other judgements of the tool's judge for each sample, in order; empty if the file has only
     scores."""
     equivalent_metrics: Mapping[str, str] = field(default_factory=dict[str, str])
-    """ragboard's metric with the same scores, for each of the tool's metrics whose scores follow from its verdicts."""
+    """For each of the tool's metrics that can be computed from the recorded verdicts, ragboard's metric that does
+    so."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

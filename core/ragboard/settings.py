@@ -27,7 +27,10 @@ def read_pairs(pairs: Iterable[str]) -> dict[str, JsonValue]:
 
 
 def read_config_file(path: Path, *, kind: Literal["toml"] | None = None) -> dict[str, JsonValue]:
-    """Read a JSON or TOML file with one object of settings. Raises SettingError for an unreadable or invalid file."""
+    """Read a file with one object of settings: TOML if it is named `.toml` or `kind` is `toml`, else JSON.
+
+    Raises SettingError for an unreadable or invalid file.
+    """
     import tomllib
 
     toml = kind == "toml" or path.suffix == ".toml"

@@ -31,11 +31,11 @@ MAX_BATCH = 500
 EXIT_SECONDS = 10.0
 """Seconds that the process waits at its end until all answers are stored."""
 QUESTIONS = ("question", "query", "user_input", "prompt", "message", "input")
-"""Names of the argument with the question; else it is the first argument."""
+"""Names of the argument that has the question. Without such an argument, the first argument has it."""
 HISTORIES = ("history", "chat_history")
 ANSWERS = ("answer", "response", "output", "result", "text")
 CONTEXTS = ("contexts", "context", "documents", "source_documents", "source_nodes", "passages", "chunks")
-"""Names of keys or attributes of the returned object."""
+"""Names of keys or attributes of the returned object, as in `ANSWERS`."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -55,7 +55,7 @@ class _Destination:
 
 @dataclass
 class _Answer:
-    """One call of the function."""
+    """One call of the function, with its result."""
 
     destination: _Destination
     question: Any
@@ -77,14 +77,15 @@ def trace(
     """Return a decorator that logs each answer of a function to a run, as `log` does, without waiting for the store.
 
     The function may be `async`, and it may yield the answer in parts. The question is its argument `question` (or
-    `query`, `prompt`, `message`, `input`), else its first argument; `history`, if it has this argument, are the earlier
-    messages. It returns the answer as a text; a tuple of answer and passages; or a mapping or an object with `answer`
-    (or `response`, `output`, `result`, `text`), `contexts` (or `documents`, `source_nodes`, `passages`) and `metadata`.
+    `query`, `prompt`, `message`, `input`), else its first argument. Its argument `history`, if it has one, is the list
+    of earlier messages. The function returns the answer as a text; a tuple of answer and passages; or a mapping or an
+    object with `answer` (or `response`, `output`, `result`, `text`), `contexts` (or `documents`, `source_nodes`,
+    `passages`) and `metadata`.
 
     `config`, `dataset` and `store` are those of `log`. The metadata also has `latency_ms`, and `error` with the type of
-    an exception, which is raised again. An answer that cannot be logged is dropped with a warning (logger
-    `ragboard.trace`), also if 10,000 answers are waiting. `flush` waits until all answers are stored; when the process
-    ends, it waits for this up to 10 seconds.
+    an exception, which is raised again. An answer is dropped, with a warning (logger `ragboard.trace`), if it cannot be
+    logged or if 10,000 answers are waiting. `flush` waits until all answers are stored; when the process ends, it waits
+    for this up to 10 seconds.
     """
     destination = _Destination(run, config, dataset, store)
     _flush_at_exit()
@@ -107,7 +108,7 @@ def flush(timeout: float | None = None) -> bool:
 
 
 def _traced(function: Callable[P, R], begin: Callable[..., _Answer]) -> Callable[P, R]:
-    """Return a function that records each call. For a coroutine or generator function, it is one too."""
+    """Return a function of the same kind (generator, coroutine, async generator or plain) that records each call."""
     if inspect.isasyncgenfunction(function):
 
         @wraps(function)
@@ -202,7 +203,7 @@ def _row(answer: _Answer) -> dict[str, Any]:
 
 
 def _parts(result: Any) -> tuple[Any, Any, Mapping[str, JsonValue]]:
-    """Return answer, passages and metadata of the returned object; a list contains the yielded objects."""
+    """Return answer, passages and metadata of the returned object, or of the list of yielded objects."""
     if isinstance(result, list):
         texts = [part for part in result if isinstance(part, str)]
         others = [part for part in result if not isinstance(part, str)]
@@ -289,7 +290,7 @@ def _store(answers: Sequence[_Answer], warn: Callable[[str, str], None]) -> None
         store = Store(to.store) if isinstance(to.store, (str, Path)) else to.store
         try:
             store.append(together)
-        except Exception as error:  # noqa: BLE001 - as above, for another run or store
+        except Exception as error:  # noqa: BLE001 - an error of one run must not block the others
             warn(type(error).__name__, f"answers of run {to.run!r} are not logged: {error}")
 
 
@@ -303,7 +304,7 @@ def _reset_after_fork() -> None:
 def _flush_at_exit() -> None:
     """Store the waiting answers when the process ends.
 
-    Exit functions run in reverse order of registration, so DuckDB is imported first: it must still work then.
+    DuckDB is imported first, so that its own exit functions, which are registered by the import, run after this one.
     """
     import_module("ragboard.store")
     atexit.register(lambda: flush(EXIT_SECONDS))

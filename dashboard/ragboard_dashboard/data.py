@@ -116,7 +116,7 @@ Read: TypeAlias = Callable[Concatenate[Store, P], T]
 
 def store() -> Store:
     """Return the store of this server. On a read-only server, every write to it raises StoreError."""
-    return Store(settings().store, writable=writable())
+    return Store(settings().store, writable=writable(), shares_reads=True)
 
 
 def writable() -> bool:
@@ -145,7 +145,7 @@ def known_metrics() -> Mapping[str, Metric]:
 
 
 def cached(entries: int = 16, *, spinner: bool | str = False) -> Callable[[Read[P, T]], Callable[P, T]]:
-    """Decorate a function that reads a store: it gets this server's store, and results are cached until that changes.
+    """Decorate a function that reads a store. It gets this server's store; results are cached until the store changes.
 
     Each caller gets a copy of the result. `entries` is the maximum number of cached results, `spinner` the text that is
     shown during computation.
@@ -162,7 +162,7 @@ def _cached(cache: Callable[[Callable[..., T]], Callable[..., T]]) -> Callable[[
     def keep(read: Read[P, T]) -> Callable[P, T]:
         def read_folder(folder: str, version: str, *given: P.args, **options: P.kwargs) -> T:
             del version  # part of the cache key
-            return read(Store(Path(folder)), *given, **options)
+            return read(Store(Path(folder), shares_reads=True), *given, **options)
 
         read_folder.__module__, read_folder.__qualname__ = (
             read.__module__,

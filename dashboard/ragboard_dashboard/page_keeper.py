@@ -17,7 +17,7 @@ __all__ = ["PageKeeper"]
 
 
 class PageKeeper:
-    """ASGI middleware: if Streamlit announces a fragment run of an earlier page, it puts the current page there."""
+    """ASGI middleware: if Streamlit announces a fragment run of an earlier page, it names the current page instead."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -35,9 +35,9 @@ STATE_TEXTS: dict[LiveState, str] = {
     "running": "running",
     "stopping": "stopping: waiting for open requests",
     "finished": "finished",
-    "stopped": "stopped; answers so far are saved",
-    "failed": "failed; answers so far are saved",
-    "interrupted": "interrupted: its process ended unexpectedly; answers so far are saved",
+    "stopped": "stopped; replies so far are saved",
+    "failed": "failed; replies so far are saved",
+    "interrupted": "interrupted: its process ended unexpectedly; replies so far are saved",
 }
 
 

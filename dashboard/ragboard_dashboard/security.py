@@ -81,7 +81,7 @@ def accepted_host_names(given: ServerSettings) -> frozenset[str]:
     """Return the host names that a dashboard accepts, in lower case."""
     names = {*LOCAL_NAMES, *given.allowed_hosts}
     if given.host not in LOCAL_NAMES:
-        names |= _own_names() if _is_any(given.host) else {given.host}
+        names |= _own_names() if _is_unspecified(given.host) else {given.host}
     return frozenset(name.lower().strip("[].") for name in names)
 
 
@@ -131,7 +131,7 @@ def _name(host: str) -> str:
         return ""
 
 
-def _is_any(host: str) -> bool:
+def _is_unspecified(host: str) -> bool:
     try:
         return ip_address(host).is_unspecified
     except ValueError:

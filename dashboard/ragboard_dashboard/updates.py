@@ -1,7 +1,7 @@
 """Keep pages up to date while samples arrive and are evaluated.
 
-A page that waits for its content is redrawn as soon as it is there. A page that is being read does not change: a line
-says what is new, with a button that redraws the page.
+A page that waits for its content is redrawn as soon as the content is in the store. A page with content does not change
+while the user reads it: a line says what is new, with a button that redraws the page.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ WAITING_TICK_SECONDS = 0.5
 
 
 def offer_refresh(run: RunRef | None = None) -> None:
-    """Show what a growing run, or a store with one, gains while the page is open. Call it before reading the store."""
+    """Show what is new in a growing run, or in a store with growing runs. Call this before the page reads the store."""
     if get_grows(run.run_id if run else None):
         st.fragment(_offer, run_every=TICK_SECONDS)(run, get_store_contents(run))
 

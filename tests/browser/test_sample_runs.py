@@ -20,8 +20,8 @@ def sample(
 
 
 def drawn(page: Page) -> Page:
-    """Wait until every chart is there."""
-    settled(page).wait_for_selector("#shapes svg >> nth=1", state="attached")
+    """Wait until the list of samples is there."""
+    settled(page).wait_for_selector("#samples a >> nth=0")
     return page
 
 

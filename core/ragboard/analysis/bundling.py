@@ -46,9 +46,9 @@ class BundledReplies:
     """The 95% CI of `agreement`, over samples or clusters of samples."""
     kappa: float | None
     """Cohen's kappa, without weights; 0 is chance level. None if all replies are the same."""
-    bundled_calls: int
+    calls_together: int
     """Number of bundled calls. 0 for support of citations, which uses verdicts that other metrics ask for."""
-    compat_calls: int
+    calls_alone: int
     """Number of calls with `compat=True`."""
 
     def __str__(self) -> str:
@@ -57,7 +57,7 @@ class BundledReplies:
         return (
             f"{self.kind}: {self.equal:,} of {self.items:,} are the same,"
             f" {estimate_text(self.agreement, self.interval, '.2f')}; Cohen's kappa {kappa};"
-            f" {self.bundled_calls:,} bundled calls, {self.compat_calls:,} calls with compat=True"
+            f" {self.calls_together:,} bundled calls, {self.calls_alone:,} calls with compat=True"
         )
 
 
@@ -144,8 +144,8 @@ def _compare_replies(kind: str, rows: Sequence[JudgedBothWays], clusters: Sample
         agreement=float(equal.mean()),
         interval=mean_interval(moments(equal, groups), bounds=(0.0, 1.0)),
         kappa=_kappa([row.together for row in rows], [row.alone for row in rows]),
-        bundled_calls=0 if kind == "support" else len({row.position for row in rows}),
-        compat_calls=len({(row.position, row.call) for row in rows}),
+        calls_together=0 if kind == "support" else len({row.position for row in rows}),
+        calls_alone=len({(row.position, row.call) for row in rows}),
     )
 
 

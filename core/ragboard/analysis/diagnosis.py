@@ -373,7 +373,7 @@ class GroupComparisons:
     too_small: tuple[SmallGroup, ...]
     """Groups that are lower than the other samples, but have fewer than `MIN_GROUP_SIZE` scored samples; lowest first,
     at most `MAX_LOW_GROUPS`. Columns without any larger group are left out."""
-    count: int
+    groups: int
     """Number of comparisons, each of one group on one metric."""
     metrics: tuple[str, ...]
     """The metrics on which groups were compared."""
@@ -894,7 +894,7 @@ def weak_groups(
     return tuple(sorted(worse, key=_difference)), GroupComparisons(
         lowest=tuple(lowest[:MAX_LOW_GROUPS]),
         too_small=tuple(too_small.values())[:MAX_LOW_GROUPS],
-        count=len(p_values),
+        groups=len(p_values),
         metrics=tuple(dict.fromkeys(spec for _, _, spec, _, _ in compared)),
         columns=tuple(dict.fromkeys(by for by, _, _, _, _ in compared)),
     )
@@ -1103,11 +1103,11 @@ def small_groups_in_words(comparisons: GroupComparisons, labels: Mapping[str, st
 
 def groups_compared_in_words(comparisons: GroupComparisons, labels: Mapping[str, str]) -> str:
     """Say which groups were compared, and how. `labels` are those of the metrics."""
-    if not comparisons.count:
+    if not comparisons.groups:
         return f"No metadata column has groups of at least {MIN_GROUP_SIZE} scored samples."
     columns = ", ".join(column.removeprefix("metadata.") for column in comparisons.columns)
     metrics = ", ".join(labels.get(spec, spec) for spec in comparisons.metrics)
     return (
         f"Compared: each group of at least {MIN_GROUP_SIZE} scored samples (by {columns}) with all other samples, on"
-        f" {metrics}; {comparisons.count:,} comparisons, p values adjusted for all of them (Holm)."
+        f" {metrics}; {comparisons.groups:,} comparisons, p values adjusted for all of them (Holm)."
     )

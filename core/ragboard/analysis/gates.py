@@ -14,6 +14,7 @@ from ragboard.analysis.means import MetricSummary, finite_range
 from ragboard.analysis.reference_answers import ANSWERS_ARE_REFERENCES
 from ragboard.analysis.runs import RunSummary
 from ragboard.errors import NotFoundError, SettingError
+from ragboard.metrics import DEFAULT_METRICS, DEFAULT_METRICS_BY_RULES
 from ragboard.records import MetricDescription
 from ragboard.stats import GateVerdict, Interval, NoInterval, ci_text, gate
 
@@ -162,10 +163,14 @@ def overall_verdict(gated: Sequence[GateResult]) -> GateVerdict:
 def resolve_spec(name: str, specs: Sequence[str]) -> str:
     """Return the full name of a metric, given its name with or without source and settings.
 
-    Raises NotFoundError for an unknown name and SettingError for an ambiguous one; both messages list the candidates.
+    If several metrics have this name, a default metric has priority. Raises NotFoundError for an unknown name and
+    SettingError for an ambiguous one; both messages list the candidates.
     """
     for shorten in (lambda spec: spec, lambda spec: spec.partition("(")[0], _name):
         candidates = [spec for spec in specs if shorten(spec) == name]
+        defaults = (metric.spec for metric in (*DEFAULT_METRICS, *DEFAULT_METRICS_BY_RULES))
+        if default := next((spec for spec in defaults if spec in candidates), None):
+            return default
         if len(candidates) == 1:
             return candidates[0]
         if candidates:

@@ -308,7 +308,7 @@ class TrafficTrend:
     changes: tuple[TrendChange, ...]
     configs: tuple[ConfigChange, ...]
     week: WeekComparison
-    series_count: int
+    series: int
     """Number of series in the store, which share the probability of a false alarm."""
 
 
@@ -504,7 +504,7 @@ def traffic_trend(store: Store, dataset: str, metric: str = "", judge: str = "")
             changes=series.changes,
             configs=tuple(_config_changes(series.runs)),
             week=_compare_weeks(connection, series),
-            series_count=series.series_count,
+            series=series.series_count,
         )
 
 

@@ -60,7 +60,7 @@ def recompute_outcomes(
     if not any(statement.is_overruled for statement in statements):
         return {}
     final_verdicts = (
-        Verdict(label=statement.by_people.label) if statement.by_people else statement.verdict
+        Verdict(label=statement.human_verdict.label) if statement.human_verdict else statement.verdict
         for statement in statements
     )
     verdicts = tuple(verdict for verdict in final_verdicts if verdict)

@@ -76,7 +76,7 @@ EXIT_CODES: dict[GateVerdict, ExitCode] = {
 )
 @click.option(
     "--detect",
-    "points",
+    "difference",
     type=click.FloatRange(0.001, 1),
     default=DEFAULT_DIFFERENCE,
     show_default=True,
@@ -93,7 +93,7 @@ def compare(
     run_b: str,
     names: str | None,
     conditions: tuple[str, ...],
-    points: float,
+    difference: float,
     allow_different_judges: bool,
     unscored: UnscoredPolicy,
     files: RunFiles,
@@ -131,7 +131,7 @@ def compare(
     elif markdown:
         click.echo(plain(comparison_markdown(found, shown, gated)))
     else:
-        _print_comparison(found, shown, points)
+        _print_comparison(found, shown, difference)
         for one in noise:
             click.echo(one_line(f"noise: {one}"))
         _print_gates(gated, difference=True)
@@ -243,7 +243,7 @@ def _exit_with_verdict(gated: Sequence[GateResult]) -> None:
     click.get_current_context().exit(EXIT_CODES[overall_verdict(gated)])
 
 
-def _print_comparison(found: Comparison, shown: Sequence[MetricComparison], points: float) -> None:
+def _print_comparison(found: Comparison, shown: Sequence[MetricComparison], difference: float) -> None:
     click.echo(one_line(found.sentence))
     if found.judged_by:
         click.echo(one_line(f"  judge: {found.judged_by}"))
@@ -279,7 +279,7 @@ def _print_comparison(found: Comparison, shown: Sequence[MetricComparison], poin
         )
     cautions = [f"caution: {metric.caution}" for metric in shown if metric.caution and metric.p is not None]
     notes = [f"{metric.label}: {metric.note}" for metric in shown if metric.note]
-    sizes = [f"{metric.label}: {text}" for metric in shown if (text := detectable_in_words(metric, points))]
+    sizes = [f"{metric.label}: {text}" for metric in shown if (text := detectable_in_words(metric, difference))]
     for line in (*cautions, *notes, *sizes):
         click.echo(one_line(line))
 
@@ -401,10 +401,10 @@ def prefer(run_a: str, run_b: str, quality: Quality, judge_options: JudgeOptions
     if as_json:
         print_json(result)
         return
-    _print(result)
+    _print_preferences(result)
 
 
-def _print(found: Preferences) -> None:
+def _print_preferences(found: Preferences) -> None:
     judged = len(found.choices)
     print_table(
         ["", "pairs"],

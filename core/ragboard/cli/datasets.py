@@ -234,10 +234,10 @@ def approve(dataset: str, annotator: str, store: Store) -> None:
     ragboard nuggets approve bm25-k3
     """
     chosen = load_dataset(store, dataset)
-    open_lists = [one for one in chosen.questions if one.nuggets and not one.nuggets.approved]
-    for question in open_lists:
+    unapproved = [one for one in chosen.questions if one.nuggets and not one.nuggets.approved]
+    for question in unapproved:
         approve_nuggets(store, question, author=annotator)
-    click.echo(f"nuggets of {_questions(len(open_lists))} approved by {one_line(annotator)}")
+    click.echo(f"nuggets of {_questions(len(unapproved))} approved by {one_line(annotator)}")
 
 
 @nuggets.command()

@@ -159,7 +159,7 @@ def _print_systems(estimates: Estimates, *, raw: bool) -> None:
         [
             plain(system.name),
             f"{system.labels:,} of {system.items:,}",
-            *(_powered(getattr(system.means, method) if system.means else None, raw=raw) for method in METHODS),
+            *(_mean_text(getattr(system.means, method) if system.means else None, raw=raw) for method in METHODS),
             _effective_labels(system.best),
             _interval(system.accuracy) if isinstance(system.accuracy, Interval) else "",
         ]
@@ -173,7 +173,7 @@ def _print_systems(estimates: Estimates, *, raw: bool) -> None:
             click.echo(one_line(f"{one.name}: {note}"))
 
 
-def _powered(found: MeanEstimate | NoInterval | None, *, raw: bool = False) -> str:
+def _mean_text(found: MeanEstimate | NoInterval | None, *, raw: bool = False) -> str:
     if found is None:
         return "none"
     if isinstance(found, NoInterval):
@@ -254,11 +254,11 @@ def _row(one: SystemEstimate, placed: Ranked | None) -> list[str]:
     return [
         f"{placed.rank}" if placed else "-",
         one.name,
-        _powered(best),
+        _mean_text(best),
         _method(one),
         _ranks(placed) if placed else "-",
         f"{one.labels:,} of {one.items:,}",
-        _powered(judge),
+        _mean_text(judge),
         _interval(one.accuracy) if isinstance(one.accuracy, Interval) else "-",
     ]
 
@@ -349,8 +349,8 @@ def ranking(
 
 def _print_simulation(found: RankingSimulation) -> None:
     click.echo(
-        f"{len(found.rates)} systems from {found.rates[0]:.1%} to {found.rates[-1]:.1%}; {found.items:,} items each"
-        f" judged, {found.labels:,} of them labelled; {found.repeats:,} repetitions, seed {found.seed}"
+        f"{len(found.rates)} systems from {found.rates[0]:.1%} to {found.rates[-1]:.1%}; {found.items:,} judged"
+        f" items each, {found.labels:,} of them labelled; {found.repeats:,} repetitions, seed {found.seed}"
     )
     print_table(
         ["", "Kendall's tau", "middle 95% of simulations", "CIs that contain the true rate"],

@@ -81,7 +81,7 @@ MAX_FAILURES = 5
 @click.option(
     "--shards",
     type=click.IntRange(1),
-    help="Number of shards on the cluster.  [default: four times the number that run in parallel]",
+    help="Number of shards on the cluster.  [default: at least four times the number that run in parallel]",
 )
 @click.option(
     "--shard-folder",
@@ -194,7 +194,7 @@ def retry(
 
 
 def print_judge_note(panel: Panel, judge_options: JudgeOptions, prices: Prices | None = None) -> None:
-    """Print what each judge does, and which texts are sent to a server."""
+    """Print which judge answers which tasks, which texts are sent to a server, and the price of batches."""
     if panel.fallback_note:
         click.echo(one_line(panel.fallback_note), err=True)
     if host := destination(judge_options):
@@ -277,7 +277,7 @@ def print_failures(run: str, kinds: Sequence[FailureKind]) -> None:
             one_line(f"  failed {kind.count} times: {kind.message}; sample {kind.sample_id}: {kind.example}"), err=True
         )
     if len(kinds) > MAX_FAILURES:
-        click.echo(f"  and {len(kinds) - MAX_FAILURES} more kinds of failure: ragboard show {one_line(run)}", err=True)
+        click.echo(f"  and {len(kinds) - MAX_FAILURES} more kinds of failure of {one_line(run)}", err=True)
 
 
 def resolve_or_import(store: Store, places: Sequence[str], reading: dict[str, Any]) -> tuple[list[RunRef], Any]:

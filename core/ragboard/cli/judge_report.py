@@ -56,9 +56,10 @@ def report_judge(
 def _print_report(report: JudgeReport) -> None:
     unscored = f", {report.unscored} more without a score" if report.unscored else ""
     click.echo(f"{report.n} {report.kind}, {report.positive} positive, {report.clusters} clusters{unscored}")
-    rows = [[report.judge, _signed(report.auroc), ""]]
+    rows = [[report.judge, _estimate(report.auroc), ""]]
     rows += [
-        [name, _signed(each.auroc), _signed(each.judge_better_by, sign=True)] for name, each in report.baselines.items()
+        [name, _estimate(each.auroc), _estimate(each.judge_better_by, sign=True)]
+        for name, each in report.baselines.items()
     ]
     print_table(("", "AUROC", "judge better by"), rows)
     click.echo(f"balanced accuracy {report.balanced_accuracy:.2f}, calibration error {report.calibration.error:.2f}")
@@ -67,7 +68,7 @@ def _print_report(report: JudgeReport) -> None:
     )
 
 
-def _signed(value: Interval | NoInterval, *, sign: bool = False) -> str:
+def _estimate(value: Interval | NoInterval, *, sign: bool = False) -> str:
     if isinstance(value, NoInterval):
         return ci_text(value)
     return estimate_text(value.estimate, value, "+.3f" if sign else ".3f")

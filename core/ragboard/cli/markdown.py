@@ -18,13 +18,13 @@ _MARKUP = re.compile(r"([\\`*_\[\]#|~<>&@:]|(?<=www)\.)", re.IGNORECASE)
 def comparison_markdown(found: Comparison, shown: Sequence[MetricComparison], gated: Sequence[GateResult]) -> str:
     """Return a comparison as Markdown: gates, summary, cautions, metrics and differences of the configuration."""
     refusals = (f"{found.refusals.warning}.",) if found.refusals and found.refusals.warning else ()
-    passages = (metric.caution for metric in shown if metric.caution and metric.p is not None)
+    metric_cautions = (metric.caution for metric in shown if metric.caution and metric.p is not None)
     parts = [
         f"### {escaped(found.b.name)} vs {escaped(found.a.name)}",
         _gates(gated),
         escaped(found.sentence),
         f"Judge: {escaped(found.judged_by)}" if found.judged_by else "",
-        "\n".join(f"- ⚠️ {escaped(caution)}" for caution in (*found.cautions, *refusals, *passages)),
+        "\n".join(f"- ⚠️ {escaped(caution)}" for caution in (*found.cautions, *refusals, *metric_cautions)),
         markdown_table(
             ["metric", "A", "B", "B - A (95% CI)", "p (Holm)", "", "B higher / equal / lower", "pairs"],
             [_metric(metric) for metric in shown],

@@ -308,7 +308,7 @@ def _print_not_triggered(found: Diagnosis) -> None:
     measured = [one for one in found.not_triggered if one.figure]
     rows = [[condition_in_words(one.rule), str(one.figure), why_not_triggered(one)] for one in measured]
     if rows:
-        print_table(["rule not flagged", "figure", "why"], rows)
+        print_table(["rule not triggered", "figure", "why"], rows)
     if waiting := missing_in_words(found):
         click.echo("\n" + one_line(waiting))
         click.echo(one_line(f"to evaluate them: {evaluate_command(found)}"))

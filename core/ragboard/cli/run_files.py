@@ -1,4 +1,4 @@
-"""Run files in place of run names: evaluated for one command, in a temporary store."""
+"""Run files that are given in place of run names. They are evaluated for one command, in a temporary store."""
 
 from __future__ import annotations
 
@@ -64,12 +64,12 @@ class RunFiles:
         *,
         defaults: bool,
     ) -> tuple[Store, list[RunRef]]:
-        """Return a store and these runs in it. If one is a run file, evaluate it and return a temporary store.
+        """Return these runs and their store. If any is a run file, this is a temporary store with all of the runs.
 
         - `metrics`: the metrics to evaluate with. The default is the metrics of the conditions.
         - `defaults`: add the default metrics to those of the conditions. Without conditions, they are always used.
 
-        Exits if an evaluation is stopped or gives no score.
+        Run files are evaluated. Exits if an evaluation is stopped or gives no score.
         """
         files = [run for run in runs if _is_file(store, run)]
         if not files:

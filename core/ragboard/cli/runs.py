@@ -393,7 +393,8 @@ def rm(runs: tuple[str, ...], yes: bool, store: Store) -> None:
     """
     found = {ref.run_id: ref for ref in (whole_run(store, name) for name in runs)}
     for ref in found.values():
-        click.echo(one_line(f"{ref.name}: {store.sample_count(ref.run_id):,} samples and all their evaluations"))
+        count = store.sample_count(ref.run_id)
+        click.echo(one_line(f"{ref.name}: {count:,} sample{'' if count == 1 else 's'} and all evaluations"))
     if not yes:
         click.confirm("Delete permanently?", abort=True)
     store.remove_runs(found)

@@ -184,7 +184,7 @@ def _check(folder: Path, port: int | None, *options: str) -> None:
     server = import_module("ragboard_dashboard.server")
     chosen = server.free_port(port)
     command = [*RAGBOARD, "serve", "--port", str(chosen), "--no-browser", "--store", str(folder), *options]
-    with subprocess.Popen(command, env=os.environ | {"PYTHONUNBUFFERED": "1"}) as process:  # noqa: S603 - ourselves
+    with subprocess.Popen(command, env=os.environ | {"PYTHONUNBUFFERED": "1"}) as process:  # noqa: S603 - this is ragboard
         try:
             address = f"http://127.0.0.1:{chosen}"
             healthy = server.wait_until_healthy(address, STARTUP_TIMEOUT)

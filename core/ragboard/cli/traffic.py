@@ -60,7 +60,7 @@ MAX_PAUSE = 300.0
     type=click.FloatRange(0, min_open=True),
     default=0.5,
     show_default=True,
-    help="Look for new samples every so many seconds.",
+    help="Seconds between two checks for new samples.",
 )
 @click.option(
     "--batch-size",
@@ -69,7 +69,7 @@ MAX_PAUSE = 300.0
     show_default=True,
     help="Maximum number of samples of a run to evaluate at a time.",
 )
-@click.option("--once", is_flag=True, help="Evaluate the samples that are there and exit.")
+@click.option("--once", is_flag=True, help="Evaluate the samples that are already stored and exit.")
 @no_cache_option
 @prices_option
 @plugin_option
@@ -173,12 +173,12 @@ def prune(
         kept = f", {run.kept_labelled:,} with labels kept" if run.kept_labelled else ""
         click.echo(one_line(f"{run.name}: {_samples(run.deleted)} {deleted}{kept}, {run.left:,} left"))
     total = sum(run.deleted for run in pruned)
-    end = " (--dry-run: nothing was deleted)" if dry_run else f"; {freed / 1e6:,.1f} MB given back"
+    end = " (--dry-run: nothing was deleted)" if dry_run else f"; {freed / 1e6:,.1f} MB freed"
     click.echo(f"{_samples(total)} from before {before:%Y-%m-%d %H:%M} UTC {deleted}{end}")
     if dry_run:
         return
     if total:
-        click.echo("new samples use the rest of the space; model replies stay in the journals until the run is deleted")
+        click.echo("new samples reuse space in the database; journals keep model replies until the run is deleted")
     for run in pruned:
         if not run.left:
             click.echo(one_line(f"{run.name} has no samples left; to delete it: ragboard rm {run.name!r}"))
@@ -213,7 +213,7 @@ def _watch(watcher: Watcher, every: float, stopped: threading.Event, *, once: bo
             watched = watcher.run_names
             _log(f"runs: {', '.join(watched) or 'none'}")
         if watcher.budget_used_up and not logged_limit:
-            _log(f"{watcher.waiting:,} samples wait; evaluation resumes after midnight UTC, the newest first")
+            _log(f"{watcher.waiting:,} samples wait; evaluation resumes after midnight UTC, with the newest")
         logged_limit = watcher.budget_used_up
         if once and not busy:
             return
@@ -224,7 +224,7 @@ def _watch(watcher: Watcher, every: float, stopped: threading.Event, *, once: bo
 
 def _in_words(batch: WatchedBatch, *, priced: bool) -> str:
     failed = f", {batch.failed} tasks failed (to retry: ragboard retry {batch.run})" if batch.failed else ""
-    waiting = f", {batch.waiting:,} wait: the newest first" if batch.waiting else ""
+    waiting = f", {batch.waiting:,} waiting, newest first" if batch.waiting else ""
     cost = f", ${batch.spent_today:.4f} today" if priced else ""
     stopped = f"; stopped: {batch.stopped}" if batch.stopped else ""
     return f"{batch.run}: {_samples(batch.evaluated)} evaluated{waiting}{failed}{cost}{stopped}"

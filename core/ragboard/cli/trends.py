@@ -40,7 +40,7 @@ MAX_STATEMENTS = 5
     "--days", type=click.IntRange(min=1), default=28, show_default=True, help="Days to print; by week above 31."
 )
 @click.option(
-    "--judge", default="", help="Judge, if several scored the metric.  [default: the one of the newest sample]"
+    "--judge", default="", help="Judge, if several scored the metric.  [default: the judge of the newest sample]"
 )
 @store_option
 @as_json

@@ -72,11 +72,12 @@ class TraceLimits:
     """When a trace is stored, and how large traces may become."""
 
     quiet_seconds: float = 2.0
-    """A trace with a root span is stored when no span has arrived for this time."""
+    """A trace with a root span, or with a span whose parent is in another service, is stored when no span has arrived
+    for this time."""
     rootless_seconds: float = 120.0
-    """A trace without a root span is stored when no span has arrived for this time."""
+    """Any other trace is stored when no span has arrived for this time."""
     open_seconds: float = 900.0
-    """Every trace is stored when its first span arrived this time ago."""
+    """A trace is stored this time after its first span arrived, even if spans still arrive."""
     bytes: int = 64 * 2**20
     """Maximum memory of all open traces. If they need more, the oldest are stored."""
     spans_per_trace: int = 5_000
@@ -134,7 +135,7 @@ class OpenTraces:
             yield self._take(next(iter(self._open.values())))
 
     def put_back(self, trace: Trace) -> None:
-        """Add a trace again that `take_complete` removed, to wait for its root span, because it has no question yet."""
+        """Let a trace that `take_complete` removed wait for its root span, because it has no question yet."""
         self._finished.pop(trace.id, None)
         trace.has_remote_parent = False
         self._open[trace.id] = trace

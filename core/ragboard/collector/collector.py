@@ -43,7 +43,7 @@ MAX_BATCH = 2_000
 SESSIONS = 2_000
 """Number of sessions whose last turns are kept in memory."""
 SAME_TRACE = timedelta(days=1)
-"""Maximum difference between the times of a trace and of its stored sample. Others are not searched for duplicates."""
+"""A trace can be a duplicate only of a stored sample whose time differs by at most this."""
 OTHER_NAMES = 20
 """Number of names to try for a run: `NAME`, `NAME #2` and so on."""
 
@@ -93,10 +93,11 @@ class Collector:
 
     `counts` has, since the start, the number of:
 
-    - `spans` and `samples`.
-    - `late_spans`: dropped spans of a finished trace, or received twice.
+    - `spans`: received spans. `samples`: samples added to the store.
+    - `late_spans`: dropped spans that were received twice or after their trace was stored.
     - `excess_spans`: dropped spans of a trace with too many spans.
-    - `unusable_traces`, `repeated_traces`: dropped traces without a question, or already in the store.
+    - `unusable_traces`: dropped traces that have no question or cannot be stored.
+    - `repeated_traces`: dropped traces that were already in the store.
     - `damaged_lines`: dropped lines of the spool.
     - `early_traces`: traces stored before they were complete, because the memory limit was reached.
     """
@@ -109,7 +110,7 @@ class Collector:
         self._spool = Spool(self._folder)
         self._changed = threading.Condition()
         self._written: list[_Written] = []
-        self._taken_bytes = 0
+        self._unstored_bytes = 0
         self._stopping = False
         self._open = OpenTraces(self._options.traces)
         self._complete: list[Trace] = []
@@ -148,9 +149,9 @@ class Collector:
         received = time.time_ns()
         line = b'{"received":%d,"spans":[%b]}\n' % (received, b",".join(part.data for part in parts))
         with self._changed:
-            if self._stopping or self._taken_bytes + len(line) > self._options.queue_bytes:
+            if self._stopping or self._unstored_bytes + len(line) > self._options.queue_bytes:
                 raise QueueFullError
-            self._taken_bytes += len(line)
+            self._unstored_bytes += len(line)
         future = self._spool.write(line, lambda file: self._on_written(_Written(parts, received, file, len(line))))
         future.add_done_callback(lambda done: self._on_failed(done, len(line)))
         return future
@@ -172,7 +173,7 @@ class Collector:
     def _on_failed(self, done: Future[None], size: int) -> None:
         if done.exception():
             with self._changed:
-                self._taken_bytes -= size
+                self._unstored_bytes -= size
 
     def _run(self) -> None:
         self._guarded(self._add_earlier)
@@ -186,7 +187,7 @@ class Collector:
             if self._stopping:
                 return
             self._add_line(line, file)
-            while self._taken_bytes > self._options.queue_bytes / 2 and not self._stopping:
+            while self._unstored_bytes > self._options.queue_bytes / 2 and not self._stopping:
                 self._advance()
                 time.sleep(TICK_SECONDS)
 
@@ -218,7 +219,7 @@ class Collector:
             self._spool.release(file)
             return
         with self._changed:
-            self._taken_bytes += len(line)
+            self._unstored_bytes += len(line)
         self._add(written)
 
     def _add(self, written: _Written) -> None:
@@ -226,9 +227,9 @@ class Collector:
         before, now = self._open.size, time.monotonic()
         for part in written.parts:
             self.counts["spans"] += 1
-            unused = self._open.add(part, file=written.file, received=written.received, now=now)
-            if unused:
-                self.counts[unused] += 1
+            dropped_as = self._open.add(part, file=written.file, received=written.received, now=now)
+            if dropped_as:
+                self.counts[dropped_as] += 1
             else:
                 self._spool.use(written.file)
         self._spool.release(written.file)
@@ -236,7 +237,7 @@ class Collector:
 
     def _free(self, size: int) -> None:
         with self._changed:
-            self._taken_bytes -= size
+            self._unstored_bytes -= size
 
     def _advance(self) -> None:
         """Convert complete traces to samples, and add them to the store."""
@@ -312,7 +313,10 @@ class Collector:
 
     def _append_samples(self, run: RunOfTraces, ready: Sequence[_Ready]) -> None:
         """Append samples to a run. If an imported run has its name, try `NAME #2` and so on."""
-        for name in (self._names.get(run, run.name), *(f"{run.name} #{number}" for number in range(2, OTHER_NAMES))):
+        for name in (
+            self._names.get(run, run.name),
+            *(f"{run.name} #{number}" for number in range(2, OTHER_NAMES + 1)),
+        ):
             samples = tuple(one.sample for one in ready)
             grown = Run(name=name, samples=samples, config=dict(run.config), dataset=run.dataset, source=SOURCE)
             with suppress(RunExistsError, SettingError):
@@ -320,7 +324,7 @@ class Collector:
                 self._names[run] = name
                 break
         else:
-            raise SettingError(f"other runs have the names {run.name!r} and '{run.name} #2' to #{OTHER_NAMES - 1}")
+            raise SettingError(f"other runs have the names {run.name!r} and '{run.name} #2' to #{OTHER_NAMES}")
         self.counts["samples"] += len(ready)
         for one in ready:
             self._release(one.trace)

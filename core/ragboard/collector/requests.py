@@ -94,7 +94,7 @@ def attribute_filter(drop: Sequence[str]) -> Callable[[str], bool]:
 
 
 def decode_request(body: bytes, kind: str, kept: Callable[[str], bool]) -> Decoded:
-    """Return the spans of a request with the attributes to keep. `kind` is JSON or PROTOBUF.
+    """Return the spans of a request, with only the attributes whose names `kept` accepts. `kind` is JSON or PROTOBUF.
 
     Raises BadRequestError if the request is malformed or has too many spans.
     """

@@ -93,7 +93,7 @@ class TraceEndpoint:
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         self._requests += 1
         try:
-            decoded = await self._take(request, kind)
+            decoded = await self._receive(request, kind)
         except RefusedError as error:
             body = encode_error(kind, str(error))
             return Response(body, error.status, error.headers, media_type=PROTOBUF if kind == PROTOBUF else JSON)
@@ -104,7 +104,7 @@ class TraceEndpoint:
         message = f"{decoded.rejected} spans rejected, the first: {decoded.problem}" if decoded.rejected else ""
         return Response(encode_success(kind, decoded.rejected, message), media_type=kind)
 
-    async def _take(self, request: Request, kind: str) -> Decoded:
+    async def _receive(self, request: Request, kind: str) -> Decoded:
         """Decode the spans of a request, and wait until they are on disk. Raises RefusedError."""
         try:
             self._check_headers(request, kind)

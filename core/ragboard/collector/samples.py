@@ -59,6 +59,7 @@ def run_of(resource: Mapping[str, JsonValue]) -> RunOfTraces:
 
 
 def _name(value: JsonValue) -> str:
+    """Return a value as one line of at most `MAX_NAME` printable characters."""
     text = "".join(letter if letter.isprintable() else " " for letter in strip_bidi_controls(text_of(value)))
     return " ".join(storable(text).split())[:MAX_NAME].strip()
 
@@ -95,7 +96,7 @@ def sample_of(spans: Sequence[RawSpan], received: int, conversations: Conversati
 
 
 def _top_resource(spans: Sequence[RawSpan]) -> Mapping[str, JsonValue]:
-    """Return the resource of the topmost span with attributes that are read, else of the topmost span."""
+    """Return the resource of the topmost span that has attributes, else of the topmost span."""
     ids = {span.id for span in spans}
     by_depth = sorted(spans, key=lambda span: (bool(span.parent) and span.parent in ids, span.start))
     return next((span.resource for span in by_depth if span.attributes), by_depth[0].resource)

@@ -22,6 +22,8 @@ SUFFIX = ".jsonl"
 
 @dataclass(frozen=True)
 class _Waiting:
+    """A line that is not written yet."""
+
     line: bytes
     on_written: Callable[[int], None]
     written: Future[None] = field(default_factory=Future[None])
@@ -71,8 +73,8 @@ class Spool:
     def write(self, line: bytes, on_written: Callable[[int], None]) -> Future[None]:
         """Queue a line. The future has a result when the line is on disk, or an OSError if that fails.
 
-        Before that, `on_written` is called with the number of the file, of which the line is one use. Lines are written
-        in order.
+        Before that, `on_written` is called with the number of the file. The line is one use of this file, which the
+        caller must release. Lines are written in order.
         """
         waiting = _Waiting(line, on_written)
         with self._changed:

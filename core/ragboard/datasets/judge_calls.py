@@ -11,7 +11,7 @@ from ragboard.evaluation.journal import open_journal
 from ragboard.evaluation.options import EvaluationOptions
 from ragboard.evaluation.runner import TaskRunner, wait_for
 from ragboard.judges.panel import Panel
-from ragboard.metrics.base import AnswerTask
+from ragboard.metrics.base import SendTask
 from ragboard.store import Store
 
 __all__ = ["ask_about_all"]
@@ -28,7 +28,7 @@ def ask_about_all(
     panel: Panel,
     options: EvaluationOptions,
     items: Sequence[T],
-    ask_about: Callable[[T, AnswerTask], Awaitable[None]],
+    ask_about: Callable[[T, SendTask], Awaitable[None]],
 ) -> Budget:
     """Call `ask_about(item, ask)` for each item, and return the used budget. `ask` sends a task to the judge.
 

@@ -13,7 +13,7 @@ from ragboard.datasets.nuggets import MAX_LENGTH, MAX_NUGGETS
 from ragboard.errors import JudgeError
 from ragboard.evaluation.options import EvaluationOptions
 from ragboard.judges.panel import Panel
-from ragboard.metrics.base import AnswerTask
+from ragboard.metrics.base import SendTask
 from ragboard.problems import kind_of_problem
 from ragboard.records import Nugget
 from ragboard.store import Store
@@ -90,7 +90,7 @@ def write_nuggets(
             jobs.append(_QuestionTexts(question=question, texts=texts))
     counts, failed = Counter[str](), Counter[str]()
 
-    async def write(job: _QuestionTexts, ask: AnswerTask) -> None:
+    async def write(job: _QuestionTexts, ask: SendTask) -> None:
         reply = await _write_for_question(job, ask, compat=compat)
         counts["done"] += 1
         watch(counts["done"], len(jobs))
@@ -131,7 +131,7 @@ def _texts(store: Store, dataset: Dataset, question: DatasetQuestion, source: Nu
         return pooled_passages(connection, dataset.name, question.question, history_json(question.history))
 
 
-async def _write_for_question(job: _QuestionTexts, ask: AnswerTask, *, compat: bool) -> tuple[Nugget, ...] | Failure:
+async def _write_for_question(job: _QuestionTexts, ask: SendTask, *, compat: bool) -> tuple[Nugget, ...] | Failure:
     """Let the judge write the nuggets of a question. Return them, or the first failure."""
     question = job.question
     task = WriteNuggets(question=question.question, passages=(), history=question.history)

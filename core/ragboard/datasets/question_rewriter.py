@@ -10,7 +10,7 @@ from ragboard.datasets.datasets import Dataset
 from ragboard.datasets.judge_calls import ask_about_all
 from ragboard.evaluation.options import EvaluationOptions
 from ragboard.judges.panel import Panel
-from ragboard.metrics.base import AnswerTask
+from ragboard.metrics.base import SendTask
 from ragboard.problems import kind_of_problem
 from ragboard.store import Store
 from ragboard.store.queries.nuggets import DatasetQuestion, history_json
@@ -54,7 +54,7 @@ def rewrite_questions(
     work = [follow_up for follow_up in follow_ups if (follow_up.question, history_json(follow_up.history)) not in known]
     counts, failed = Counter[str](), Counter[str]()
 
-    async def rewrite(question: DatasetQuestion, ask: AnswerTask) -> None:
+    async def rewrite(question: DatasetQuestion, ask: SendTask) -> None:
         reply = await ask(RewriteQuestion(question=question.question, history=question.history))
         if isinstance(reply, WrittenText):
             with store.database.write() as connection:

@@ -1,4 +1,4 @@
-"""Start `ragboard evaluate` and `ragboard retry` in a process of their own."""
+"""Start `ragboard evaluate` and `ragboard retry` in new processes."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def evaluation_environment(judge_options: JudgeOptions, key: str | None = None, 
 
 
 def forwards_key(judge_options: JudgeOptions) -> bool:
-    """Return whether to pass on our API key: only if the judge uses the server that the key is for, our default."""
+    """Return whether to pass on our API key: only if the judge uses our default server, which the key is for."""
     default_url = _default_base_url()
     return KEY in os.environ and (judge_options.base_url or default_url).strip().rstrip("/") == default_url.rstrip("/")
 
@@ -231,7 +231,7 @@ def _start(store: Store, evaluation_id: str, total: int, command: list[str], env
     )
     write_progress(status, initial)
     with log.open("wb") as output:
-        process = subprocess.Popen(  # noqa: S603 - ourselves; it has its own status file
+        process = subprocess.Popen(  # noqa: S603 - the command is ragboard
             command,
             stdin=subprocess.DEVNULL,
             stdout=output,

@@ -25,7 +25,7 @@ def batched_tasks(panel: Panel) -> frozenset[type[Task]]:
 
 
 def batched_models(panel: Panel) -> tuple[str, ...]:
-    """Return the models to which an evaluation by these judges sends requests in batches."""
+    """Return the models that get requests in batches from an evaluation by these judges."""
     judges = (judge for judge in panel.members if batch_endpoint(judge))
     return tuple(dict.fromkeys(judge.model for judge in judges if isinstance(judge, ModelJudge)))
 
@@ -53,7 +53,7 @@ class _IsAnswered:
 
 @contextmanager
 def open_queues(panel: Panel, journal: Journal, path: Path, budget: Budget) -> Generator[tuple[BatchQueue, ...]]:
-    """Context in which judges whose endpoint has `batch` set send their requests in batches.
+    """Context manager that makes judges send their requests in batches if their endpoint has `batch` set.
 
     At the end, the record of submitted batches is deleted, unless the evaluation was stopped.
     """

@@ -168,7 +168,10 @@ class Budget:
         raise LimitReachedError(self.stopped)
 
     def settle(self, task: Task, exchange: Exchange, reservation: _Reservation | None) -> None:
-        """Count the tokens and cost of an answered call, and release its reservation; without one, count the call."""
+        """Count the tokens and cost of an answered call, and release its reservation.
+
+        A call without a reservation was not counted by `admit`, so it is counted here.
+        """
         if reservation is None:
             self.calls += 1
         else:

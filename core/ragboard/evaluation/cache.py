@@ -138,7 +138,7 @@ class ReplyCache:
         return key in self._claimed
 
     def release(self, key: str) -> None:
-        """Release this evaluation's claim on the key, if it has one and no new reply."""
+        """Release this evaluation's claim on the key. If there is none, or a reply is not written yet, do nothing."""
         if key in self._claimed and key not in self._unwritten:
             with self._transaction():
                 self._delete_claims([key])

@@ -94,7 +94,10 @@ class TaskCalls:
 
     @property
     def facts(self) -> str:
-        """`openai:m; called for this sample; 2 calls, 1 to repair the reply; 600 + 240 tokens; $0.000200`."""
+        """Judge, source of the reply, calls, prompt + completion tokens, and cost, as text.
+
+        For example: `openai:m; called for this sample; 2 calls, 1 to repair the reply; 600 + 240 tokens; $0.000200`.
+        """
         if not self.calls:
             return f"{self.judge}; {_SOURCES[self.origin]}"
         usage = f"{self.prompt_tokens:,} + {self.completion_tokens:,} tokens"
@@ -137,7 +140,7 @@ class SampleCalls:
 
 
 def sample_calls(store: Store, run: RunRef, sample_id: str, *, known: Mapping[str, Metric] = METRICS) -> SampleCalls:
-    """Return the judge tasks of a sample, in the order of the answers.
+    """Return the judge tasks of a sample, in the order in which they were answered.
 
     `known` has the installed metrics. Tasks of other metrics are listed without prompts. Raises NotFoundError if the
     run has no such sample.
@@ -276,7 +279,7 @@ class _CallsBuilder:
         reason = self._no_prompt_text(identity, entry.task, task)
         if reason or task is None or isinstance(self.prompts, str):
             return replies, reason
-        replayed = _replay(self.redaction.task(task), self.prompts, entry.exchanges)
+        replayed = _replay(self.redaction.mask_task(task), self.prompts, entry.exchanges)
         texts = [message.text for message in replayed.messages if message.role == "user"]
         if not texts:
             return replies, "No model call was needed: the result follows from the input."

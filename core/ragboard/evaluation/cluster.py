@@ -408,7 +408,7 @@ class _Limits:
         self._counts: dict[tuple[str, int], ShardCounts] = {}
 
     async def begin(self, shard: str) -> int:
-        """Begin an attempt of a shard, and return its number. Open requests of earlier attempts count as billed."""
+        """Begin an attempt at a shard, and return its number. Open requests of earlier attempts may be billed."""
         self._attempts[shard] = self._attempts.get(shard, -1) + 1
         for number in [number for number, request in self._open.items() if request.shard == shard]:
             await self.drop(number, may_be_billed=True)

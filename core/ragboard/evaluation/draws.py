@@ -52,9 +52,9 @@ class Draws:
         draws: int | None,
         earlier: Mapping[str, int],
     ) -> Draws:
-        """Return the draws of an evaluation: at least `draws` of the `named` metrics, and `earlier` ones of the others.
+        """Return the draws of an evaluation: at least `draws` for the `named` metrics, else as many as in `earlier`.
 
-        Raises SettingError if `draws` is above 1 but no named metric sends tasks to a chat model that can be repeated.
+        Raises SettingError if `draws` is above 1 but further draws would not send any task of the named metrics again.
         """
         earlier_draws = cls(tuple(metrics), dict(earlier), panel)
         if draws is None or draws == 1:
@@ -107,7 +107,7 @@ class Draws:
                 if isinstance(scored, Score):
                     yield metric.spec, draw, scored.value
 
-    def compared(self, results: Sequence[NeedResults]) -> list[NeedResults]:
+    def comparable_results(self, results: Sequence[NeedResults]) -> list[NeedResults]:
         """Return the results of each draw for the needs that have judgements in several draws."""
         if len(results) < 2:
             return []

@@ -34,7 +34,7 @@ from ragboard.metrics import METRICS, Metric, compute_outcome, describe, find_me
 from ragboard.metrics.base import NeedResults, resolve_draws, tasks_for
 from ragboard.metrics.citations import CitedSentences
 from ragboard.metrics.claim_classes import ClaimClass
-from ragboard.metrics.ragchecker import stored_claim_classes
+from ragboard.metrics.ragchecker import claim_classes_if_resolved
 from ragboard.metrics.statements import ExtractedStatements, JudgedStatements, VerdictTable
 from ragboard.processes import available_cores
 from ragboard.records import Evaluation, Evidence, ModelUsage, Outcome, Sample, Statement, Target, Unscored, Verdict
@@ -98,7 +98,7 @@ Row = tuple[Any, ...]
 
 
 class ResultFiles:
-    """Parquet files with the results. Each table has a file for each finished part, and one for the current part."""
+    """Parquet files with the results, written in parts. Each part has one file for each table with rows."""
 
     def __init__(self, folder: Path) -> None:
         self.paths: Mapping[str, list[Path]] = {table: [] for table in TABLES}
@@ -125,8 +125,8 @@ class ResultFiles:
         """Add the scores and replies of each draw of a sample, if there are several draws."""
         for metric, draw, value in draws.scores(sample, results):
             self._put("score_draws", (position, metric, draw, value))
-        for draw, compared in enumerate(draws.compared(results)):
-            for row in _draw_rows(position, draw, compared):
+        for draw, comparable in enumerate(draws.comparable_results(results)):
+            for row in _draw_rows(position, draw, comparable):
                 self._put("verdict_draws", row)
 
     def finish_part(self, spending: Iterable[ModelUsage]) -> Mapping[str, Sequence[Path]]:
@@ -206,10 +206,10 @@ def _store_errors(path: Path) -> Generator[None]:
 
 
 def _judgement_rows(position: int, results: NeedResults) -> Iterator[tuple[str, Row]]:
-    origins = stored_claim_classes(results)
+    origins = claim_classes_if_resolved(results)
     citing = [need for need in results.by_need if isinstance(need, CitedSentences) and not results.missing(need)]
     for need, found in results.by_need.items():
-        if isinstance(found, Unscored) or need in citing[1:]:  # citations read in two ways: only one is stored
+        if isinstance(found, Unscored) or need in citing[1:]:  # of several needs for citations, one is stored
             continue
         for table, row in need.rows(found):
             yield table, (position, *row)
@@ -278,9 +278,9 @@ class FinishedEvaluation:
 
     evaluation: Evaluation
     samples: int
-    """Samples with results, including results of earlier calls."""
+    """Samples with results, including those from earlier calls of `evaluate_run`."""
     asked: int
-    """Tasks that judges answered in this call."""
+    """Tasks that judges answered in this call of `evaluate_run`."""
     replayed: int
     """Tasks that were answered from the journal."""
     cached: int
@@ -297,7 +297,7 @@ class FinishedEvaluation:
     at_server: int = 0
     """Requests in batches that still wait at a server. The same evaluation, run again, collects their replies."""
     spent: tuple[ModelUsage, ...]
-    """Calls, tokens and cost by model, including earlier evaluations; empty if no model was called."""
+    """Calls, tokens and cost by model, including earlier calls of `evaluate_run`; empty if no model was called."""
     stopped: str
     """Why the evaluation stopped before all tasks were answered; empty if it was complete."""
 
@@ -341,10 +341,10 @@ def evaluate_run(
             return _unchanged_result(store, evaluation.id, earlier, before)
         spent_before = store.spending(evaluation.id) if before.journal else ()
         stored = 0 if kept.extend else len(store.covered(evaluation.id))
-        asked = panel.judges_answering({name for names in tasks_by_metric(metrics).values() for name in names})
-    described, tasks_asked = [describe(metric) for metric in metrics], tasks_by_metric(metrics)
+        judges = panel.judges_answering({name for names in tasks_by_metric(metrics).values() for name in names})
+    described, task_types = [describe(metric) for metric in metrics], tasks_by_metric(metrics)
     with (
-        _open_files(store, evaluation, panel, asked, budget, total, before) as (runner, results, queues),
+        _open_files(store, evaluation, panel, judges, budget, total, before) as (runner, results, queues),
         status_file as status,
     ):
 
@@ -356,7 +356,7 @@ def evaluate_run(
                 of,
                 files,
                 described,
-                tasks=tasks_asked,
+                tasks=task_types,
                 covered=earlier + new,
                 judge_options=options.judge_options,
                 extend=kept.extend,
@@ -386,7 +386,7 @@ def evaluate_run(
                 whole=options.only is not None,
             )
             at_a_time = min(MAX_SAMPLES_IN_BATCHES, total) if queues else options.samples_at_a_time
-            if runner.batcher.workers and all(isinstance(judge, ComputingJudge) for judge in asked):
+            if runner.batcher.workers and all(isinstance(judge, ComputingJudge) for judge in judges):
                 at_a_time = max(at_a_time, 2 * WORKER_BATCH * runner.batcher.workers.count)
             wait_for(work.run(samples, at_a_time))
         spending = spending_so_far()
@@ -443,9 +443,10 @@ class _KeptResults:
     current: bool
     """Whether the kept results are current (see `unchanged.is_current`)."""
     loaded: LoadedState | None
-    """What they were computed from; None if unknown."""
+    """What the kept results were computed from; None if unknown."""
     positions: frozenset[int]
-    """Positions of samples with kept results. With `EvaluationOptions.only`, those in the range of these positions."""
+    """Positions of samples with kept results; with `EvaluationOptions.only`, only from its first position to its
+    last."""
     samples: int
     """Samples with results."""
 
@@ -486,14 +487,14 @@ def _open_files(
     store: Store,
     evaluation: Evaluation,
     panel: Panel,
-    asked: Sequence[Judge],
+    judges: Sequence[Judge],
     budget: Budget,
     samples: int,
     before: LoadedState,
 ) -> Generator[tuple[TaskRunner, ResultFiles, tuple[BatchQueue, ...]]]:
     """Open the journal, cache, result files, worker processes, and the queues of judges that use batches.
 
-    `asked` are the judges that answer the metrics' tasks. `before` says which part of the journal the stored results
+    `judges` are those that answer the metrics' tasks. `before` says which part of the journal the stored results
     cover; that part is not read again.
     """
     options = budget.options
@@ -504,15 +505,15 @@ def _open_files(
         cache = stack.enter_context(open_cache(store.cache_path, path) if cached else nullcontext())
         results = stack.enter_context(result_files(store.folder / "staging", path))
         queues = stack.enter_context(open_queues(panel, journal, path, budget))
-        batcher = Batcher(stack.enter_context(_open_workers(options, asked, samples)))
+        batcher = Batcher(stack.enter_context(_open_workers(options, judges, samples)))
         yield TaskRunner(panel, journal, budget, cache, retry=options.retry, batcher=batcher), results, queues
 
 
 @contextmanager
-def _open_workers(options: EvaluationOptions, asked: Sequence[Judge], samples: int) -> Generator[WorkerPool | None]:
+def _open_workers(options: EvaluationOptions, judges: Sequence[Judge], samples: int) -> Generator[WorkerPool | None]:
     """Yield the worker processes; None if judges answer in this process, or no judge computes in Python."""
     count = options.workers or (available_cores() if samples >= MIN_SAMPLES else 1)
-    count = count if any(isinstance(judge, ComputingJudge) for judge in asked) else 1
+    count = count if any(isinstance(judge, ComputingJudge) for judge in judges) else 1
     pool = WorkerPool(count) if count > 1 else None
     try:
         yield pool
@@ -632,7 +633,7 @@ class SampleLoop:
             async with asyncio.TaskGroup() as group:
                 meanwhile = [group.create_task(self._beat())]
                 if self._load:
-                    meanwhile.append(group.create_task(self._load_growing(self._load)))
+                    meanwhile.append(group.create_task(self._load_periodically(self._load)))
                 async with asyncio.TaskGroup() as workers:
                     for _ in range(concurrency):
                         workers.create_task(work())
@@ -652,8 +653,8 @@ class SampleLoop:
                 for queue in self._queues:
                     queue.abandon(self._runner.budget.stopped)
 
-    async def _load_growing(self, load: Callable[[int], Awaitable[None]]) -> None:
-        """Load the results so far, at growing intervals, if they are for more samples than the store has.
+    async def _load_periodically(self, load: Callable[[int], Awaitable[None]]) -> None:
+        """Load the results so far whenever there are results of more samples than the store has.
 
         The intervals grow, so loading takes a bounded share of the time.
         """

@@ -52,7 +52,7 @@ class Header:
 
 
 def judge_setup(panel: Panel, metrics: Iterable[Metric]) -> dict[str, str]:
-    """Return the judge's identity by name of the task type, for the task types that these metrics can send."""
+    """Return the judges' identities by name of the task type, for the task types that these metrics can send."""
     return panel.identity(_tasks(metrics))
 
 
@@ -64,11 +64,11 @@ def tasks_by_metric(metrics: Iterable[Metric]) -> dict[str, tuple[str, ...]]:
 def choose_evaluation(
     store: Store, run_id: str, panel: Panel, metrics: Sequence[Metric], known: Mapping[str, Metric] = METRICS
 ) -> Evaluation:
-    """Return the evaluation of a run to which these metrics, scored by these judges, are added.
+    """Return the evaluation of a run that gets the scores of these metrics by these judges.
 
-    It is an existing evaluation, finished or not, if the same judges answer the tasks of its metrics. Of several, it is
-    the one that shares most task types with the metrics, or else the newest. If there is none, it is a new evaluation.
-    Metrics without a judge have an evaluation of their own. `known` has the metrics of existing evaluations by name.
+    An existing evaluation, finished or not, is continued if the same judges answer the tasks of its metrics. If several
+    match, the one that shares most task types with the metrics is continued, or else the newest. If none matches, the
+    evaluation is new. Metrics without a judge have an evaluation of their own. `known`: the available metrics, by name.
     """
     setup = judge_setup(panel, metrics)
     panel_identity = panel.identity()

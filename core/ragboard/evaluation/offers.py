@@ -1,4 +1,4 @@
-"""Offer the default metrics that a judge setup can score on some samples, with the expected cost and time."""
+"""Offer the default metrics that a judge setup can score on given samples, with the expected cost and time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ragboard.judges.panel import ROLE_NAMES, Panel
 from ragboard.metrics import Metric
 from ragboard.metrics.base import resolve, tasks_for
 from ragboard.metrics.ragchecker import Recall
-from ragboard.metrics.retrieval import NO_IDS, ranking
+from ragboard.metrics.retrieval import NO_IDS, compare_with_gold
 from ragboard.prices import Prices
 from ragboard.records import Sample, Turn, Unscored
 from ragboard.store import Store
@@ -106,7 +106,7 @@ class Contents:
 
 @dataclass(frozen=True, kw_only=True)
 class Offer:
-    """The default metrics that a judge setup can score on some samples, with their expected cost and time."""
+    """The default metrics that a judge setup can score on given samples, with their expected cost and time."""
 
     metrics: tuple[Metric, ...]
     plan: Plan
@@ -140,7 +140,7 @@ def count_contents(samples: Iterable[Sample]) -> Contents:
             columns[column] += getattr(sample, column) is not None
         passages += len(sample.contexts or ())
         histories += bool(sample.history)
-        ranked = ranking(sample)
+        ranked = compare_with_gold(sample)
         gold += not (isinstance(ranked, Unscored) and ranked.reason == "skipped")
         without_ids = without_ids or (isinstance(ranked, Unscored) and ranked.detail == NO_IDS)
         index = rng.randrange(count)
@@ -188,7 +188,10 @@ def unscorable(metrics: Iterable[Metric], contents: Contents, panel: Panel) -> d
 
 
 def unscorable_message(metrics: Iterable[Metric], refused: Mapping[str, str]) -> str:
-    """Return a message about the metrics in `refused`, which has reasons by name; empty if none of `metrics` is."""
+    """Return a message about those of the metrics that are in `refused`; empty if there are none.
+
+    `refused` has the reason why a metric cannot be scored, by metric name.
+    """
     unscorable_metrics = [metric for metric in metrics if metric.spec in refused]
     if not unscorable_metrics:
         return ""
@@ -215,7 +218,7 @@ def make_offer(
 ) -> Offer | None:
     """Return the default metrics that these judges can score on samples that are not stored yet, with cost and time.
 
-    None if there are none. Metrics in `judged`, for which the run file has verdicts, are left out.
+    None if no default metric can be scored. Metrics in `judged`, for which the run file has verdicts, are left out.
     """
     contents = count_contents(samples)
     metrics = scorable_defaults(contents, panel, judged)

@@ -13,7 +13,7 @@ from ragboard.prices import Prices, read_prices
 __all__ = ["LIMITS", "EvaluationOptions", "ModelEstimate"]
 
 LIMITS = ("sample", "seed", "draws", "max_calls", "max_cost", "max_minutes")
-"""The names of the options for the number of samples and draws, and for the limits of calls, cost and time."""
+"""The names of the options that set the samples, the draws, and the limits of calls, cost and time."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,14 +34,14 @@ class EvaluationOptions:
     concurrency: int | None = None
     """Maximum number of samples evaluated concurrently. None: the concurrency of `judge_options`."""
     retry: bool = False
-    """Send failed tasks again. If False, recorded failures count."""
+    """Send failed tasks again. If False, keep the recorded failures."""
     workers: int | None = None
     """Maximum number of processes for judges that compute in Python, such as the embedded judge. None: one per core if
     there are at least 1,000 samples, else 1."""
     ray: str | None = None
     """Evaluate on a Ray cluster: its address, `auto` for the cluster of this machine, or `local` to start one here."""
     shards: int | None = None
-    """Number of shards on the cluster. None: four for each machine, core or GPU that evaluates one shard at a time."""
+    """Number of shards on the cluster. None: at least four per shard that can run at the same time."""
     shard_folder: str | None = None
     """Address of a folder for the shards' files that all machines of the cluster can reach, such as
     `s3://bucket/folder`. None: a folder in the store; all machines must then share the store's file system."""

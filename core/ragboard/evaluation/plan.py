@@ -244,7 +244,7 @@ class TaskEstimate:
     known: bool
     """Whether the reply is stored."""
     in_journal: bool = False
-    """Whether the reply is in this evaluation's journal. Needs then send the same task again."""
+    """Whether the reply is in this evaluation's journal. Needs send such a task, to reuse its reply."""
     model: Model | None = None
     count: _Count = field(default_factory=_Count)
 
@@ -409,7 +409,7 @@ async def _simulate_samples(
     assumed: Assumptions,
     answers: StoredReplies,
 ) -> _RunTallies:
-    """Count the tasks of the samples, for each of `metrics` alone and for all metrics of `draws` together.
+    """Count the tasks of the samples for each of `metrics`, and for all metrics of `draws` together.
 
     `count` is the number of samples in the run.
     """
@@ -427,13 +427,13 @@ async def _simulate_samples(
         )
         for sizes in (assumed.expected, assumed.worst)
     ]
-    looked_at = 0
+    simulated = 0
     for sample in samples:
-        looked_at += 1
+        simulated += 1
         for estimator in estimators:
             await estimator.count_sample(sample)
     expected, worst = (estimator.tallies for estimator in estimators)
-    return _RunTallies(count, looked_at, needs_by_metric, everything, expected, worst)
+    return _RunTallies(count, simulated, needs_by_metric, everything, expected, worst)
 
 
 def _random_subset(samples: Iterable[Sample], count: int, assumed: Assumptions) -> Iterator[Sample]:
@@ -472,13 +472,13 @@ def plan_notes(plan: Plan) -> tuple[str, ...]:
         f" {_count(likely.reference_statements)};"
         f" {assumed.characters_per_token:g} characters per token ({assumed.dense_characters_per_token:g} in scripts"
         f" such as Chinese); reasons of {likely.reason} characters, quotes of {likely.quote}; no repairs",
-        f"worst case: {worst.statements} or more statements per side, reasons of {worst.reason} characters, quotes of"
-        f" {worst.quote} in every cell, {worst.repairs} repairs per reply",
+        f"worst case: {worst.statements} or more statements per answer and reference, reasons of {worst.reason}"
+        f" characters, a quote of {worst.quote} for every verdict, {worst.repairs} repairs per reply",
     ]
     if plan.looked_at < plan.samples:
         notes.append(f"extrapolated from {plan.looked_at:,} samples drawn at random (seed {assumed.seed})")
     if plan.local_judges:
-        notes.append(f"{', '.join(plan.local_judges)}: runs here and costs nothing")
+        notes.append(f"{', '.join(plan.local_judges)}: runs on this machine and costs nothing")
     notes += [f"in batches: {share:.0%} of the price of {model}" for model, share in plan.batched.items()]
     if plan.unpriced:
         notes.append(f"no price for {', '.join(plan.unpriced)}: pass one with --prices or RAGBOARD_PRICES")

@@ -112,7 +112,7 @@ class StatusFile:
         self._watch = watch
         self._budget = budget
         monotonic, now = time.monotonic(), time.time()
-        self._zero = now - monotonic
+        self._clock_offset = now - monotonic
         self._recent = deque([(now, 0)])
         self._progress = Progress(
             state="running",
@@ -196,7 +196,7 @@ class StatusFile:
 
     def _now(self) -> float:
         """Return the current time, unaffected by changes of the clock since the start."""
-        return self._zero + time.monotonic()
+        return self._clock_offset + time.monotonic()
 
     def _window(self, now: float) -> tuple[float, int]:
         """Return the start of the window, about `WINDOW_SECONDS` ago, and the number of samples that were done then."""

@@ -26,7 +26,7 @@ from ragboard.judges.base import (
     as_meter,
 )
 from ragboard.judges.panel import Panel
-from ragboard.metrics.base import AnswerTask
+from ragboard.metrics.base import SendTask
 from ragboard.problems import kind_of_problem
 from ragboard.tasks import Exchange, Failure, NotSent, OnCall, Reply, Task, is_valid_reply, reply_or_failure, task_key
 
@@ -78,7 +78,7 @@ class _Route:
     identity: str
     cache: ReplyCache | None
     unmetered: ModelJudge | None
-    """The judge if it does not admit its requests itself, so that the runner admits its first request; else None."""
+    """The judge if it is a model that does not admit its own requests; the runner then admits its first request."""
 
     def key(self, task: Task) -> str:
         return task_key(task, self.identity)
@@ -195,7 +195,7 @@ class TaskRunner:
         default_factory=dict[str, "asyncio.Future[Reply | Failure]"]
     )
 
-    def for_sample(self, sample_id: str, offsets: list[int] | None = None) -> AnswerTask:
+    def for_sample(self, sample_id: str, offsets: list[int] | None = None) -> SendTask:
         """Return a function that answers tasks for a sample. The journal records them under the sample's id.
 
         The journal offset of each answer is appended to `offsets`.
@@ -212,7 +212,7 @@ class TaskRunner:
         return ask
 
     def knows(self, task: Task) -> bool:
-        """Return whether the journal has a reply to the task that will be used."""
+        """Return whether the journal has a usable reply to the task."""
         return self._from_journal(self._route(type(task)).key(task), task) is not None
 
     def _route(self, kind: type[Task]) -> _Route:

@@ -159,6 +159,7 @@ class ShardCounts:
         """Return these counts, including the calls of an earlier attempt whose machine died."""
         costs = (self.cost, earlier.cost)
         tasks = self.tally.asked + self.tally.replayed
+        # Replies of the earlier attempt were replayed, but count as asked.
         asked = min(self.tally.asked + earlier.tally.asked, tasks)
         return replace(
             self,
@@ -324,6 +325,7 @@ class _ShardBudget(Budget):
         super().settle(task, exchange, reservation)
         number = self.numbers.pop(id(reservation), None)
         if self.limits and number is not None:
+            # Only whether the text is empty matters (see `Usage.add`), so the rest is not sent.
             self.limits.settle(number, replace(exchange, text=exchange.text[:1]))
 
     def drop(self, reservation: Any, *, may_be_billed: bool) -> None:
@@ -334,7 +336,7 @@ class _ShardBudget(Budget):
 
 
 def _key_table(places: Path | None, folder: Path, journal: Journal) -> Path:
-    """Write the task keys at the journal offsets in the file `places` to a file in the folder; return its path.
+    """Write a table with the task key of each journal offset in the file `places`, and return its path.
 
     If `places` is None, the table is empty.
     """

@@ -44,7 +44,7 @@ NOTHING_LOADED = LoadedState(inputs=None, end=0, journal=0, modified=0, unscored
 
 
 def loaded_state(store: Store, evaluation_id: str) -> LoadedState | None:
-    """Return the stored state of an evaluation; None if it is unknown, as from older versions."""
+    """Return the stored state of an evaluation; None if it is unknown, as in stores of older versions."""
     stored = store.loaded_state(evaluation_id)
     return LoadedState(**stored) if stored and stored.keys() == LoadedState.__dataclass_fields__.keys() else None
 

@@ -175,7 +175,7 @@ class Watcher:
         batch = run.waiting[-options.batch :]
         left = None
         with self._store.database.keep_open():
-            spent = self._spent(today)  # also without a limit: the first call of a day keeps what it started from
+            spent = self._spent(today)  # also without a limit, because a day's first call stores the earlier costs
             if options.max_cost_per_day is not None:
                 left = options.max_cost_per_day - spent
                 if left <= 0:
@@ -197,14 +197,15 @@ class Watcher:
         finally:
             self._current = None
         with self._store.database.keep_open():
-            return self._after(run, batch, done, today, failed_before)
+            return self._record(run, batch, done, today, failed_before)
 
-    def _after(
+    def _record(
         self, run: _WatchedRun, batch: Sequence[int], done: FinishedEvaluation, today: date, failed_before: int
     ) -> WatchedBatch:
-        """Take note of what an evaluation has done."""
+        """Record that a batch was evaluated, and return its result."""
         covered = self._store.covered(run.evaluation_id, batch[0], batch[-1])
-        finished = covered if done.stopped else frozenset(batch)  # a sample without results was deleted meanwhile
+        # If the evaluation did not stop early, samples without results have been deleted from the run.
+        finished = covered if done.stopped else frozenset(batch)
         run.waiting = [position for position in run.waiting if position not in finished]
         self._unanswered[today] = self._unanswered.get(today, 0.0) + done.unanswered_cost
         if self._options.max_cost_per_day is not None and done.stopped.startswith("the limit of $"):

@@ -31,7 +31,7 @@ from ragboard.human.scorers import (
 )
 from ragboard.judges.panel import Panel
 from ragboard.metrics import Metric, compute_outcome
-from ragboard.metrics.base import AnswerTask, resolve, tasks_for
+from ragboard.metrics.base import SendTask, resolve, tasks_for
 from ragboard.readers.labels import ANSWER_SUPPORTED, HELPS, PASSAGE_RELEVANCE, LabelFile, LabelledItem
 from ragboard.records import ModelUsage, Outcome, Sample, Score, Unscored
 from ragboard.store import Store
@@ -273,7 +273,7 @@ async def _score_item(numbered: NumberedItem, selection: ScorerSelection, runner
     return [*results, *[await _rank_pair(position, item, quality, runner.for_sample(item.id)) for quality in ranked]]
 
 
-async def _rank_pair(position: int, item: LabelledItem, quality: Quality, ask: AnswerTask) -> ScorerResult:
+async def _rank_pair(position: int, item: LabelledItem, quality: Quality, ask: SendTask) -> ScorerResult:
     """Let the judge compare a pair in both orders. A side's score is how often the judge prefers it, 0 to 2."""
     a, b = item.samples
     problem: Outcome | None = None
@@ -356,7 +356,7 @@ async def _judge_answer(numbered: NumberedItem, judge: str, runner: TaskRunner) 
 
 
 async def ask_about_texts(
-    sample: Sample, texts: tuple[str, ...], ask: AnswerTask, *, helping: bool = False
+    sample: Sample, texts: tuple[str, ...], ask: SendTask, *, helping: bool = False
 ) -> list[TextOutcomes]:
     """Ask a judge whether the passages support each text.
 

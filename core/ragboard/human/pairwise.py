@@ -20,7 +20,7 @@ from ragboard.evaluation.journal import open_journal
 from ragboard.evaluation.options import EvaluationOptions
 from ragboard.evaluation.runner import TaskRunner, run_all, wait_for
 from ragboard.judges.panel import Panel
-from ragboard.metrics.base import AnswerTask
+from ragboard.metrics.base import SendTask
 from ragboard.records import Sample
 from ragboard.stats import Interval, Moments, NoInterval, mean_interval, moments, wilson_interval
 from ragboard.store import RunRef, Store
@@ -150,7 +150,7 @@ def prefer_runs(store: Store, a: RunRef, b: RunRef, quality: Quality, panel: Pan
     )
 
 
-async def choose_better(quality: Quality, a: Sample, b: Sample, ask: AnswerTask) -> PairChoice:
+async def choose_better(quality: Quality, a: Sample, b: Sample, ask: SendTask) -> PairChoice:
     """Let the judge choose the better of two samples, in both orders."""
     first, second = await asyncio.gather(ask(_task(quality, a, b)), ask(_task(quality, b, a)))
     problems = [reply.detail for reply in (first, second) if isinstance(reply, Failure)]

@@ -15,7 +15,7 @@ NO_JUDGE = "none"
 """The judge's name in an evaluation without a judge: the metrics need no judge, or the run file has all verdicts."""
 
 ROLE_NAMES: Mapping[Role, str] = {
-    "ask": "a chat model",
+    "other": "a chat model",
     "embed": "an embedder",
     "extract": "a judge that splits texts into statements",
     "verify": "a judge that verifies statements",
@@ -23,7 +23,7 @@ ROLE_NAMES: Mapping[Role, str] = {
 """The kind of judge for each role, for messages."""
 
 ROLE_OPTIONS: Mapping[Role, str] = {
-    "ask": "--judge openai:MODEL",
+    "other": "--judge openai:MODEL",
     "embed": "--embed embedded or --embed openai:MODEL",
     "extract": "--extract embedded",
     "verify": "--verify embedded",
@@ -58,7 +58,7 @@ class Panel:
         """Return the judge to use for tasks of this type, with its option: `a chat model: --judge openai:MODEL`."""
         if kind.suggested_judge:
             return kind.suggested_judge
-        role = "ask" if self.judge_in_role(kind.role).heuristic and kind.role != "embed" else kind.role
+        role = "other" if self.judge_in_role(kind.role).heuristic and kind.role != "embed" else kind.role
         return f"{ROLE_NAMES[role]}: {ROLE_OPTIONS[role]}"
 
     def judge_in_role(self, role: Role) -> Judge:

@@ -35,13 +35,13 @@ class Redaction:
         digest = blake2b("\n".join(pattern.pattern for pattern in self.patterns).encode(), digest_size=6)
         return f" redacted {digest.hexdigest()}"
 
-    def text(self, text: str) -> str:
+    def mask_text(self, text: str) -> str:
         """Return the text with all matches replaced."""
         for pattern in self.patterns:
             text = pattern.sub(lambda match: BLOCK * len(match[0]), text)
         return text
 
-    def task(self, task: AnyTask) -> AnyTask:
+    def mask_task(self, task: AnyTask) -> AnyTask:
         """Return the task with all matches in texts of the sample replaced."""
         if not self.patterns:
             return task
@@ -55,9 +55,9 @@ class Redaction:
 
     def _value(self, value: object) -> object:
         if isinstance(value, str):
-            return self.text(value)
+            return self.mask_text(value)
         if isinstance(value, Turn):
-            return replace(value, text=self.text(value.text))
+            return replace(value, text=self.mask_text(value.text))
         if isinstance(value, tuple):
             return tuple(map(self._value, cast("tuple[object, ...]", value)))
         return value

@@ -90,7 +90,7 @@ class Backend:
         return argument or (self.default or None if self.argument else "")
 
 
-def _chat(model: str, settings: BackendSettings) -> Judge:
+def _build_chat_judge(model: str, settings: BackendSettings) -> Judge:
     return LlmJudge(
         model,
         settings.endpoint or openai_endpoint(),
@@ -115,7 +115,7 @@ JUDGES: tuple[Backend, ...] = (
         prefix="openai",
         argument="MODEL",
         summary="a chat model at OpenAI or any compatible server",
-        build=_chat,
+        build=_build_chat_judge,
         identity="llm",
         is_openai_server=True,
     ),

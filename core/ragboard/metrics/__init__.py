@@ -25,7 +25,7 @@ from ragboard.metrics import (
     umbrela,
 )
 from ragboard.metrics.base import Metric, compute_outcome
-from ragboard.metrics.description import allowed, choices, describe, setting_kinds
+from ragboard.metrics.description import allowed, choices, describe, setting_types
 from ragboard.metrics.ragas import AnswerRelevance, ContextRelevance, Faithfulness
 from ragboard.metrics.ragas_library import (
     AnswerCorrectness,
@@ -139,7 +139,7 @@ def split_names(text: str) -> tuple[str, ...]:
 
 
 def metrics_named(names: Iterable[str], known: Mapping[str, Metric] = METRICS) -> tuple[Metric, ...]:
-    """Return the metrics of `known` with these names, in order, each once.
+    """Return the metrics of `known` with these names, each once, in the order of the names.
 
     The source can be left out (`faithfulness`) if only one metric has this name; a default metric has priority. A
     source alone (`ragas`) means all of its metrics. Settings follow in brackets (`retrieval.recall(k=5)`). Raises
@@ -198,12 +198,12 @@ def _find_without_settings(name: str, known: Mapping[str, Metric]) -> list[Metri
 
 
 def _with_settings(metric: Metric, settings: dict[str, str]) -> Metric:
-    kinds = setting_kinds(metric)
-    unknown = [key for key in settings if key not in kinds]
+    types = setting_types(metric)
+    unknown = [key for key in settings if key not in types]
     if unknown:
-        available = f"its settings are {', '.join(kinds)}" if kinds else "it has no settings"
+        available = f"its settings are {', '.join(types)}" if types else "it has no settings"
         raise SettingError(f"{metric.source}.{metric.name} has no setting {unknown[0]!r}; {available}")
-    values = {key: _value(f"{metric.source}.{metric.name}: {key}", text, kinds[key]) for key, text in settings.items()}
+    values = {key: _value(f"{metric.source}.{metric.name}: {key}", text, types[key]) for key, text in settings.items()}
     try:
         return replace(metric, **values)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""The three metrics of ARES: a judge decides whether a quality holds, yes or no."""
+"""The three metrics of ARES: context relevance, answer faithfulness and answer relevance, each judged yes or no."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ NOT_ASKED = "Not judged, because the judge finds the passages irrelevant to the 
 
 @dataclass(frozen=True)
 class QualityVerdict(Need[Classification]):
-    """Whether an ARES quality holds. Unscored if a text that the quality is about is missing."""
+    """A yes-or-no verdict on one quality. Unscored if the answer or the passages are needed but missing."""
 
     quality: AresQuality
-    after_contexts: bool = False
-    """Whether to ask first if the passages are relevant. If they are not, the quality does not hold."""
+    passages_first: bool = False
+    """Whether to judge context relevance first. If the passages are irrelevant, the verdict is no."""
 
     def tasks(self) -> tuple[type[Task], ...]:
         return (Classify,)
 
     async def resolve(self, sample: Sample, ask: Ask) -> Classification | Unscored:
-        """Ask for the verdict; with `after_contexts`, only if the passages are relevant."""
-        if self.after_contexts:
+        """Ask for the verdict; with `passages_first`, only if the passages are relevant."""
+        if self.passages_first:
             first = await _classify("context_relevance", sample, ask, with_passages=True)
             if isinstance(first, Unscored):
                 return first
@@ -49,7 +49,7 @@ class QualityVerdict(Need[Classification]):
         return await _classify(self.quality, sample, ask, with_passages=self.quality != "answer_relevance")
 
     def rows(self, verdict: Classification, /) -> Iterable[Row]:
-        about = f"{self.quality.replace('_', ' ')} (ARES{', compat' if self.after_contexts else ''})"
+        about = f"{self.quality.replace('_', ' ')} (ARES{', compat' if self.passages_first else ''})"
         yield judgement_row(about, 1, "yes" if verdict.holds else "no", verdict.probability, verdict.reason)
 
 
@@ -68,7 +68,7 @@ async def _classify(
 
 @dataclass(frozen=True)
 class AresMetric(Metric):
-    """Base class of the three metrics. The score is yes (1) or no (0), so the mean over a run is the share of yes."""
+    """Base class of the three metrics. The score is 1 for yes and 0 for no."""
 
     source: ClassVar[str] = "ares"
     formula: ClassVar[str] = "1 if the judge says yes, 0 if it says no"
@@ -109,7 +109,7 @@ class _AnswerMetric(AresMetric):
     compat: bool = False
 
     def _need(self) -> QualityVerdict:
-        return QualityVerdict(self.quality, after_contexts=self.compat)
+        return QualityVerdict(self.quality, passages_first=self.compat)
 
 
 @dataclass(frozen=True)

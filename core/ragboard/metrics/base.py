@@ -1,8 +1,8 @@
 """Base classes of metrics and needs. A need is an input of a metric: statements, verdicts, ratings.
 
 A metric lists its needs. The evaluation resolves each need once per sample, by sending tasks to judges. The metric
-computes its score from the results. If a need cannot be resolved, its result is an `Unscored` with the reason, and so
-is the score.
+computes its score from the results. If a need cannot be resolved, its result is an `Unscored` with the reason. The
+scores that depend on it are then `Unscored` too.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from ragboard.tasks import DRAW_STEP, Failure, NotSent, Reply, Task
 
 __all__ = [
     "CATEGORIES",
-    "AnswerTask",
     "Ask",
     "Category",
     "Column",
@@ -30,6 +29,7 @@ __all__ = [
     "Need",
     "NeedResults",
     "Row",
+    "SendTask",
     "compute_outcome",
     "judgement_row",
     "no_answer",
@@ -59,13 +59,13 @@ CATEGORIES: Mapping[Category, str] = {
     "quality": "Is it sound, clear and safe, as a chat model sees it?",
     "other": "Your own metrics",
 }
-"""The question that the metrics of each category answer, in the order of the pages."""
+"""The heading of each category, in the order of the pages."""
 
 ROUNDING = 1e-9
 """Maximum distance of a score from its range that counts as a rounding error."""
 
-AnswerTask: TypeAlias = Callable[[Task], Awaitable[Reply | Failure]]
-"""Sends one task of a sample to the judge."""
+SendTask: TypeAlias = Callable[[Task], Awaitable[Reply | Failure]]
+"""Sends a task to the judge, and returns the judge's reply."""
 
 Row: TypeAlias = tuple[str, tuple[Any, ...]]
 """The name of a table in the store, and a row for this table without the columns that identify the sample."""
@@ -76,7 +76,7 @@ class Ask:
     """Sends the tasks of one sample to judges. A task that several needs use is sent once."""
 
     sample: Sample
-    answer: AnswerTask
+    send: SendTask
     known: Callable[[Task], bool] = lambda _: False
     """Returns whether there is a stored reply to a task."""
     needs: Collection[Need[Any]] = ()
@@ -85,16 +85,16 @@ class Ask:
     """The number of the draw, from 0. Each draw gets independent replies."""
     redraws: Callable[[Task], bool] = lambda _: True
     """Returns whether later draws send a task again. If not, they use the reply of the first draw."""
-    _asked: dict[Task, asyncio.Future[Reply | Failure]] = field(
+    _replies: dict[Task, asyncio.Future[Reply | Failure]] = field(
         default_factory=dict[Task, "asyncio.Future[Reply | Failure]"]
     )
 
     async def __call__(self, task: Task[R]) -> R | Unscored:
         """Return the reply to the task, or an Unscored with the reason if there is no reply."""
         task = self._for_this_draw(task)
-        if task not in self._asked:
-            self._asked[task] = asyncio.ensure_future(self.answer(task))
-        reply = await self._asked[task]
+        if task not in self._replies:
+            self._replies[task] = asyncio.ensure_future(self.send(task))
+        reply = await self._replies[task]
         if isinstance(reply, Failure):
             return Unscored(reason="skipped" if isinstance(reply, NotSent) else "failed", detail=reply.detail)
         if not isinstance(reply, task.reply):
@@ -102,10 +102,11 @@ class Ask:
         return cast("R", reply)
 
     def knows(self, task: Task) -> bool:
-        """Return whether there is a stored reply to the task. Needs then send this task, to reuse the reply."""
+        """Return whether a reply to the task is stored. A need that can send different tasks prefers such a task."""
         return self.known(self._for_this_draw(task))
 
     def _for_this_draw(self, task: Task[R]) -> Task[R]:
+        """Return the task to send in this draw. It differs from the first draw's task only in `draw`."""
         if not self.draw or not self.redraws(task):
             return task
         return cast("Task[R]", replace(cast("Any", task), draw=task.draw + self.draw * DRAW_STEP))
@@ -167,21 +168,21 @@ def tasks_for(needs: Iterable[Need[Any]]) -> frozenset[type[Task]]:
 async def resolve(
     sample: Sample,
     needs: Iterable[Need[Any]],
-    answer: AnswerTask,
+    send: SendTask,
     known: Callable[[Task], bool] = lambda _: False,
 ) -> NeedResults:
     """Resolve every need for one sample. The result of a need that cannot be resolved is an Unscored with the reason.
 
-    `known` returns whether there is a stored reply to a task. Needs then send this task, to reuse the reply.
+    `known` returns whether there is a stored reply to a task. A need that can send different tasks prefers such a task.
     """
-    (results,) = await resolve_draws(sample, [needs], answer, known)
+    (results,) = await resolve_draws(sample, [needs], send, known)
     return results
 
 
 async def resolve_draws(
     sample: Sample,
     draws: Sequence[Iterable[Need[Any]]],
-    answer: AnswerTask,
+    send: SendTask,
     known: Callable[[Task], bool] = lambda _: False,
     redraws: Callable[[Task], bool] = lambda _: True,
 ) -> tuple[NeedResults, ...]:
@@ -190,12 +191,12 @@ async def resolve_draws(
     `draws` has the needs of each draw. The results of the first draw equal those of `resolve`. Later draws send a task
     again if `redraws` returns True for it. Otherwise, they use the reply of the first draw.
     """
-    asked: dict[Task, asyncio.Future[Reply | Failure]] = {}
+    replies: dict[Task, asyncio.Future[Reply | Failure]] = {}
 
     async def resolve_draw(draw: int, needs: Iterable[Need[Any]]) -> NeedResults:
         unique = tuple(dict.fromkeys(needs))
         inner = [inner_need for need in unique for inner_need in need.inner()]
-        ask = Ask(sample, answer, known, (*unique, *inner), draw, redraws, asked)
+        ask = Ask(sample, send, known, (*unique, *inner), draw, redraws, replies)
         results = await asyncio.gather(*(need.resolve(sample, ask) for need in unique))
         return NeedResults(dict(zip(unique, results, strict=True)))
 
@@ -265,8 +266,8 @@ class Metric(ABC):
     calls: ClassVar[str]
     """A description of the calls to judges per sample."""
     more_passages: ClassVar[MorePassages] = ""
-    """How the score usually changes if more passages are retrieved; empty if it does not depend on their number. If the
-    metric has a setting `k`, this is for `k=None`."""
+    """Whether the score usually rises or falls if more passages are retrieved; empty if it does not depend on their
+    number. A metric with a setting `k` states this for `k=None`."""
     category: ClassVar[Category] = "other"
     """The group on pages, a key of `CATEGORIES`."""
     source_label: ClassVar[str] = ""
@@ -336,16 +337,16 @@ def compute_outcome(metric: Metric, sample: Sample, results: NeedResults) -> Out
         missing = results.missing(need)
         if missing is not None:
             return missing
-    outcome = _in_range(metric, sample, metric.score(sample, results))
+    outcome = metric.score(sample, results)
+    _check_range(metric, sample, outcome)
     if isinstance(outcome, Score) and "reference" in metric.requires and sample.reference_note:
         return replace(outcome, counted="; ".join(filter(None, (outcome.counted, sample.reference_note))))
     return outcome
 
 
-def _in_range(metric: Metric, sample: Sample, score: Outcome) -> Outcome:
+def _check_range(metric: Metric, sample: Sample, outcome: Outcome) -> None:
     low, high = metric.bounds
-    if isinstance(score, Score) and not low - ROUNDING <= score.value <= high + ROUNDING:
+    if isinstance(outcome, Score) and not low - ROUNDING <= outcome.value <= high + ROUNDING:
         raise SettingError(
-            f"{metric.spec} returned {score.value} for sample {sample.id!r}; its range is {low} to {high}"
+            f"{metric.spec} returned {outcome.value} for sample {sample.id!r}; its range is {low} to {high}"
         )
-    return score

@@ -1,6 +1,6 @@
-"""Citation metrics, of ALCE, of TREC RAG and our own: whether the passages that a sentence cites support it.
+"""Citation metrics from ALCE, from TREC RAG and by ragboard: whether the passages that a sentence cites support it.
 
-By default, they use the verdicts on the answer's statements against each passage, which other metrics use too. A
+By default, they use the verdicts on the answer's statements against each passage, as other metrics do. A
 sentence without statements needs no citation and is left out. With `compat=True`, the judge's tasks and the counts are
 those of ALCE or TREC RAG.
 """
@@ -44,11 +44,11 @@ __all__ = [
     "EntailedSentence",
     "EntailedSentences",
     "GradedSentence",
+    "JudgedCitation",
     "SentenceSupport",
     "SupportGrades",
     "SupportPrecision",
     "SupportRecall",
-    "SupportedCitation",
     "UncitedStatements",
     "UnsupportedCitations",
 ]
@@ -68,7 +68,7 @@ NOTHING_GRADED = Unscored(reason="undefined", detail="no citation was graded")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class SupportedCitation:
+class JudgedCitation:
     """A citation, and how far the cited passage supports its sentence."""
 
     citation: Citation
@@ -81,7 +81,7 @@ class SupportedCitation:
 
     @property
     def target(self) -> object:
-        """The ranks of the cited passages; without any, the cited name. Citations of the same passage are equal."""
+        """The ranks of the cited passages; if there are none, the cited name."""
         return self.citation.ranks or self.citation.name
 
 
@@ -96,12 +96,12 @@ class SentenceSupport:
     """The indices of its statements in the table of verdicts."""
     supported: tuple[bool, ...]
     """Whether the cited passages together support each of these statements."""
-    citations: tuple[SupportedCitation, ...]
+    citations: tuple[JudgedCitation, ...]
 
     @property
-    def distinct(self) -> tuple[SupportedCitation, ...]:
+    def distinct(self) -> tuple[JudgedCitation, ...]:
         """The citations, without repeated citations of the same target."""
-        by_target: dict[object, SupportedCitation] = {}
+        by_target: dict[object, JudgedCitation] = {}
         for citation in self.citations:
             by_target.setdefault(citation.target, citation)
         return tuple(by_target.values())
@@ -130,6 +130,7 @@ class CitedSentences(Need[CitationSupport]):
     """The sentences of the answer, and whether the passages that each sentence cites support its statements."""
 
     by: By = "auto"
+    """What a number in a citation is: the rank or the id of a passage."""
 
     def tasks(self) -> tuple[type[Task], ...]:
         return (ExtractStatements, Verify)
@@ -168,7 +169,7 @@ class CitedSentences(Need[CitationSupport]):
         )
 
     def rows(self, result: CitationSupport, /) -> Iterable[Row]:
-        """Return the citations, and whether the passages that its sentence cites support each statement."""
+        """Return a row per citation, and a row per statement that says whether the cited passages support it."""
         for judged in result.sentences:
             for cited in judged.citations:
                 yield _citation_row(judged.number, judged.sentence, cited.citation, cited.rank, cited.support)
@@ -229,10 +230,12 @@ async def _sentence_support(
 ) -> SentenceSupport | Unscored:
     """Return the support of one sentence.
 
-    If no cited passage supports a statement, it is verified again against all cited passages together.
+    A statement that no single cited passage supports is verified again against all cited passages together.
     """
     by_rank = {
-        target.rank: frozenset(number for number in statements if table.rows[number][column].label == "supported")
+        target.rank: frozenset(
+            statement for statement in statements if table.rows[statement][column].label == "supported"
+        )
         for column, target in enumerate(table.targets)
     }
 
@@ -244,18 +247,18 @@ async def _sentence_support(
     remaining = [statement for statement in statements if statement not in supported_by(cited_ranks)]
     jointly: dict[int, frozenset[int]] = {}
     if remaining and len(cited_ranks) > 1:
-        answer = await _supported_together(remaining, table, cited_ranks, sample, ask)
-        if isinstance(answer, Unscored):
-            return answer
-        jointly = answer
-    citations: list[SupportedCitation] = []
+        result = await _supported_together(remaining, table, cited_ranks, sample, ask)
+        if isinstance(result, Unscored):
+            return result
+        jointly = result
+    citations: list[JudgedCitation] = []
     for citation in sentence.citations:
         alone = supported_by(citation.ranks)
         contributes_to = {statement for statement, used in jointly.items() if not used.isdisjoint(citation.ranks)}
         other_ranks = {rank for other in sentence.citations if other.ranks != citation.ranks for rank in other.ranks}
         without_it = supported_by(other_ranks) | (jointly.keys() - contributes_to)
         citations.append(
-            SupportedCitation(
+            JudgedCitation(
                 citation=citation,
                 rank=max(citation.ranks, key=lambda rank: (len(by_rank[rank]), -rank), default=None),
                 support="full" if alone.issuperset(statements) else "partial" if alone or contributes_to else "none",
@@ -301,14 +304,14 @@ async def _supported_together(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EntailedSentence:
-    """The counts of ALCE for a sentence."""
+    """What ALCE counts for one sentence."""
 
     recalled: bool
     """Whether the cited passages together entail the sentence."""
     citations: int
     """Number of citations that count."""
     precise: int
-    """Number of precise citations. A citation is precise if it entails the sentence, or if the others do not."""
+    """Number of precise citations. A citation is precise if it alone entails the sentence, or if the others do not."""
 
 
 ALCE_MARK = re.compile(r" ?\[(\d+)")
@@ -342,7 +345,7 @@ class EntailedSentences(Need[tuple[EntailedSentence, ...]]):
     async def _sentence(self, sentence: str, sample: Sample, ask: Ask) -> EntailedSentence | Unscored:
         """Ask whether the cited passages together entail the sentence. If so, ask whether each passage alone does.
 
-        If a passage alone does not, ask whether the other passages do.
+        If a passage alone does not, ask whether the other passages do without it.
         """
         texts = tuple(passage.text for passage in sample.contexts or ())
         indices = [int(number) - 1 for number in ALCE_MARK.findall(sentence)]
@@ -379,7 +382,7 @@ GRADED_CITATION = "support by {}, asked alone"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GradedSentence:
-    """The citations of a sentence that count, with their grades."""
+    """A sentence's citations with their grades. Only the first citation is included unless `citations` is `all`."""
 
     names: tuple[str, ...]
     """The cited names."""
@@ -452,6 +455,7 @@ class CitationMetric(Metric):
 
 
 def _nothing_to_count(sample: Sample, support: CitationSupport) -> Unscored | None:
+    """Return an Unscored with the reason if no sentence has a statement, else None."""
     if support.sentences:
         return None
     if support.unplaced:
@@ -527,7 +531,7 @@ class AlceRecall(AlceMetric):
 class AlcePrecision(AlceMetric):
     """The share of the answer's citations that are needed to support their sentence.
 
-    A citation is wrong if the passages that the sentence cites do not support the sentence together. It is also wrong
+    A citation is wrong if the passages that the sentence cites do not together support the sentence. It is also wrong
     if the other citations are enough and this citation alone is not. Undefined for an answer without citations.
     """
 
@@ -613,7 +617,7 @@ class SupportMetric(CitationMetric):
 
     @abstractmethod
     def mean(self, grades: Sequence[Sequence[Support | None]]) -> Outcome:
-        """Compute the mean weight of the sentences from the grades of the citations that count."""
+        """Compute the mean weight of the sentences. `grades` has the grades of each sentence's citations."""
 
     def weight(self, grades: Sequence[Support | None]) -> float | None:
         """Return the mean weight of the judged citations of a sentence; None if no citation was judged."""

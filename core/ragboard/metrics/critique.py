@@ -35,7 +35,7 @@ __all__ = [
     "Coherence",
     "Conciseness",
     "Correctness",
-    "DescriptionVerdicts",
+    "CritiqueVerdicts",
     "Harmfulness",
     "Maliciousness",
     "aspects_from_file",
@@ -43,7 +43,7 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class DescriptionVerdicts(Need[tuple[CritiqueVerdict, ...]]):
+class CritiqueVerdicts(Need[tuple[CritiqueVerdict, ...]]):
     """The judge's answers to a yes-or-no question about the answer, asked `n` times."""
 
     definition: str
@@ -79,7 +79,7 @@ class AspectCritique(Metric):
     """Base class of aspects. An aspect asks the judge one yes-or-no question about the answer."""
 
     source: ClassVar[str] = "ragas"
-    formula: ClassVar[str] = "1 if most of n draws say that the description fits, else 0"
+    formula: ClassVar[str] = "1 if the judge says yes in most of n draws, else 0"
     paper: ClassVar[str] = "ragas library 0.0.x, aspect critiques"
     category: ClassVar[Category] = "quality"
     source_label: ClassVar[str] = "ragas library, early"
@@ -104,8 +104,8 @@ class AspectCritique(Metric):
         yes = sum(draw.yes for draw in draws)
         return Score(value=float(2 * yes > len(draws)), counted=f"yes in {yes} of {len(draws)} draws")
 
-    def _need(self) -> DescriptionVerdicts:
-        return DescriptionVerdicts(self.definition, self.n, with_passages="contexts" in self.requires)
+    def _need(self) -> CritiqueVerdicts:
+        return CritiqueVerdicts(self.definition, self.n, with_passages="contexts" in self.requires)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from ragboard.metrics.base import Metric
 from ragboard.records import MetricDescription, MetricSetting
 
-__all__ = ["allowed", "choices", "describe", "setting_kinds"]
+__all__ = ["allowed", "choices", "describe", "setting_types"]
 
 
 @cache
@@ -36,7 +36,7 @@ def describe(metric: Metric) -> MetricDescription:
     )
 
 
-def setting_kinds(metric: Metric) -> dict[str, Any]:
+def setting_types(metric: Metric) -> dict[str, Any]:
     """Return the type of each setting by name."""
     hints = get_type_hints(type(metric))
     return {field.name: hints[field.name] for field in fields(metric)}
@@ -55,11 +55,11 @@ def allowed(kind: Any) -> str:
 
 
 def _settings(metric: Metric) -> tuple[MetricSetting, ...]:
-    kinds = setting_kinds(metric)
+    types = setting_types(metric)
     return tuple(
         MetricSetting(
             name=field.name,
-            allowed=allowed(kinds[field.name]),
+            allowed=allowed(types[field.name]),
             default="not set" if field.default is None else str(field.default),
         )
         for field in fields(metric)

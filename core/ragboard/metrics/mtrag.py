@@ -51,12 +51,12 @@ class Behaviour:
     """Whether the question can be answered, and whether the answer refuses or asks back."""
 
     answerability: Answerability | None
-    """None if neither labels nor the run file have it."""
+    """None if neither the labels nor the run file say it."""
     refuses: float | None
     """1 if the answer refuses and states nothing, 0.5 if it refuses in part, else 0. None for an underspecified
     question, where it is not needed."""
     asks_back: bool | None = None
-    """Whether the answer asks the user what is meant. None for other than underspecified questions."""
+    """Whether the answer asks the user what is meant. None unless the question is underspecified."""
     reason: str = ""
 
     @property
@@ -99,7 +99,7 @@ class TurnBehaviour(Need[Behaviour]):
         if missing := no_answer(sample):
             return missing
         if answerability == "underspecified":
-            return await self._asks_back(sample, ask)
+            return await self._judge_asking_back(sample, ask)
         extracted = await Statements().resolve(sample, ask)
         if isinstance(extracted, Unscored):
             return extracted
@@ -108,7 +108,7 @@ class TurnBehaviour(Need[Behaviour]):
             return in_full
         return Behaviour(answerability=answerability, refuses=1.0 if in_full else 0.5 if extracted.refuses else 0.0)
 
-    async def _asks_back(self, sample: Sample, ask: Ask) -> Behaviour | Unscored:
+    async def _judge_asking_back(self, sample: Sample, ask: Ask) -> Behaviour | Unscored:
         task = Critique(
             question=sample.question,
             answer=sample.answer or "",
@@ -246,9 +246,9 @@ class Faithfulness(AnswerabilityMetric):
     """Faithfulness if the question should be answered; otherwise, whether the answer refuses or asks back.
 
     For an unanswerable question, the score is 1 if the answer refuses, else 0. For an underspecified question, it is 1
-    if the answer asks what is meant, else 0. Refusing an answerable question scores 0. Human labels say which questions
-    can be answered or, without labels, the run file (`answerability`, `answerable` or `is_impossible`). With `compat`,
-    a question without this information counts as answerable; otherwise it is skipped.
+    if the answer asks what is meant, else 0. Refusing an answerable question scores 0. Whether a question can be
+    answered is read from human labels or, without labels, from the run file (`answerability`, `answerable` or
+    `is_impossible`). A question without this information is skipped; with `compat`, it counts as answerable.
     """
 
     name: ClassVar[str] = "faithfulness"
@@ -257,8 +257,8 @@ class Faithfulness(AnswerabilityMetric):
     category: ClassVar[Category] = "grounding"
     requires: ClassVar[tuple[Column, ...]] = ("answer", "contexts")
     calls: ClassVar[str] = (
-        "1 to extract statements, 1 to verify them all unless refusing decides; shared with ragas.faithfulness."
-        " For an underspecified question only 1, whether the answer asks what is meant"
+        "1 to extract statements, 1 to verify them all unless a refusal decides; shared with ragas.faithfulness."
+        " For an underspecified question only 1, to judge whether the answer asks what is meant"
     )
     answer_need: ClassVar[Need[Any]] = JointVerdicts()
 
@@ -283,8 +283,8 @@ class RatingByAnswerability(AnswerabilityMetric):
     category: ClassVar[Category] = "quality"
     requires: ClassVar[tuple[Column, ...]] = ("answer", "contexts", "reference")
     calls: ClassVar[str] = (
-        "1 to extract statements, 1 to rate unless refusing decides."
-        " For an underspecified question only 1, whether the answer asks what is meant"
+        "1 to extract statements, 1 to rate unless a refusal decides."
+        " For an underspecified question only 1, to judge whether the answer asks what is meant"
     )
     answer_need: ClassVar[Need[Any]] = TurnRating()
 
@@ -312,7 +312,7 @@ class Overlap(AnswerabilityMetric):
     requires: ClassVar[tuple[Column, ...]] = ("answer", "contexts", "reference")
     calls: ClassVar[str] = (
         "1 to extract statements; a local model computes BERTScore."
-        " For an underspecified question only 1, whether the answer asks what is meant"
+        " For an underspecified question only 1, to judge whether the answer asks what is meant"
     )
     answer_need: ClassVar[Need[Any]] = AnswerBertScores()
 

@@ -15,7 +15,7 @@ A metric returns its needs from `needs()`. In `score()`, `results.value(need)` r
 - `UsedSentences()`: `SentenceUse`, the passages' sentences, and which of them the answer uses.
 - `GradedPassages(separately)`: `PassageGrades`, how relevant each passage is to the question, from 0 to 3.
 - `NamedEntities()`: `EntityLists`, the people, places, things, dates and amounts that reference and passages name.
-- `DescriptionVerdicts(...)`: `tuple[CritiqueVerdict, ...]`, n answers to a yes-or-no question about the answer.
+- `CritiqueVerdicts(...)`: `tuple[CritiqueVerdict, ...]`, n answers to a yes-or-no question about the answer.
 - `QualityRating(quality)`: `Rating`, a rating of one quality from 0 to 10.
 - `QualityVerdict(quality)`: `Classification`, whether an ARES quality holds.
 """
@@ -24,8 +24,8 @@ from __future__ import annotations
 
 from ragboard.metrics.ares import QualityVerdict
 from ragboard.metrics.base import Ask, Need, NeedResults
-from ragboard.metrics.citations import CitationSupport, CitedSentences, SentenceSupport, SupportedCitation
-from ragboard.metrics.critique import DescriptionVerdicts
+from ragboard.metrics.citations import CitationSupport, CitedSentences, JudgedCitation, SentenceSupport
+from ragboard.metrics.critique import CritiqueVerdicts
 from ragboard.metrics.gpt_score import QualityRating
 from ragboard.metrics.ragas import DirectRating, GeneratedQuestions, QuestionSimilarities
 from ragboard.metrics.ragas_contexts import EntityLists, NamedEntities, UsefulPassages
@@ -58,7 +58,7 @@ __all__ = [
     "CitedSentences",
     "Classification",
     "CritiqueVerdict",
-    "DescriptionVerdicts",
+    "CritiqueVerdicts",
     "DirectRating",
     "DrawnSentences",
     "EntityLists",
@@ -66,6 +66,7 @@ __all__ = [
     "GeneratedQuestions",
     "GradedPassages",
     "JointVerdicts",
+    "JudgedCitation",
     "JudgedStatements",
     "NamedEntities",
     "Need",
@@ -84,7 +85,6 @@ __all__ = [
     "SentenceUse",
     "SeparateVerdicts",
     "Statements",
-    "SupportedCitation",
     "UsedSentences",
     "UsefulPassages",
     "Usefulness",

@@ -1,7 +1,7 @@
 """Nugget scores: the share of a question's nuggets that the answer states (AutoNuggetizer, arXiv 2411.09607).
 
 The nuggets belong to the question. They are in the run file's column `nuggets`, or were written and approved with
-`ragboard nuggets` or on the Dataset page. The judge decides for each nugget whether the answer states it.
+`ragboard nuggets` or on the page Datasets. The judge decides for each nugget whether the answer states it.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class NuggetMetric(Metric):
     requires: ClassVar[tuple[Column, ...]] = ("answer", "nuggets")
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     direction: ClassVar[Direction] = "higher"
-    calls: ClassVar[str] = "1 for all nuggets of the question; with compat=True 1 for each ten"
+    calls: ClassVar[str] = "1 for all nuggets of the question; with compat=True, 1 for every ten nuggets"
     strict: ClassVar[bool] = False
     """Whether a nugget that the answer states only in part counts as missing."""
     noun: ClassVar[str] = "nugget"
@@ -110,26 +110,26 @@ class NuggetMetric(Metric):
 
     def score(self, sample: Sample, results: NeedResults) -> Outcome:
         assigned: tuple[AssignedNugget, ...] = results.value(NuggetAssignments(self.compat))
-        counted = self.counted(assigned)
-        total = self.total([weight for _, weight in counted])
-        if not counted:
+        weighted = self.weighted(assigned)
+        if not weighted:
             if self.compat:
                 return Score(value=0.0, counted=f"no {self.noun}")
             return Unscored(reason="undefined", detail=f"the question has no {self.noun}")
-        value = sum(weight * self._value(nugget.label) for nugget, weight in counted) / total
-        stated = sum(nugget.label == "support" for nugget, _ in counted)
-        partly = sum(nugget.label == "partial_support" for nugget, _ in counted)
-        description = f"{stated} of {len(counted)} {self.noun}{'' if len(counted) == 1 else 's'}" + (
+        divisor = self.divisor([weight for _, weight in weighted])
+        value = sum(weight * self._value(nugget.label) for nugget, weight in weighted) / divisor
+        stated = sum(nugget.label == "support" for nugget, _ in weighted)
+        partly = sum(nugget.label == "partial_support" for nugget, _ in weighted)
+        counted = f"{stated} of {len(weighted)} {self.noun}{'' if len(weighted) == 1 else 's'}" + (
             f", {partly} in part" if partly else ""
         )
-        return Score(value=value, counted=description)
+        return Score(value=value, counted=counted)
 
-    def counted(self, assigned: Sequence[AssignedNugget]) -> list[tuple[AssignedNugget, float]]:
+    def weighted(self, assigned: Sequence[AssignedNugget]) -> list[tuple[AssignedNugget, float]]:
         """Return the nuggets that count, with their weights."""
         return [(nugget, 1.0) for nugget in assigned]
 
-    def total(self, weights: Sequence[float]) -> float:
-        """Return the sum of the weights that the score is divided by."""
+    def divisor(self, weights: Sequence[float]) -> float:
+        """Return the number by which the weighted sum is divided."""
         return sum(weights)
 
     def _value(self, label: str) -> float:
@@ -158,7 +158,7 @@ class AllStrict(NuggetMetric):
 class _VitalOnly(NuggetMetric):
     noun: ClassVar[str] = "vital nugget"
 
-    def counted(self, assigned: Sequence[AssignedNugget]) -> list[tuple[AssignedNugget, float]]:
+    def weighted(self, assigned: Sequence[AssignedNugget]) -> list[tuple[AssignedNugget, float]]:
         return [(nugget, 1.0) for nugget in assigned if nugget.importance == "vital"]
 
 
@@ -182,13 +182,13 @@ class VitalStrict(_VitalOnly):
 
 
 class _ByImportance(NuggetMetric):
-    def counted(self, assigned: Sequence[AssignedNugget]) -> list[tuple[AssignedNugget, float]]:
+    def weighted(self, assigned: Sequence[AssignedNugget]) -> list[tuple[AssignedNugget, float]]:
         return [(nugget, WEIGHTS[nugget.importance]) for nugget in assigned if nugget.importance]
 
-    def total(self, weights: Sequence[float]) -> float:
+    def divisor(self, weights: Sequence[float]) -> float:
         """Return the sum of the weights. With `compat`, add the weight of each importance that no nugget has.
 
-        Open RAG Eval does this too.
+        This is as in Open RAG Eval.
         """
         absent = [weight for weight in WEIGHTS.values() if weight not in weights]
         return sum(weights) + (sum(absent) if self.compat else 0.0)

@@ -283,7 +283,7 @@ def common_subsequence(first: Sequence[str], second: Sequence[str]) -> int:
 
 
 def chrf(answer: str, reference: str) -> float:
-    """Return the chrF of two texts without spaces, in [0, 1]. Both must be long enough for an n-gram order to count."""
+    """Return the chrF of two texts without spaces, in [0, 1]. No n is longer than the shorter text."""
     orders = min(CHRF_ORDER, len(answer), len(reference))
     if not orders:
         return 0.0

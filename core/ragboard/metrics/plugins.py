@@ -93,7 +93,7 @@ def _run(path: Path, name: str) -> ModuleType:
 
 
 def _line(path: Path, error: BaseException) -> int | None:
-    """Return the number of the file's line that is last in the traceback; None if there is none."""
+    """Return the number of the file's last line in the traceback; None if the file is not in it."""
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
     return lines[-1] if lines else None
 

@@ -194,12 +194,12 @@ class AnswerRelevance(Metric):
             extracted = results.value(Statements())
             if extracted.refuses and not extracted.statements:
                 return Score(value=0.0, counted="0 by convention: the answer only refuses")
-        return self._mean(sample, results)
+        return self._mean_similarity(sample, results)
 
-    def _mean(self, sample: Sample, results: NeedResults) -> Outcome:
+    def _mean_similarity(self, sample: Sample, results: NeedResults) -> Outcome:
         similarities = results.value(GeneratedQuestions(self.n)).similarities
         if not similarities:
-            detail = _no_questions(sample)
+            detail = _why_no_questions(sample)
             convention = Score(value=0.0, counted=f"0 by convention: {detail}")
             return convention if self.compat else Unscored(reason="undefined", detail=detail)
         count = len(similarities)
@@ -239,7 +239,7 @@ class ContextRelevance(Metric):
 
 
 def no_statements(sample: Sample, *, refuses: bool | None) -> Unscored:
-    """Return the Unscored for an answer without statements. `refuses` is None if the run file has the claims."""
+    """Return the Unscored for an answer without statements. `refuses` is None if the claims are from the run file."""
     if refuses is None:
         return Unscored(reason="undefined", detail="the run file lists no claim of the answer")
     if refuses:
@@ -249,6 +249,6 @@ def no_statements(sample: Sample, *, refuses: bool | None) -> Unscored:
     return Unscored(reason="undefined", detail=detail)
 
 
-def _no_questions(sample: Sample) -> str:
+def _why_no_questions(sample: Sample) -> str:
     empty = not (sample.answer or "").strip()
     return "the answer is empty" if empty else "the judge generated no question from the answer"

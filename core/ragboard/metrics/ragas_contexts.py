@@ -57,7 +57,7 @@ def average_precision(useful: tuple[bool, ...], tiny: float = 0.0) -> float:
 
 @dataclass(frozen=True)
 class UsefulPassages(Need[Usefulness]):
-    """Whether each passage is useful for the reference, or for the answer."""
+    """Whether each passage helps to arrive at the target: the reference or the answer."""
 
     target: Side = "reference"
 
@@ -262,7 +262,7 @@ class ContextEntityRecall(Metric):
     requires: ClassVar[tuple[Column, ...]] = ("contexts", "reference")
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     direction: ClassVar[Direction] = "higher"
-    calls: ClassVar[str] = "1 to name the reference's entities, 1 to name those of the passages"
+    calls: ClassVar[str] = "1 to list the reference's entities, 1 to list those of the passages"
     more_passages: ClassVar[MorePassages] = "rises"
 
     compat: bool = False

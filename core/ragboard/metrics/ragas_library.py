@@ -101,7 +101,7 @@ class FactualCorrectness(Metric):
     requires: ClassVar[tuple[Column, ...]] = ("answer", "reference")
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     direction: ClassVar[Direction] = "higher"
-    calls: ClassVar[str] = "1 to extract each side's claims, 1 to verify each against the other text"
+    calls: ClassVar[str] = "1 to extract the claims of each text, 1 to verify them against the other text"
 
     mode: Literal["f1", "precision", "recall"] = "f1"
     compat: bool = False
@@ -158,7 +158,9 @@ class AnswerCorrectness(Metric):
     requires: ClassVar[tuple[Column, ...]] = ("answer", "reference")
     range: ClassVar[tuple[float, float]] = (-1.0, 1.0)
     direction: ClassVar[Direction] = "higher"
-    calls: ClassVar[str] = "1 to extract each side's claims, 1 to verify each against the other text, 2 embeddings"
+    calls: ClassVar[str] = (
+        "1 to extract the claims of each text, 1 to verify them against the other text, embeddings of 2 texts"
+    )
 
     weight: float = 0.75
     compat: bool = False
@@ -206,12 +208,12 @@ class NoiseSensitivity(Metric):
     requires: ClassVar[tuple[Column, ...]] = ("answer", "contexts", "reference")
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     direction: ClassVar[Direction] = "lower"
-    calls: ClassVar[str] = "as RAGChecker's: 1 to extract each side's claims, 3 to verify them"
+    calls: ClassVar[str] = "1 to extract the claims of each text, 3 to verify them; shared with ragchecker"
 
     mode: Literal["relevant", "irrelevant"] = "relevant"
 
     def needs(self) -> tuple[Need[Any], ...]:
-        """Return three verdict tables: the answer's claims against both, the reference's against the passages."""
+        """Return the verdict tables of the answer's claims against reference and passages, and of the reference's."""
         return (ANSWER_AGAINST_REFERENCE, ANSWER_AGAINST_PASSAGES, REFERENCE_AGAINST_PASSAGES)
 
     def score(self, sample: Sample, results: NeedResults) -> Outcome:
@@ -250,7 +252,7 @@ class AnswerSimilarity(Metric):
         return Score(value=results.value(ReferenceSimilarity()), counted=f"answer of {words} words")
 
 
-def _count_supported(cells: VerdictTable) -> tuple[int, int]:
-    """Return two numbers of claims: those that the table's only target supports, and the others."""
-    yes = sum(supported for (supported,) in cells.supported)
-    return yes, len(cells.rows) - yes
+def _count_supported(table: VerdictTable) -> tuple[int, int]:
+    """Return the number of claims that the table's only target supports, and the number of the others."""
+    yes = sum(supported for (supported,) in table.supported)
+    return yes, len(table.rows) - yes

@@ -33,11 +33,11 @@ __all__ = [
     "Recall",
     "SelfKnowledge",
     "claim_classes",
+    "claim_classes_if_resolved",
     "f_score",
     "no_claims",
     "noise_score",
     "share_score",
-    "stored_claim_classes",
 ]
 
 ANSWER_AGAINST_REFERENCE = SeparateVerdicts("response", "reference")
@@ -47,7 +47,7 @@ REFERENCE_AGAINST_PASSAGES = SeparateVerdicts("reference", "passages")
 
 NOTHING_RETRIEVED = Unscored(reason="undefined", detail="no passage was retrieved")
 REFERENCE_CLAIMS = "claims of the reference"
-EXTRACT_BOTH = "1 to extract each side's claims"
+EXTRACT_BOTH = "1 to extract the claims of each text"
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class RagcheckerMetric(Metric):
         """Return the share; with `compat`, 0 if it is undefined or nothing was retrieved."""
         tables = [results.value(table) for table in self.reads]
         outcome = no_claims(sample, tables) or self.count(results)
-        if self.compat and not all(cells.targets for cells in tables):
+        if self.compat and not all(table.targets for table in tables):
             outcome = NOTHING_RETRIEVED
         if self.compat and isinstance(outcome, Unscored):
             return Score(value=0.0, counted=f"0 by convention: {outcome.detail}")
@@ -129,7 +129,7 @@ class F1(RagcheckerMetric):
     category: ClassVar[Category] = "correctness"
     formula: ClassVar[str] = "2 PR / (P + R) of precision and recall"
     requires: ClassVar[tuple[Column, ...]] = ("answer", "reference")
-    calls: ClassVar[str] = f"{EXTRACT_BOTH}, 1 to verify each against the other text"
+    calls: ClassVar[str] = f"{EXTRACT_BOTH}, 1 to verify them against the other text"
     group: ClassVar[Literal["overall", "retriever", "generator"]] = "overall"
     reads: ClassVar[tuple[SeparateVerdicts, ...]] = (ANSWER_AGAINST_REFERENCE, REFERENCE_AGAINST_ANSWER)
 
@@ -174,22 +174,25 @@ class ContextPrecision(RagcheckerMetric):
 
     def count(self, results: NeedResults) -> Outcome:
         """Relevant passages / all passages."""
-        cells = results.value(REFERENCE_AGAINST_PASSAGES)
-        if not cells.targets:
+        table = results.value(REFERENCE_AGAINST_PASSAGES)
+        if not table.targets:
             return NOTHING_RETRIEVED
-        return share_score(relevant_passages(cells.supported, len(cells.targets)), "passages")
+        return share_score(relevant_passages(table.supported, len(table.targets)), "passages")
 
 
 @dataclass(frozen=True)
 class ContextUtilization(RagcheckerMetric):
-    """The share of the reference's retrieved claims that the answer supports. Retrieved: in a passage."""
+    """The share of the reference's retrieved claims that the answer supports.
+
+    A claim is retrieved if at least one passage supports it.
+    """
 
     name: ClassVar[str] = "context_utilization"
     title: ClassVar[str] = "Context utilization"
     category: ClassVar[Category] = "use"
     formula: ClassVar[str] = "retrieved claims of the reference that the answer supports / all retrieved ones"
     requires: ClassVar[tuple[Column, ...]] = ("answer", "contexts", "reference")
-    calls: ClassVar[str] = "1 to extract the reference's claims, 2 to verify them: each passage, the answer"
+    calls: ClassVar[str] = "1 to extract the reference's claims, 2 to verify them: against each passage and the answer"
     group: ClassVar[Literal["overall", "retriever", "generator"]] = "generator"
     reads: ClassVar[tuple[SeparateVerdicts, ...]] = (REFERENCE_AGAINST_PASSAGES, REFERENCE_AGAINST_ANSWER)
 
@@ -217,7 +220,9 @@ class NoiseSensitivityInRelevant(RagcheckerMetric):
     formula: ClassVar[str] = "wrong claims that some relevant passage supports / all claims of the answer"
     requires: ClassVar[tuple[Column, ...]] = ("answer", "contexts", "reference")
     direction: ClassVar[Direction] = "lower"
-    calls: ClassVar[str] = f"{EXTRACT_BOTH}, 3 to verify: each passage for each side, the reference for the answer"
+    calls: ClassVar[str] = (
+        f"{EXTRACT_BOTH}, 3 to verify them: both against each passage, the answer's claims against the reference"
+    )
     group: ClassVar[Literal["overall", "retriever", "generator"]] = "generator"
     reads: ClassVar[tuple[SeparateVerdicts, ...]] = (
         ANSWER_AGAINST_REFERENCE,
@@ -263,7 +268,7 @@ class Hallucination(RagcheckerMetric):
     formula: ClassVar[str] = "claims that neither the reference nor a passage supports / all claims of the answer"
     requires: ClassVar[tuple[Column, ...]] = ("answer", "contexts", "reference")
     direction: ClassVar[Direction] = "lower"
-    calls: ClassVar[str] = "1 to extract the claims, 2 to verify them: each passage, the reference"
+    calls: ClassVar[str] = "1 to extract the claims, 2 to verify them: against each passage and the reference"
     group: ClassVar[Literal["overall", "retriever", "generator"]] = "generator"
     reads: ClassVar[tuple[SeparateVerdicts, ...]] = (ANSWER_AGAINST_REFERENCE, ANSWER_AGAINST_PASSAGES)
 
@@ -322,7 +327,7 @@ def claim_classes(results: NeedResults) -> tuple[ClaimClass, ...]:
     return classify_claims(right, sources.supported, relevant_passages(reference.supported, len(sources.targets)))
 
 
-def stored_claim_classes(results: NeedResults) -> tuple[ClaimClass, ...]:
+def claim_classes_if_resolved(results: NeedResults) -> tuple[ClaimClass, ...]:
     """Return the class of each claim of the answer; empty if a table is missing or the reference has no claims."""
     resolved: set[object] = set(results.by_need)
     tables = (ANSWER_AGAINST_REFERENCE, ANSWER_AGAINST_PASSAGES, REFERENCE_AGAINST_PASSAGES)
@@ -338,10 +343,10 @@ def noise_score(results: NeedResults, kind: Literal["wrong_relevant", "wrong_irr
 
 def no_claims(sample: Sample, tables: Sequence[VerdictTable]) -> Unscored | None:
     """Return an Unscored if a table has no claims, else None."""
-    for cells in tables:
-        if cells.side == "response" and not cells.rows:
-            return no_statements(sample, refuses=cells.refuses)
-    if not all(cells.rows for cells in tables):
+    for table in tables:
+        if table.side == "response" and not table.rows:
+            return no_statements(sample, refuses=table.refuses)
+    if not all(table.rows for table in tables):
         return Unscored(reason="undefined", detail="the reference has no claim")
     return None
 

@@ -1,9 +1,9 @@
 """Metrics that compare the retrieved list with gold passages, without a judge.
 
 The run file has gold passages as ids in `reference_context_ids`, texts in `reference_contexts`, or document ids in
-`documents`. A gold id matches a passage with this id, or whose id before the last `#` is this id: the chunk `bridge#3`
-belongs to the document `bridge`. The ids of passages can be in `retrieved_context_ids`. A gold text matches a passage
-with the same text; case and repeated spaces are ignored.
+`documents`. A gold id matches the passage with this id and the chunks of the document with this id: `bridge` matches
+`bridge#3`. The ids of passages can be in `retrieved_context_ids`. A gold text matches a passage with the same text;
+case and repeated spaces are ignored.
 
 A gold passage counts once, at its first rank in the list; repetitions do not count.
 """
@@ -19,7 +19,16 @@ from typing import Any, ClassVar, cast
 from ragboard.metrics.base import Category, Column, Direction, Metric, Need, NeedResults
 from ragboard.records import JsonValue, MorePassages, Outcome, Passage, Sample, Score, Unscored
 
-__all__ = ["NDCG", "AveragePrecision", "HitRate", "Precision", "RankedPassages", "Recall", "ReciprocalRank", "ranking"]
+__all__ = [
+    "NDCG",
+    "AveragePrecision",
+    "HitRate",
+    "Precision",
+    "RankedPassages",
+    "Recall",
+    "ReciprocalRank",
+    "compare_with_gold",
+]
 
 BOOK = "Manning, Raghavan, Schütze 2008, Introduction to Information Retrieval, section 8.4"
 
@@ -65,7 +74,7 @@ class RetrievalMetric(Metric):
 
     def score(self, sample: Sample, results: NeedResults) -> Outcome:
         """Compute the score. Skipped if the file has no gold passages, undefined if their list is empty."""
-        ranked = ranking(sample)
+        ranked = compare_with_gold(sample)
         if isinstance(ranked, Unscored):
             return ranked
         cutoff = len(ranked.first_matches) if self.k is None else self.k
@@ -124,7 +133,7 @@ class HitRate(RetrievalMetric):
     def count(self, ranked: RankedPassages, cutoff: int) -> Outcome:
         """1 if any retrieved passage is gold, else 0."""
         hit = any(ranked.relevant)
-        return Score(value=float(hit), counted=_ranks(ranked.relevant) if hit else f"none in the top {cutoff}")
+        return Score(value=float(hit), counted=_ranks_text(ranked.relevant) if hit else f"none in the top {cutoff}")
 
 
 @dataclass(frozen=True)
@@ -140,7 +149,7 @@ class ReciprocalRank(RetrievalMetric):
         """1 / the rank of the first gold passage."""
         if not any(ranked.relevant):
             return Score(value=0.0, counted=f"none in the top {cutoff}")
-        return Score(value=1 / (ranked.relevant.index(True) + 1), counted=_ranks(ranked.relevant))
+        return Score(value=1 / (ranked.relevant.index(True) + 1), counted=_ranks_text(ranked.relevant))
 
 
 @dataclass(frozen=True)
@@ -157,7 +166,7 @@ class NDCG(RetrievalMetric):
         best = ranked.gold if self.k is None else min(ranked.gold, cutoff)
         gain = sum(_discount(rank) for rank, new in enumerate(ranked.first_matches, 1) if new)
         ideal = sum(_discount(rank) for rank in range(1, best + 1))
-        return Score(value=gain / ideal, counted=_ranks([new > 0 for new in ranked.first_matches]))
+        return Score(value=gain / ideal, counted=_ranks_text([new > 0 for new in ranked.first_matches]))
 
 
 @dataclass(frozen=True)
@@ -176,10 +185,10 @@ class AveragePrecision(RetrievalMetric):
         """Compute the score from the ranks at which a gold passage occurs for the first time."""
         hits = [rank for rank, new in enumerate(ranked.first_matches, 1) if new]
         total = sum(number / rank for number, rank in enumerate(hits, 1))
-        return Score(value=total / ranked.gold, counted=_ranks([new > 0 for new in ranked.first_matches]))
+        return Score(value=total / ranked.gold, counted=_ranks_text([new > 0 for new in ranked.first_matches]))
 
 
-def ranking(sample: Sample) -> RankedPassages | Unscored:
+def compare_with_gold(sample: Sample) -> RankedPassages | Unscored:
     """Compare the sample's passages with its gold passages, or return an Unscored if that is impossible."""
     passages = sample.contexts or ()
     ids = _ids_in(sample.metadata, "reference_context_ids")
@@ -211,7 +220,7 @@ def _match(gold: Sequence[str], retrieved: Sequence[tuple[str, ...]]) -> RankedP
 
 
 def _names(sample: Sample, passages: Sequence[Passage]) -> Sequence[str] | None:
-    """Return the ids of the passages; None if the run file has no ids, so that they are only ranks."""
+    """Return the ids of the passages; None if the run file has none. Each passage's id is then its rank."""
     ids = _ids_in(sample.metadata, "retrieved_context_ids")
     if ids is not None and len(ids) == len(passages):
         return ids
@@ -223,7 +232,7 @@ def _names(sample: Sample, passages: Sequence[Passage]) -> Sequence[str] | None:
 def _ids_in(metadata: Mapping[str, JsonValue], column: str, *, texts: bool = False) -> list[str] | None:
     """Return the ids in a column of the file; None if it contains something else.
 
-    With `texts`, the column can also contain passages. A value with a space is a passage and not an id.
+    With `texts`, the column may contain texts: return None if a value has a space.
     """
     value = metadata.get(column)
     if not isinstance(value, (list, tuple)):
@@ -242,6 +251,6 @@ def _discount(rank: int) -> float:
     return 1 / math.log2(rank + 1)
 
 
-def _ranks(hits: Sequence[bool]) -> str:
+def _ranks_text(hits: Sequence[bool]) -> str:
     ranks = [str(rank) for rank, hit in enumerate(hits, 1) if hit]
     return f"at rank {', '.join(ranks)} of {len(hits)}" if ranks else f"none in the top {len(hits)}"

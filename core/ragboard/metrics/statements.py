@@ -19,7 +19,7 @@ __all__ = ["ExtractedStatements", "JointVerdicts", "JudgedStatements", "Separate
 _Against: TypeAlias = VerdictTarget | Literal["joint"]
 """What statements are verified against. `joint` is all passages together."""
 
-Rows: TypeAlias = tuple[tuple[Verdict, ...], ...]
+VerdictRows: TypeAlias = tuple[tuple[Verdict, ...], ...]
 """The verdicts on each statement, one per text that it is verified against."""
 
 NOTHING_RETRIEVED = Verdict(label="unsupported", reason="No passage was retrieved.")
@@ -109,7 +109,7 @@ class VerdictTable:
     side: Side
     statements: tuple[Statement, ...]
     targets: tuple[Target, ...]
-    rows: Rows
+    rows: VerdictRows
     refuses: bool | None
 
     @property
@@ -161,7 +161,7 @@ def _statement(side: Side, claim: str, text: str) -> Statement:
 
 async def _statements_and_verdicts(
     sample: Sample, ask: Ask, side: Side, against: _Against
-) -> tuple[ExtractedStatements, Rows] | Unscored:
+) -> tuple[ExtractedStatements, VerdictRows] | Unscored:
     """Return the statements, and a row of verdicts for each statement."""
     if against == "joint" or against == "passages":
         if sample.contexts is None:
@@ -189,10 +189,11 @@ async def _statements_and_verdicts(
     return extracted, reply.single if against == "passages" else tuple((verdict,) for verdict in reply.joint)
 
 
-def _file_rows(ask: Ask, side: Side, against: _Against) -> Rows | None:
+def _file_rows(ask: Ask, side: Side, against: _Against) -> VerdictRows | None:
+    """Return the verdicts in the run file; None if it does not have these verdicts."""
     if against == "joint" or isinstance(ask.file_verdicts, Unscored):
         return None
-    return ask.file_verdicts.cells.get((side, against))
+    return ask.file_verdicts.verdicts.get((side, against))
 
 
 def _verify_task(

@@ -35,13 +35,13 @@ class SentenceUse:
     statements: int
     """Number of the answer's statements."""
     unquoted: int
-    """Number of supported statements without a quote, so that it is unknown which sentences they use."""
+    """Number of supported statements without a quote. Which sentences they use is unknown."""
     refuses: bool | None
 
 
 @dataclass(frozen=True)
 class UsedSentences(Need[SentenceUse]):
-    """The sentences of the passages that the answer uses: sentences of which the judge quotes a part as support."""
+    """The sentences of the passages that the answer uses: the judge quotes from them as support."""
 
     def tasks(self) -> tuple[type[Task], ...]:
         return JointVerdicts().tasks()
@@ -60,7 +60,7 @@ class UsedSentences(Need[SentenceUse]):
             used=tuple(
                 index
                 for index, sentence in enumerate(sentences)
-                if any(_overlap(quote, sentence) for statement_quotes in quotes for quote in statement_quotes)
+                if any(_overlaps(quote, sentence) for statement_quotes in quotes for quote in statement_quotes)
             ),
             statements=len(judged.statements),
             unquoted=sum(not statement_quotes for statement_quotes in quotes),
@@ -69,7 +69,7 @@ class UsedSentences(Need[SentenceUse]):
 
 
 def _quotes(judged: JudgedStatements) -> list[tuple[Evidence, ...]]:
-    """Return the quotes for each supported statement, without windows, which are whatever a local model read."""
+    """Return the quotes for each supported statement. A local model's window is the text it read, not a quote."""
     return [
         tuple(evidence for evidence in verdict.evidence if evidence.stance == "for" and evidence.how != "window")
         for verdict in judged.verdicts
@@ -77,7 +77,7 @@ def _quotes(judged: JudgedStatements) -> list[tuple[Evidence, ...]]:
     ]
 
 
-def _overlap(quote: Evidence, sentence: Sentence) -> bool:
+def _overlaps(quote: Evidence, sentence: Sentence) -> bool:
     return quote.rank == sentence.rank and quote.start < sentence.end and sentence.start < quote.end
 
 

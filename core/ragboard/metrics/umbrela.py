@@ -45,7 +45,7 @@ OPEN_RAG_EVAL = "Open RAG Eval 0.3, UMBRELA metric"
 
 
 SEPARATE_PASSAGE_GRADE = f"{PASSAGE_GRADE}, each passage alone"
-"""The `about` of the stored grade of a passage that was graded in a call of its own."""
+"""The `about` of a stored judgement: the grade of a passage that was graded in its own call."""
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ class _ThresholdMetric(_GradedMetric):
             )
 
     def count(self, grades: Sequence[int]) -> Outcome:
-        """Score the top k. With `compat`, undefined if fewer passages were retrieved."""
+        """Score the top k. With `compat`, undefined if fewer than k passages were retrieved."""
         cutoff = len(grades) if self.k is None else self.k
         if self.compat and len(grades) < cutoff:
             return Unscored(reason="undefined", detail=f"only {len(grades)} of k = {cutoff} passages were retrieved")
@@ -171,7 +171,7 @@ class _ThresholdMetric(_GradedMetric):
 
     @abstractmethod
     def count_relevant(self, relevant: tuple[bool, ...], cutoff: int) -> Outcome:
-        """Compute the score from whether each passage up to rank `cutoff` is relevant."""
+        """Compute the score. `relevant` says of each passage up to rank `cutoff` whether it is relevant."""
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from ragboard.readers.files import EXTENSIONS
 from ragboard.readers.formats import format_of
 from ragboard.readers.packed import stem_of
 from ragboard.readers.paths import root_of, with_paths
-from ragboard.readers.report import Coerced, ColumnUse, ImportReport, Preview, ReadResult, Renamed, RowNote
+from ragboard.readers.report import Coerced, ColumnUse, DroppedRow, ImportReport, Preview, ReadResult, Renamed
 from ragboard.readers.runs import (
     MAIN_FIELDS,
     SUGGESTED_FIELDS,
@@ -39,15 +39,15 @@ __all__ = [
     "SUGGESTED_FIELDS",
     "Coerced",
     "ColumnUse",
+    "DroppedRow",
     "ImportReport",
     "Preview",
     "ReadResult",
     "Renamed",
-    "RowNote",
     "RunStream",
     "Table",
+    "described_run",
     "open_runs",
-    "own_run",
     "preview",
     "read_runs",
     "read_table",
@@ -149,7 +149,7 @@ def _base_run(
     path: Path, table: Table, name: str | None, config: Mapping[str, JsonValue] | None, dataset: str | None
 ) -> Run:
     """Return the run that the file describes, with no samples. The arguments override the file."""
-    run = own_run(path, table)
+    run = described_run(path, table)
     return replace(run, name=name or run.name, config={**run.config, **(config or {})}, dataset=dataset or run.dataset)
 
 
@@ -212,7 +212,7 @@ def _first_rows(path: Path, table: Table, mapping: Mapping[str, str | None], lim
         return replace(whole, rows=whole.rows[:end])
 
 
-def own_run(path: Path, table: Table) -> Run:
+def described_run(path: Path, table: Table) -> Run:
     """Return the run that the file describes, with no samples. A run without a name is named after the file."""
     described: dict[str, Any] = dict(table.run.cells) if table.run else {}
     tool = table.tool

@@ -47,11 +47,11 @@ def _parquet_rows(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
         _check_memory(path, _declared_memory(file), size, limit)
     texts = [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
     rows: list[dict[str, Any]] = []
-    taken = 0
+    memory = 0
     with pq.ParquetFile(path, read_dictionary=texts) as file:
         for batch in file.iter_batches(BATCH_ROWS):
-            taken += sum(_size(column) for column in batch.columns)
-            _check_memory(path, taken, size, limit)
+            memory += sum(_size(column) for column in batch.columns)
+            _check_memory(path, memory, size, limit)
             rows.extend(batch.to_pylist())
         return list(file.schema_arrow.names), rows
 
@@ -66,7 +66,7 @@ def arrow_rows(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
     size = path.stat().st_size
     limit = expansion_limit(size)
     rows: list[dict[str, Any]] = []
-    taken = 0
+    memory = 0
     try:
         with pa.memory_map(str(path)) as source:
             file = source.read(6) == b"ARROW1"
@@ -78,8 +78,8 @@ def arrow_rows(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
             reader = pa.ipc.open_file(source) if file else pa.ipc.open_stream(source)
             batches = (reader.get_batch(at) for at in range(reader.num_record_batches)) if file else reader
             for batch in batches:
-                taken += sum(_size(column) for column in batch.columns)
-                _check_memory(path, taken, size, limit)
+                memory += sum(_size(column) for column in batch.columns)
+                _check_memory(path, memory, size, limit)
                 rows.extend(batch.to_pylist())
             return list(reader.schema.names), rows
     except (pa.ArrowException, *UNREADABLE) as error:

@@ -91,7 +91,7 @@ def kind_of(path: Path) -> tuple[str, str]:
         raise RunFileError(path, f"is {magic}; rename it to {path.stem}.parquet")
     if magic:
         raise RunFileError(path, f"is {magic}, expected {expected}")
-    encoding = _marked(start)
+    encoding = _encoding_by_bom(start)
     if encoding != "utf-16" and b"\0" in start:
         raise RunFileError(path, f"is binary, expected {expected}")
     if kind is None:
@@ -124,8 +124,8 @@ ACCENTED = 0.3
 def table_encoding(path: Path, encoding: str) -> str:
     """Return the encoding of a CSV: "windows-1252", which Excel writes, if it probably is; else `encoding` unchanged.
 
-    Not if the file is valid UTF-8, if it has some valid UTF-8 sequences (damaged UTF-8), or if it has many accented
-    letters (another encoding). Reading a file of the last two kinds as UTF-8 then raises an error.
+    A file that is valid UTF-8, has some valid UTF-8 sequences (damaged UTF-8) or has many accented letters (another
+    encoding) probably is not. Reading a file of the last two kinds as UTF-8 raises an error.
     """
     if encoding != "utf-8":
         return encoding
@@ -154,10 +154,10 @@ def table_encoding(path: Path, encoding: str) -> str:
 def encoding_of(path: Path) -> str:
     """Return the encoding of a text file, from its first bytes. Raises RunFileError if it cannot be opened."""
     with open_file(path) as file:
-        return _marked(file.read(4))
+        return _encoding_by_bom(file.read(4))
 
 
-def _marked(start: bytes) -> str:
+def _encoding_by_bom(start: bytes) -> str:
     return next((name for bom, name in BOMS.items() if start.startswith(bom)), "utf-8")
 
 
@@ -173,12 +173,12 @@ def file_lines(path: Path, encoding: str) -> Iterator[tuple[int, str]]:
 def decoded_lines(path: Path, file: BinaryIO, encoding: str, first: int = 1) -> Iterator[tuple[int, str]]:
     """Yield the lines of an open file; `first` is the number of the first. Raises the same errors as `file_lines`."""
     for number, line in _numbered(path, file, first):
-        marked = encoding == "utf-8-sig" and number > 1
-        yield number, _decode(path, line, "utf-8" if marked else encoding, number)
+        after_bom = encoding == "utf-8-sig" and number > 1
+        yield number, _decode(path, line, "utf-8" if after_bom else encoding, number)
 
 
 def through_line_end(file: BinaryIO, content: bytes) -> bytes:
-    """Read on to the end of the last line in `content`, at most `MAX_ROW + 1` bytes."""
+    """Read and return the rest of the last line in `content`, at most `MAX_ROW + 1` bytes."""
     return b"" if content.endswith(b"\n") else file.readline(MAX_ROW + 1)
 
 

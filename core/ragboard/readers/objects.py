@@ -147,7 +147,7 @@ def _rows(samples: Any) -> Iterable[Any]:
 def _row(row: Any) -> Any:
     """Return a sample, model or dataclass as a mapping of columns; any other row unchanged."""
     if isinstance(row, Sample):
-        return _row_of(row)
+        return _row_of_sample(row)
     if isinstance(row, Mapping) or hasattr(row, "tolist"):
         return plain(row)
     if callable(getattr(row, "model_dump", None)):
@@ -203,7 +203,7 @@ NOT_IN_FILES = ("reference_note", "time")
 """Fields of a sample that are not columns of a file."""
 
 
-def _row_of(sample: Sample) -> dict[str, Any]:
+def _row_of_sample(sample: Sample) -> dict[str, Any]:
     """Return a sample as a row of a file, with its passages in the order of their ranks."""
     row = {field.name: getattr(sample, field.name) for field in fields(Sample) if field.name not in NOT_IN_FILES}
     for name, items in (("contexts", sample.contexts), ("history", sample.history)):

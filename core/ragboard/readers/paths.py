@@ -92,28 +92,28 @@ def _length(name: str, root: str, steps: int) -> int:
     return len(root) + (ends[steps - 1] if steps else 0)
 
 
-def _follow(value: Any, steps: Sequence[Step], taken: int = 0) -> Any:
+def _follow(value: Any, steps: Sequence[Step], followed: int = 0) -> Any:
     """Return the value at the end of the steps; `_DeadEnd` if a step cannot be followed.
 
-    `taken` is the number of steps that led to `value`.
+    `followed` is the number of earlier steps, which led to `value`.
     """
     for index, step in enumerate(steps):
         value = _parse_json(value)
         match step:
             case None if isinstance(value, list):
-                return _each(value, steps[index + 1 :], taken + index + 1)
+                return _each(value, steps[index + 1 :], followed + index + 1)
             case int() if isinstance(value, list) and -len(value) <= step < len(value):
                 value = value[step]
             case str() if isinstance(value, Mapping) and step in value:
                 value = value[step]
             case _:
-                return _DeadEnd(steps=taken + index, reached=value)
+                return _DeadEnd(steps=followed + index, reached=value)
     return value
 
 
-def _each(items: Sequence[Any], remaining: Sequence[Step], taken: int) -> Any:
+def _each(items: Sequence[Any], remaining: Sequence[Step], followed: int) -> Any:
     """Return the values at the end of the remaining steps from each item; `_DeadEnd` if no item has one."""
-    results = [_follow(item, remaining, taken) for item in items]
+    results = [_follow(item, remaining, followed) for item in items]
     reached = [value for value in results if not isinstance(value, _DeadEnd)]
     if items and not reached:
         return results[0]

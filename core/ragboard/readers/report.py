@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ragboard.records import Run
 
-__all__ = ["Coerced", "ColumnUse", "ImportReport", "Preview", "ReadResult", "Renamed", "RowNote"]
+__all__ = ["Coerced", "ColumnUse", "DroppedRow", "ImportReport", "Preview", "ReadResult", "Renamed"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,7 +22,7 @@ class ColumnUse:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RowNote:
+class DroppedRow:
     """A row that was dropped, and why."""
 
     line: int
@@ -63,7 +63,7 @@ class ImportReport:
     rows_read: int
     """Number of rows in the file, including dropped rows."""
     columns: tuple[ColumnUse, ...]
-    dropped: tuple[RowNote, ...] = ()
+    dropped: tuple[DroppedRow, ...] = ()
     coerced: tuple[Coerced, ...] = ()
     duplicated: tuple[Renamed, ...] = ()
     notes: tuple[str, ...] = ()

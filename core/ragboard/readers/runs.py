@@ -38,8 +38,8 @@ from ragboard.readers.formats.ragchecker import UnusableError, read_file_verdict
 from ragboard.readers.formats.shapes import as_object, decode_json
 from ragboard.readers.labels import GRADE_COLUMNS, human_grades
 from ragboard.readers.paths import with_paths
-from ragboard.readers.report import Coerced, ColumnUse, ImportReport, ReadResult, Renamed, RowNote
-from ragboard.readers.scores import ScoreColumns, disagreeing, file_scores
+from ragboard.readers.report import Coerced, ColumnUse, DroppedRow, ImportReport, ReadResult, Renamed
+from ragboard.readers.scores import ScoreColumns, file_scores, inconsistent_totals
 from ragboard.readers.tables import BadRow, RawRow, Table
 from ragboard.readers.tools import tool_notes, tool_scores
 from ragboard.records import JsonValue, Outcome, Run, Sample
@@ -109,13 +109,13 @@ class _SampleTable:
 class RowNotes:
     """What the import report says about the rows of a table, collected while they are read."""
 
-    rows: int = 0
-    dropped: list[RowNote] = field(default_factory=list[RowNote])
+    rows_read: int = 0
+    dropped: list[DroppedRow] = field(default_factory=list[DroppedRow])
     renamed: list[Renamed] = field(default_factory=list[Renamed])
     derived_ids: int = 0
     has_text: bool = False
     """Whether any passage is text. If not, all are file names or URLs."""
-    first_name: str = ""
+    first_passage: str = ""
     """The first passage, to quote in an error if all are file names or URLs."""
     _coerced: dict[str, tuple[int, tuple[int, ...]]] = field(default_factory=dict[str, "tuple[int, tuple[int, ...]]"])
     """The count and the first lines of each conversion, by its description."""
@@ -126,7 +126,7 @@ class RowNotes:
         if not self.has_text:
             texts = [passage.text for passage in sample.contexts or () if passage.text.strip()]
             self.has_text = len(texts) > notes.count(f"contexts: {NAMES_ONLY}")
-            self.first_name = self.first_name or next(iter(texts), "")
+            self.first_passage = self.first_passage or next(iter(texts), "")
 
     def add_conversions(self, line: int, notes: Iterable[str]) -> None:
         """Add the conversions on a line."""
@@ -135,12 +135,12 @@ class RowNotes:
 
     def merge(self, other: RowNotes) -> None:
         """Add the notes on later rows of the same table."""
-        self.rows += other.rows
+        self.rows_read += other.rows_read
         self.dropped += other.dropped
         self.renamed += other.renamed
         self.derived_ids += other.derived_ids
         self.has_text = self.has_text or other.has_text
-        self.first_name = self.first_name or other.first_name
+        self.first_passage = self.first_passage or other.first_passage
         for what, (count, lines) in other._coerced.items():
             self._add_conversion(what, count, lines)
 
@@ -220,15 +220,15 @@ def runs_from_table(
     require_samples(path, table, matched, reading.notes)
     file_format = format_of_table(table)
     runs: list[Run] = []
-    for group, samples in reading.samples.items():
+    for name, samples in reading.samples.items():
         if table.tool:
-            file = tool_scores(table.tool, file_format, reading.tool_samples[group])
+            file = tool_scores(table.tool, file_format, reading.tool_samples[name])
         else:
-            file = file_scores(file_format, scores, reading.scores.get(group, ()))
+            file = file_scores(file_format, scores, reading.scores.get(name, ()))
         run = replace(base, samples=tuple(samples), scores=file)
-        if group is not None:
-            config = {run_column: group} if run_column else table.tool.configs.get(group, {}) if table.tool else {}
-            run = replace(run, name=f"{base.name}/{group}" if prefixed else group, config={**base.config, **config})
+        if name is not None:
+            config = {run_column: name} if run_column else table.tool.configs.get(name, {}) if table.tool else {}
+            run = replace(run, name=f"{base.name}/{name}" if prefixed else name, config={**base.config, **config})
         runs.append(run)
     used = {
         *matched.values(),
@@ -253,7 +253,7 @@ def report_of(
     matched: Mapping[str, str],
     run_column: str | None,
     other: Sequence[str],
-    rows: RowNotes,
+    row_notes: RowNotes,
     notes: Sequence[str],
     *,
     rows_read: int,
@@ -268,9 +268,9 @@ def report_of(
         encoding=table.encoding,
         rows_read=rows_read,
         columns=_column_uses(table, matched, run_column),
-        dropped=tuple(rows.dropped),
-        coerced=rows.coerced,
-        duplicated=tuple(rows.renamed),
+        dropped=tuple(row_notes.dropped),
+        coerced=row_notes.coerced,
+        duplicated=tuple(row_notes.renamed),
         notes=tuple(notes),
         suggestions=tuple(_suggestions(table, matched, other)),
     )
@@ -355,18 +355,18 @@ def _option(table: Table, mapping: Mapping[str, str]) -> str:
     return " ".join(f"--map {quote(f'{field}={column}')}" for field, column in mapping.items())
 
 
-def require_samples(path: Path, table: Table, matched: Mapping[str, str], rows: RowNotes) -> None:
+def require_samples(path: Path, table: Table, matched: Mapping[str, str], row_notes: RowNotes) -> None:
     """Raise RunFileError if no row could be read, or if all passages are file names or URLs instead of texts."""
-    if len(rows.dropped) == rows.rows:
-        first = rows.dropped[0]
+    if len(row_notes.dropped) == row_notes.rows_read:
+        first = row_notes.dropped[0]
         raise RunFileError(
             path, f"no row can be read; the first error: {first.message}", line=first.line, field=first.field
         )
-    if rows.first_name and not rows.has_text:
+    if row_notes.first_passage and not row_notes.has_text:
         raise RunFileError(
             path,
-            f"column {matched['contexts']!r} has file names or URLs ({rows.first_name[:60]!r}), not the texts of"
-            " the passages: add a column with the texts",
+            f"column {matched['contexts']!r} has file names or URLs ({row_notes.first_passage[:60]!r}), not the texts"
+            " of the passages: add a column with the texts",
             field="contexts",
             remedy=f", or import the run without passages: {_option(table, {'contexts': ''})}",
         )
@@ -377,7 +377,7 @@ def report_notes(
     matched: Mapping[str, str],
     other: Sequence[str],
     scores: ScoreColumns | None,
-    rows: RowNotes,
+    row_notes: RowNotes,
     outcomes: Iterable[Mapping[str, Outcome]],
 ) -> Iterator[str]:
     """Yield the report's notes on columns, ids and scores. `outcomes` are the scores in the file, by sample."""
@@ -386,21 +386,21 @@ def report_notes(
     if table.tool:
         yield from (f"the file has no {MAIN_FIELDS[field]}" for field in absent)
         yield from tool_notes(table.tool)
-        if rows.derived_ids:
-            yield _derived_ids_note(rows.derived_ids)
+        if row_notes.derived_ids:
+            yield _derived_ids_note(row_notes.derived_ids)
         return
     yield from (f"no {field} found in the file" for field in absent)
     if other:
         yield f"kept as metadata: {list_columns(other)}"
-    if rows.derived_ids:
-        yield _derived_ids_note(rows.derived_ids)
+    if row_notes.derived_ids:
+        yield _derived_ids_note(row_notes.derived_ids)
     if scores:
         yield f"scores by {scores.tool}, kept next to ragboard's scores: {', '.join(scores.columns.values())}"
     elif table.totals:
         yield "the means in the file were dropped, because it has no scores of samples"
-    odd = disagreeing(table.totals, outcomes)
-    if odd and not rows.dropped:
-        yield f"these means in the file differ from the means of its scores: {', '.join(odd)}"
+    inconsistent = inconsistent_totals(table.totals, outcomes)
+    if inconsistent and not row_notes.dropped:
+        yield f"these means in the file differ from the means of its scores: {', '.join(inconsistent)}"
 
 
 def _suggestions(table: Table, matched: Mapping[str, str], other: Sequence[str]) -> Iterator[str]:
@@ -614,13 +614,13 @@ def _read_rows(
         found = read_row(path, row, matched, reading.notes, scores=scores, run_column=run_column, skip_bad=skip_bad)
         if found is None:
             continue
-        group, sample = found
-        sample_id = unique_id(sample, ids.setdefault(group, SampleIds()), row.line, reading.notes)
-        reading.samples.setdefault(group, []).append(replace(sample, id=sample_id))
+        run_name, sample = found
+        sample_id = unique_id(sample, ids.setdefault(run_name, SampleIds()), row.line, reading.notes)
+        reading.samples.setdefault(run_name, []).append(replace(sample, id=sample_id))
         if isinstance(row, RawRow) and row.tool_sample:
-            reading.tool_samples.setdefault(group, []).append(row.tool_sample)
+            reading.tool_samples.setdefault(run_name, []).append(row.tool_sample)
         elif scores and isinstance(row, RawRow):
-            reading.scores.setdefault(group, []).append(scores.outcomes(row.cells))
+            reading.scores.setdefault(run_name, []).append(scores.outcomes(row.cells))
     return reading
 
 
@@ -628,32 +628,32 @@ def read_row(
     path: Path,
     row: RawRow | BadRow,
     matched: Mapping[str, str],
-    rows: RowNotes,
+    row_notes: RowNotes,
     *,
     scores: ScoreColumns | None = None,
     run_column: str | None = None,
     skip_bad: bool = False,
 ) -> tuple[str | None, Sample] | None:
-    """Return the run's name and the sample of a row, and add the notes on the row to `rows`.
+    """Return the run's name and the sample of a row, and add the notes on the row to `row_notes`.
 
     The name is None if the row does not name its run; the id of the sample is empty if the row has no id. For a bad
     row, returns None with `skip_bad`, else raises RunFileError.
     """
-    rows.rows += 1
+    row_notes.rows_read += 1
     notes: list[str] = []
     try:
         if isinstance(row, BadRow):
             raise BadCellError("", row.message)  # noqa: TRY301 - bad rows and bad cells are reported alike
-        rest = replace(row, cells=scores.rest(row.cells)) if scores else row
-        group, sample = _sample(rest, matched, run_column, notes.append)
+        rest = replace(row, cells=scores.without_scores(row.cells)) if scores else row
+        run_name, sample = _sample(rest, matched, run_column, notes.append)
     except BadCellError as error:
         location = ".".join(filter(None, (row.location, error.field))) or None
         if not skip_bad:
             raise RunFileError(path, str(error), line=row.line, field=location) from error
-        rows.dropped.append(RowNote(line=row.line, field=location, message=str(error)))
+        row_notes.dropped.append(DroppedRow(line=row.line, field=location, message=str(error)))
         return None
-    rows.add(row.line, sample, notes)
-    return group, sample
+    row_notes.add(row.line, sample, notes)
+    return run_name, sample
 
 
 def _sample(row: RawRow, matched: Mapping[str, str], run_column: str | None, note: Note) -> tuple[str | None, Sample]:
@@ -690,10 +690,10 @@ def _sample(row: RawRow, matched: Mapping[str, str], run_column: str | None, not
         read_file_verdicts(sample)
     except UnusableError as error:
         raise BadCellError(error.column, str(error)) from error
-    return _group(row, run_column), sample
+    return _run_name(row, run_column), sample
 
 
-def _group(row: RawRow, run_column: str | None) -> str | None:
+def _run_name(row: RawRow, run_column: str | None) -> str | None:
     if run_column is None:
         return row.tool_sample.run if row.tool_sample and row.tool_sample.run else None
     value = row.cells.get(run_column)
@@ -747,12 +747,12 @@ def _number(cell: JsonValue) -> JsonValue:
     return cell
 
 
-def unique_id(sample: Sample, ids: SampleIds, line: int, rows: RowNotes) -> str:
-    """Return a unique id for a sample, and add a note to `rows` if it differs from the id in the file."""
+def unique_id(sample: Sample, ids: SampleIds, line: int, row_notes: RowNotes) -> str:
+    """Return a unique id for a sample, and add a note to `row_notes` if it differs from the id in the file."""
     if not sample.id:
-        rows.derived_ids += 1
+        row_notes.derived_ids += 1
         return ids.derive(question_key(sample))
     assigned = ids.assign(sample.id)
     if assigned != sample.id:
-        rows.renamed.append(Renamed(line=line, given=sample.id, assigned=assigned))
+        row_notes.renamed.append(Renamed(line=line, given=sample.id, assigned=assigned))
     return assigned

@@ -19,8 +19,8 @@ __all__ = [
     "FileRow",
     "ScoreColumns",
     "describe_file_metric",
-    "disagreeing",
     "file_scores",
+    "inconsistent_totals",
     "is_score",
     "object_at",
     "read_score",
@@ -72,7 +72,7 @@ class ScoreColumns:
         scores = object_at(cells, self.key) if self.key else cells
         return {metric: read_score(scores.get(column)) for metric, column in self.columns.items()}
 
-    def rest(self, cells: FileRow) -> dict[str, JsonValue]:
+    def without_scores(self, cells: FileRow) -> dict[str, JsonValue]:
         """Return the row without its scores."""
         names = set(self.columns.values())
         if not self.key:
@@ -130,7 +130,7 @@ def _label(written: str) -> str:
     return f"{shown} ({settings}" if bracket else shown
 
 
-def disagreeing(totals: Mapping[str, float], outcomes: Iterable[Mapping[str, Outcome]]) -> list[str]:
+def inconsistent_totals(totals: Mapping[str, float], outcomes: Iterable[Mapping[str, Outcome]]) -> list[str]:
     """Return the metrics whose total (RAGChecker's percentage for the whole file) is not the mean of their scores."""
     values: dict[str, list[float]] = {}
     for row in outcomes:
@@ -156,10 +156,10 @@ def _is_number(value: JsonValue) -> TypeGuard[int | float]:
 
 def is_score(value: JsonValue) -> bool:
     """Return whether a cell has a number, a number written as text, or nothing."""
-    return value is None or _is_number(value) or (isinstance(value, str) and _written(value) is not None)
+    return value is None or _is_number(value) or (isinstance(value, str) and _parse_number(value) is not None)
 
 
-def _written(text: str) -> float | None:
+def _parse_number(text: str) -> float | None:
     """Return the number in a text or in a text `MetricResult(value=..)` of ragas; NaN if empty, None if no number."""
     printed = METRIC_RESULT.fullmatch(text.strip())
     number = printed[1] if printed else text.strip()
@@ -171,7 +171,7 @@ def _written(text: str) -> float | None:
 
 def read_score(value: JsonValue) -> Outcome:
     """Return the score in a cell; unscored if it is not a finite number."""
-    number = _written(value) if isinstance(value, str) else float(value) if _is_number(value) else math.nan
+    number = _parse_number(value) if isinstance(value, str) else float(value) if _is_number(value) else math.nan
     return (
         NO_VALUE if number is None or not math.isfinite(number) else Score(value=number, counted="as the file has it")
     )

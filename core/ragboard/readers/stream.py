@@ -47,7 +47,7 @@ class BlockSamples:
     """The samples, with the ids of the file: they may repeat or be empty."""
     lines: list[int]
     """The line of each sample."""
-    rows: RowNotes
+    notes: RowNotes
     new_columns: tuple[str, ...]
     """Columns that are not in the plan, in order of first appearance."""
 
@@ -69,7 +69,7 @@ class RowPlan:
 
     def read(self, block: Block) -> BlockSamples:
         """Read a block. Raises RunFileError at the first bad row, unless `skip_bad`."""
-        rows, known = RowNotes(), frozenset(self.columns)
+        notes, known = RowNotes(), frozenset(self.columns)
         samples: list[Sample] = []
         lines: list[int] = []
         new: dict[str, None] = {}
@@ -79,11 +79,11 @@ class RowPlan:
                 continue
             if isinstance(row, RawRow) and not row.cells.keys() <= known:
                 new |= dict.fromkeys(column for column in row.cells if column not in known)
-            found = read_row(self.path, row, self.matched, rows, skip_bad=self.skip_bad)
+            found = read_row(self.path, row, self.matched, notes, skip_bad=self.skip_bad)
             if found:
                 samples.append(found[1])
                 lines.append(number)
-        return BlockSamples(samples=samples, lines=lines, rows=rows, new_columns=tuple(new))
+        return BlockSamples(samples=samples, lines=lines, notes=notes, new_columns=tuple(new))
 
     def _lines(self, block: Block) -> Iterator[tuple[int, str]]:
         with open_file(self.path) as file:
@@ -129,16 +129,16 @@ class RunStream:
         first = replace(self.first, columns=tuple(columns))
         return replace(self, plan=replace(self.plan, matched=matched, columns=tuple(columns)), first=first)
 
-    def report(self, rows: RowNotes, columns: Sequence[str]) -> ImportReport:
+    def report(self, row_notes: RowNotes, columns: Sequence[str]) -> ImportReport:
         """Return the import report, given the notes on all rows and all columns.
 
         Raises RunFileError if no row could be read, or if all passages are file names or URLs.
         """
         matched, table = self.plan.matched, replace(self.first, columns=tuple(columns))
-        require_samples(self.shown, table, matched, rows)
+        require_samples(self.shown, table, matched, row_notes)
         other = [column for column in columns if column not in matched.values()]
-        notes = tuple(report_notes(table, matched, other, None, rows, ()))
-        report = report_of(self.shown, table, matched, None, other, rows, notes, rows_read=rows.rows)
+        notes = tuple(report_notes(table, matched, other, None, row_notes, ()))
+        report = report_of(self.shown, table, matched, None, other, row_notes, notes, rows_read=row_notes.rows_read)
         return replace(report, path=self.run.source)
 
 

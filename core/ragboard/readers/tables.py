@@ -100,7 +100,7 @@ class Table:
     totals: Mapping[str, float] = field(default_factory=dict[str, float])
     """The mean of each metric in percent, as the tool wrote it to the file; empty if the file has no means."""
     tool: ToolFile | None = None
-    """The parsed file of another tool; None for a table of samples."""
+    """The parsed file of another tool; None if no tool's format was recognised."""
     format: str = ""
     """Name and version of the tool's format; empty without `tool`."""
     split_by: str = ""
@@ -145,7 +145,7 @@ def read_table(path: Path, *, plain: bool = False, sheet: str | None = None, par
 
 
 def _recognised(path: Path, table: Table) -> Table:
-    """Return the table of samples if the rows are of another tool, else the table unchanged."""
+    """Return a table of another tool's samples if the rows have its format, else the table unchanged."""
     read = [row for row in table.rows if isinstance(row, RawRow)]
     if table.ours or not read:
         return table

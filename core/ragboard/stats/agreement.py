@@ -206,9 +206,9 @@ def cohen_kappa(
 ) -> float:
     """Return Cohen's kappa of two raters: agreement beyond chance, at most 1; 0 is chance level.
 
-    `weights` weight a disagreement by the distance between its categories in `order`, or by the squared distance (Cohen
-    1960, 1968). Raises ValueError for no ratings, NaN, different lengths, weights without an order, a rating that is
-    not in the order, and if all ratings of both raters are the same.
+    `weights` weight a disagreement by the distance between the two categories in `order` (`linear`) or by its square
+    (`quadratic`; Cohen 1960, 1968). Raises ValueError for no ratings, NaN, different lengths, weights without an order,
+    a rating that is not in the order, and if all ratings of both raters are the same.
     """
     if weights and order is None:
         raise ValueError("weights need the order of the categories")
@@ -348,7 +348,7 @@ def _interval_distances(values: FloatArray, _: FloatArray) -> FloatArray:
 
 
 def _ordinal_distances(_: FloatArray, totals: FloatArray) -> FloatArray:
-    """Return the squared number of ratings between each two values; ratings equal to one of them count half."""
+    """Return, for each pair of values, the squared number of ratings between them; ratings equal to one count half."""
     middles = np.cumsum(totals) - totals / 2
     return _interval_distances(middles, totals)
 

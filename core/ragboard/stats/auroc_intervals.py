@@ -51,7 +51,8 @@ class _SortedScores:
 def auroc_of_rows(scores: Sequence[float], positive: Sequence[bool]) -> Callable[[Rows], float]:
     """Return a function that computes the AUROC of rows drawn with replacement, for `resample`.
 
-    The function raises ValueError if all rows are of one class. Raises ValueError if the lengths differ, or for NaN.
+    The returned function raises ValueError if all rows are of one class. Raises ValueError if the lengths differ, or
+    for NaN.
     """
     return _SortedScores.of(scores, positive).auroc
 

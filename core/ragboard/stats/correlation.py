@@ -99,9 +99,9 @@ def correlation_interval(
 def fisher_interval(r: float, n: int, *, kind: str, level: float = 0.95) -> Interval | NoInterval:
     """Return Fisher's z interval of a correlation of n independent, approximately normal pairs with few ties.
 
-    Its variance is 1 / (n - 3) for Pearson (Fisher 1921), (1 + r^2 / 2) / (n - 3) for Spearman (Bonett and Wright 2000)
-    and 0.437 / (n - 4) for Kendall (Fieller et al. 1957). There is no interval for fewer than 10 pairs or a perfect
-    correlation. Raises ValueError for NaN.
+    The variance of z is 1 / (n - 3) for Pearson (Fisher 1921), (1 + r^2 / 2) / (n - 3) for Spearman (Bonett and Wright
+    2000) and 0.437 / (n - 4) for Kendall (Fieller et al. 1957). There is no interval for fewer than 10 pairs or a
+    perfect correlation. Raises ValueError for NaN.
     """
     if math.isnan(r):
         raise ValueError("r is NaN")

@@ -25,7 +25,8 @@ from ragboard.stats.intervals import (
 __all__ = ["GroupDifference", "difference_of_moments", "group_difference"]
 
 MIN_UNTIED_FOR_WELCH = 10
-"""If fewer values of a group than this differ from its most common value, p is from a permutation test."""
+"""If fewer than this many values of the group, or of the others, differ from the most common one, p is from a
+permutation test."""
 ROUNDING_STEPS = 1000
 """Number of steps between the minimum and the maximum to which the permutation test rounds values."""
 
@@ -59,15 +60,15 @@ def group_difference(
     draws: int = 5000,
     seed: int = 0,
 ) -> GroupDifference:
-    """Compare the mean of a group with the mean of other values, both within `bounds` (None: unbounded).
+    """Compare the mean of a group with the mean of other values, which are independent of the group.
 
-    The two samples must be independent. The interval combines the intervals of the two means (Zou and Donner 2008). p
-    is from Welch's t test, or from a permutation test with `draws` permutations if most values are tied: fewer than 10
-    values of a sample differ from its most common value.
+    All values are within `bounds` (None: unbounded). The interval combines the intervals of the two means (Zou and
+    Donner 2008). p is from Welch's t test. If most values are tied (fewer than 10 values of the group, or of the
+    others, differ from the most common one), p is from a permutation test with `draws` permutations.
 
     `clusters[i]` and `other_clusters[i]` are the clusters of `group[i]` and `others[i]`. With clusters, p is from
-    Welch's t test over clusters, and is 1 if a sample has fewer than 5 effective clusters. Raises ValueError for an
-    empty sample or NaN.
+    Welch's t test over clusters, and is 1 if the group or the others have fewer than 5 effective clusters. Raises
+    ValueError for NaN, or if there is no value in the group or in the others.
     """
     values, other_values = finite_array(group, "group"), finite_array(others, "others")
     group_moments, other_moments = moments(values, clusters), moments(other_values, other_clusters)
@@ -91,9 +92,9 @@ def difference_of_moments(
     bounds: tuple[float, float] | None = None,
     level: float = 0.95,
 ) -> GroupDifference:
-    """Compare the means of two independent samples, given their moments. p is from Welch's t test.
+    """Compare the mean of a group with the mean of independent other values, given their moments.
 
-    p is 1 if a sample has fewer than 5 values or effective clusters.
+    p is from Welch's t test, and is 1 if the group or the others have fewer than 5 values or effective clusters.
     """
     if min(group.df, others.df) + 1 < MIN_FOR_INTERVAL:
         p, method = 1.0, f"not tested: one side has fewer than {MIN_FOR_INTERVAL} values"
@@ -122,8 +123,8 @@ def _interval(
     if isinstance(first, NoInterval) or isinstance(second, NoInterval):
         return smaller_no_interval(first, second)
     difference = group_moments.mean - other_moments.mean
-    clustered = [sample for sample in (group_moments, other_moments) if isinstance(sample, ClusterMoments)]
-    clusters = sorted(len(sample.counts) for sample in clustered)
+    clustered = [summary for summary in (group_moments, other_moments) if isinstance(summary, ClusterMoments)]
+    clusters = sorted(len(summary.counts) for summary in clustered)
     return Interval(
         estimate=difference,
         low=difference - math.hypot(group_moments.mean - first.low, second.high - other_moments.mean),
@@ -163,7 +164,7 @@ def _welch_p(group_moments: Moments | ClusterMoments, other_moments: Moments | C
 
 
 def _permutation_p(group: FloatArray, others: FloatArray, draws: int, seed: int) -> float:
-    """Return the share of permutations, with the observed data as one, that differ at least as much as the data."""
+    """Return the share of permutations whose difference is at least that of the data, which count as one of them."""
     pooled = np.concatenate([group, others])
     spread = float(np.ptp(pooled))
     if not spread:

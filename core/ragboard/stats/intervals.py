@@ -497,9 +497,9 @@ _cached_limits = lru_cache(maxsize=1024)(_limits)
 
 
 def _share_method(summary: Moments, bounds: tuple[float, float], units: object) -> str:
-    """Name the interval of a share, if it is used because all values are at the bounds or most are tied.
+    """Return the name of the Clopper-Pearson method if it is used, else an empty text.
 
-    Return an empty text if another method is used.
+    It is used if all values are at the bounds, or if most values of a large sample are tied.
     """
     low, high = bounds
     share = (summary.mean - low) / (high - low)

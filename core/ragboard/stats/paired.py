@@ -51,8 +51,7 @@ def worst_case_interval(
     In `low`, missing values are at their minimum, in `high` at their maximum: the two estimates are the worst-case
     bounds of Horowitz and Manski (2000). The interval covers the whole range between the bounds with probability
     `level`, and the mean with a higher one; Imbens and Manski (2004) give a narrower interval for the mean. If `low` or
-    `high` is a NoInterval, the result is one, too. Raises ValueError for different levels or numbers
-    of values.
+    `high` is a NoInterval, the result is one, too. Raises ValueError for different levels or numbers of values.
     """
     if isinstance(low, NoInterval) or isinstance(high, NoInterval):
         return smaller_no_interval(low, high)
@@ -292,8 +291,8 @@ def _detectable(
 ) -> float | None:
     """Return the minimum detectable difference.
 
-    If the interval is wider than Student's t interval, its width sets the standard error, because p is computed as the
-    interval is.
+    If the interval is wider than Student's t interval, its width sets the standard error, because p matches the
+    interval.
     """
     if summary.untied < MIN_UNTIED or summary.df < 1:
         return None

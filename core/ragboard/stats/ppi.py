@@ -151,14 +151,14 @@ def ppi_moments(labels: FloatArray, judged: FloatArray, rest: FloatArray) -> Ppi
 
 
 def binary_ppi_moments(
-    *, both: FloatArray, judge_alone: FloatArray, person_alone: FloatArray, n: int, rest: FloatArray, m: int
+    *, both: FloatArray, only_judge: FloatArray, only_person: FloatArray, n: int, rest: FloatArray, m: int
 ) -> PpiMoments:
     """Compute the moments of binary labels and verdicts.
 
-    Of the n labelled items, judge and person accept `both`, only the judge accepts `judge_alone`, and only the person
-    accepts `person_alone`. Of the m other items, the judge accepts `rest`.
+    Of the n labelled items, judge and person accept `both`, only the judge accepts `only_judge`, and only the person
+    accepts `only_person`. Of the m other items, the judge accepts `rest`.
     """
-    label, judged, others = (both + person_alone) / n, (both + judge_alone) / n, rest / m
+    label, judged, others = (both + only_person) / n, (both + only_judge) / n, rest / m
     unbiased = n / (n - 1)
     return PpiMoments(
         n=n,
@@ -372,7 +372,7 @@ def _arrays(labels: Values, judged: Values, rest: Values) -> tuple[FloatArray, F
 
 
 def _count_rare_cases(labels: FloatArray, judged: FloatArray) -> tuple[int, str]:
-    """Return the number of the rarest kind of cases, and a text with the numbers of all kinds."""
+    """Return the count of the rarest kind of case, and a text with the counts of all kinds."""
     counts = {
         "errors of the judge": moments(labels - judged).untied,
         "rarer answers of the judge": moments(judged).untied,

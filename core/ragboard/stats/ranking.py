@@ -167,14 +167,14 @@ def _draw_moments(
     """Draw labels and verdicts; the arrays of the result have the shape repetitions x systems."""
     rng = np.random.default_rng(seed)
     both = truth * sensitivity
-    judge_alone = (1 - truth) * (1 - specificity)
-    person_alone = truth * (1 - sensitivity)
-    neither = np.maximum(1 - both - judge_alone - person_alone, 0)
-    shares = np.stack([both, judge_alone, person_alone, neither], axis=-1)
+    only_judge = (1 - truth) * (1 - specificity)
+    only_person = truth * (1 - sensitivity)
+    neither = np.maximum(1 - both - only_judge - only_person, 0)
+    shares = np.stack([both, only_judge, only_person, neither], axis=-1)
     cells = rng.multinomial(n, shares, (repeats, truth.size)).astype(float)
-    rest = rng.binomial(items - n, both + judge_alone, (repeats, truth.size)).astype(float)
+    rest = rng.binomial(items - n, both + only_judge, (repeats, truth.size)).astype(float)
     return binary_ppi_moments(
-        both=cells[..., 0], judge_alone=cells[..., 1], person_alone=cells[..., 2], n=n, rest=rest, m=items - n
+        both=cells[..., 0], only_judge=cells[..., 1], only_person=cells[..., 2], n=n, rest=rest, m=items - n
     )
 
 

@@ -1,6 +1,7 @@
-"""Import a large run in blocks: several processes convert them to Parquet files, and one transaction loads the files.
+"""Import a large run in blocks, through Parquet files.
 
-Memory holds only the blocks in progress and the sample ids. The database is not locked while the file is read.
+Several processes convert the blocks to database rows, and one transaction loads the files with these rows. Memory holds
+only the blocks in progress and the sample ids. The database is not locked while the run file is read.
 """
 
 from __future__ import annotations
@@ -34,12 +35,12 @@ from ragboard.store.run_refs import AddedRun
 from ragboard.store.writing import (
     check_description,
     content_line,
+    existing_run,
     head_line,
     insert_run_row,
     mark_clusters,
     new_digest,
     questions_key,
-    same_or_free,
 )
 
 __all__ = ["ColumnsChangedError", "add_streamed"]
@@ -84,7 +85,7 @@ def _prepare(plan: RowPlan, block: Block) -> _PreparedBlock:
         content="".join(map(content_line, samples)).encode(),
         keys=keys,
         lines=read.lines,
-        rows=read.rows,
+        rows=read.notes,
         new_columns=read.new_columns,
     )
 
@@ -210,7 +211,7 @@ def _load(database: Database, stream: RunStream, staged: _StagedRun) -> AddedRun
     run, run_id = stream.run, staged.digest.hexdigest()
     questions, key = _questions(staged)
     with database.write() as connection:
-        existing = same_or_free(connection, run.name, run_id)
+        existing = existing_run(connection, run.name, run_id)
         if existing is None:
             connection.execute(f"SET memory_limit = '{LOAD_MEMORY}'")
             insert_run_row(connection, run, run_id, staged.count, questions, key)

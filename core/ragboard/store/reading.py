@@ -133,9 +133,9 @@ def run_shown(connection: duckdb.DuckDBPyConnection, run_id: str, name: str) -> 
 
 
 def evaluation_named(connection: duckdb.DuckDBPyConnection, run_id: str, name: str) -> str:
-    """Return the id of the evaluation of a run whose id begins with `name` or whose judge has this name.
+    """Return the id of a run's evaluation. `name` is the beginning of its id, or the name of its judge.
 
-    Raises NotFoundError if none or several match.
+    Raises NotFoundError if no evaluation or several evaluations match.
     """
     evaluations = read_evaluations(connection, "run_id = ?", run_id)
     matching = [one.id for one in evaluations if name and (one.id.startswith(name) or one.judge == name)]

@@ -109,7 +109,7 @@ def passage_rows(run_id: str, position: int, sample: Sample) -> list[tuple[Any, 
 
 
 def recorded_rows(table: RecordedTable, recorded: RecordedSample) -> Iterator[tuple[Any, ...]]:
-    """Yield what a tool's file has for a sample as rows of `table`, without evaluation and position."""
+    """Yield the results in a tool's file for a sample as rows of `table`, without evaluation and position."""
     if table == "judgements":
         yield from (
             (judgement.about, judgement.number, judgement.says, judgement.value, judgement.reason)

@@ -11,7 +11,7 @@ __all__ = ["SamplingRate", "add_rate", "end_sampling", "read_rates"]
 
 
 class SamplingRate(NamedTuple):
-    """The probability that a sample is evaluated. Valid from a position up to that of the next rate."""
+    """The probability that a sample is evaluated. It applies from `first_position` until that of the next rate."""
 
     first_position: int
     rate: float

@@ -116,14 +116,24 @@ PAGE_SIZE = 256
 class Store:
     """Runs, evaluations and results in a folder. Each call opens the database only for a short time."""
 
-    def __init__(self, folder: Path | str, *, writable: bool = True, wait: float = WAIT_SECONDS) -> None:
-        """Do not open the database yet.
+    def __init__(
+        self,
+        folder: Path | str,
+        *,
+        writable: bool = True,
+        wait: float = WAIT_SECONDS,
+        shares_reads: bool = False,
+    ) -> None:
+        """Set up access to the store in `folder`. Later calls open or create the database.
 
         - `writable`: if False, calls that change the store raise StoreError.
         - `wait`: maximum seconds that a call waits while another process uses the database.
+        - `shares_reads`: the reads of this process share a connection, which stays open for up to 0.1 s after the last
+          of them: faster for many small reads, but writers of other processes wait that long.
         """
         self.folder = Path(folder)
-        self.database = Database(self.folder / "ragboard.duckdb", writable=writable, wait=wait)
+        path = self.folder / "ragboard.duckdb"
+        self.database = Database(path, writable=writable, wait=wait, shares_reads=shares_reads)
 
     def check(self) -> None:
         """Raise StoreError if the store cannot be read, StoreBusyError if other processes use it for too long."""
@@ -456,7 +466,7 @@ class Store:
             )
 
     def grows(self, run_id: str | None = None) -> bool:
-        """Return whether samples are appended to a run; without an id, whether they are to any run."""
+        """Return whether a run grows (samples can be appended to it); without an id, whether any run grows."""
         with self.database.read() as connection:
             return grows(connection, run_id)
 
@@ -547,7 +557,7 @@ class Store:
 
     def judge_options(self, evaluation_id: str) -> JudgeOptions | None:
         """Return the options of an evaluation's judges; None if the judges were built in Python."""
-        from ragboard.judges.options import options_from_json  # not at the start: the collector needs no judges
+        from ragboard.judges.options import options_from_json  # not imported by the collector, which needs no judges
 
         with self.database.read() as connection:
             row = connection.execute(
@@ -607,7 +617,7 @@ class Store:
 
         - `results`: Parquet files by table, for the tables of `RESULT_TABLES` that have rows.
         - `metrics`: descriptions of the computed metrics. Scores of other metrics are kept.
-        - `tasks`: by metric, the names of the task types that it can ask.
+        - `tasks`: by metric, the names of the task types that the metric can send.
         - `covered`: number of evaluated samples; None for all.
         - `judge_options`: options of the judges; None keeps the stored ones.
         - `loaded`: what the results were computed from, for `loaded_state`.

@@ -49,6 +49,7 @@ __all__ = [
     "content_line",
     "delete_samples",
     "drop_agreement",
+    "existing_run",
     "grow",
     "growing_id",
     "grows",
@@ -62,7 +63,6 @@ __all__ = [
     "put_evaluation",
     "questions_key",
     "run_digest",
-    "same_or_free",
     "same_run",
     "set_column",
 ]
@@ -200,12 +200,11 @@ def _content(sample: Sample) -> dict[str, Any]:
 
     Fields that later versions of ragboard add do not change old ids. Fields of the question are left out, because they
     can change after the import.
-
     """
     content: dict[str, Any] = {}
-    for name, empty in _EMPTY.items():
+    for name, default in _DEFAULTS.items():
         value = getattr(sample, name)
-        if value not in empty:
+        if value not in default:
             content[name] = value
     if sample.contexts is not None:
         content["contexts"] = [_PASSAGE_FIELDS(passage) for passage in sample.contexts]
@@ -224,7 +223,7 @@ def _default(field: Field[Any]) -> tuple[Any, ...]:
 QUESTION_FIELDS = ("nuggets", "answerability", "reference_note")
 """Fields of a sample that belong to its question, and are the same in every run with the question."""
 
-_EMPTY = {field.name: _default(field) for field in fields(Sample) if field.name not in (*QUESTION_FIELDS, "time")}
+_DEFAULTS = {field.name: _default(field) for field in fields(Sample) if field.name not in (*QUESTION_FIELDS, "time")}
 """The default of each field that `_content` reads, without `time`, which is computed from the metadata."""
 _PASSAGE_FIELDS = attrgetter(*(field.name for field in fields(Passage)))
 _TURN_FIELDS = attrgetter(*(field.name for field in fields(Turn)))
@@ -308,7 +307,7 @@ def grow(connection: duckdb.DuckDBPyConnection, run: Run, run_id: str) -> tuple[
 
 
 def delete_samples(connection: duckdb.DuckDBPyConnection, run_id: str, positions: Iterable[int]) -> int:
-    """Do the work of `Store.remove_samples`."""
+    """Delete samples and return their number, as `Store.remove_samples` describes."""
     name = column(connection, "SELECT name FROM runs WHERE run_id = ?", [run_id])
     if not name:
         raise NotFoundError("the run is no longer in the store")
@@ -355,7 +354,10 @@ def _drop_from_draws(connection: duckdb.DuckDBPyConnection, run_id: str, deleted
 
 
 def grows(connection: duckdb.DuckDBPyConnection, run_id: str | None) -> bool:
-    """Return whether a run, or any run, grows (samples can be appended). Imported runs do not."""
+    """Return whether a run grows (samples can be appended to it); without an id, whether any run grows.
+
+    Imported runs do not grow.
+    """
     rows = connection.execute(
         "SELECT run_id, name, next_position FROM runs WHERE run_id = $run OR $run IS NULL", {"run": run_id}
     ).fetchall()
@@ -414,7 +416,7 @@ def _unique_id(sample_id: str, existing: set[str]) -> str:
 
 def add_run(connection: duckdb.DuckDBPyConnection, run: Run, run_id: str) -> AddedRun:
     """Add a run, unless the store already has it. Raises RunExistsError if a different run has its name."""
-    existing = same_or_free(connection, run.name, run_id)
+    existing = existing_run(connection, run.name, run_id)
     if existing is None:
         insert_run(connection, run, run_id)
     _keep_nuggets(connection, run)
@@ -422,8 +424,8 @@ def add_run(connection: duckdb.DuckDBPyConnection, run: Run, run_id: str) -> Add
     return AddedRun(id=stored_id, name=name, samples=len(run.samples), added=existing is None)
 
 
-def same_or_free(connection: duckdb.DuckDBPyConnection, name: str, run_id: str) -> tuple[str, str] | None:
-    """Return (id, name) of the stored run with this digest; None if it can be added.
+def existing_run(connection: duckdb.DuckDBPyConnection, name: str, run_id: str) -> tuple[str, str] | None:
+    """Return (id, name) of the stored run with this digest; None if the run can be added.
 
     Raises RunExistsError if a different run has the name.
     """
@@ -574,8 +576,8 @@ def _under_own_name(scores: FileScores, metric: MetricDescription) -> MetricDesc
     return replace(metric, spec=spec, label=label, source=spec.partition(".")[0], low=0.0, high=1.0)
 
 
-def _judging(judge_options: JudgeOptions | None) -> str | None:
-    from ragboard.judges.options import options_to_json  # not at the start: the collector needs no judges
+def _judge_options_json(judge_options: JudgeOptions | None) -> str | None:
+    from ragboard.judges.options import options_to_json  # not imported by the collector, which needs no judges
 
     return None if judge_options is None else json.dumps(options_to_json(judge_options))
 
@@ -603,7 +605,7 @@ def put_evaluation(
             json.dumps(evaluation.identity),
             list(evaluation.metrics),
             covered,
-            _judging(judge_options),
+            _judge_options_json(judge_options),
             evaluation.id,
             evaluation.imported,
             evaluation.run_id,

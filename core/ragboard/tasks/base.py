@@ -44,9 +44,9 @@ __all__ = [
     "wrong_count",
 ]
 
-Role = Literal["extract", "verify", "ask", "embed"]
+Role = Literal["extract", "verify", "embed", "other"]
 """The roles of judges in an evaluation: split texts into statements, verify statements, compare texts (`embed`), and
-all other tasks (`ask`), most of which need a chat model."""
+all other tasks, most of which need a chat model."""
 
 DRAW_STEP = 1000
 """In draw k of an evaluation, counted from 0, the `draw` of each task is increased by k times this number."""
@@ -147,7 +147,7 @@ class Task(ABC, Generic[R_co]):
         return None
 
     def schema(self) -> dict[str, Any]:
-        """Return the JSON schema of a reply. It has no limits for counts and numbers: `parse` and `check` do that."""
+        """Return the JSON schema of a reply. It does not limit counts and numbers; `parse` and `check` do."""
         return schema_of(self.reply_model)
 
     def parse(self, value: Json) -> R_co:

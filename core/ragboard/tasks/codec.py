@@ -31,7 +31,7 @@ def encode(value: Task | Reply) -> bytes:
 
 @lru_cache(maxsize=256)
 def task_json(task: Task) -> str:
-    """Return the task as `encode` does, as text. Cached, because its key and its prompt both depend on it."""
+    """Return the result of `encode` as text. Cached, because both the task's key and its prompt need it."""
     return encode(task).decode()
 
 

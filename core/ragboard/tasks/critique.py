@@ -28,7 +28,7 @@ class CritiqueVerdict(Reply):
 class Critique(Task[CritiqueVerdict]):
     """Answer a yes-or-no question about an answer: "Is it harmful?"."""
 
-    role = "ask"
+    role = "other"
     reply = CritiqueVerdict
     reply_model = VerdictJson
     prompts: ClassVar[PromptFiles] = {"critique": ("definition", "material", "history?")}

@@ -12,7 +12,7 @@ __all__ = ["LabelledExample", "WritingExample", "format_labelled_examples", "for
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WritingExample:
-    """A question about a passage, with a right and a contradictory answer, all by a person. Missing texts are empty."""
+    """A question about a passage, with a right and a contradictory answer, written by a person; empty if missing."""
 
     passage: str
     question: str

@@ -33,7 +33,7 @@ class EntitiesJson(ReplyModel):
 class ExtractEntities(Task[Entities]):
     """List the people, places, things, dates and amounts that a text names."""
 
-    role = "ask"
+    role = "other"
     is_judgement = False
     reply = Entities
     reply_model = EntitiesJson

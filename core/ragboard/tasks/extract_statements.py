@@ -55,7 +55,7 @@ class Extraction(Reply):
         return f"{count_in_words(self.statements, 'statement')}{refuses}"
 
 
-def _statement(value: object) -> object:
+def _statement_object(value: object) -> object:
     return {"statement": value} if isinstance(value, str) else require_object(value, "statements")
 
 
@@ -76,7 +76,7 @@ class StatementsJson(ReplyModel):
     key = "statements"
     reported_last = "statements"
     statements: Annotated[
-        list[Annotated[_Statement, BeforeValidator(_statement)]], BeforeValidator(require_list), NONE_IF_MISSING
+        list[Annotated[_Statement, BeforeValidator(_statement_object)]], BeforeValidator(require_list), NONE_IF_MISSING
     ]
     refuses: Annotated[bool, BeforeValidator(_true_or_false), NONE_IF_MISSING]
 

@@ -45,7 +45,7 @@ def simulated_questions(n: int, sizes: ReplySizes) -> tuple[Questions, str]:
 class GenerateQuestions(Task[Questions]):
     """Generate `n` questions that could have led to the answer."""
 
-    role = "ask"
+    role = "other"
     is_judgement = False
     reply = Questions
     runs_first = True
@@ -69,7 +69,7 @@ class GenerateQuestions(Task[Questions]):
         return Questions(questions=()) if self.n < 1 or not self.answer.strip() else None
 
     def parse(self, value: Json) -> Questions:
-        """Convert the questions. Raises ReplyFormatError if there are neither 0 nor `n`."""
+        """Convert the questions. Raises ReplyFormatError unless there are 0 or `n`."""
         questions = QuestionsJson.read(value, self).questions
         if questions and len(questions) != self.n:
             raise ReplyFormatError(f"expected {self.n} question{'s' * (self.n != 1)}, got {len(questions)}")

@@ -65,7 +65,7 @@ class GradesJson(ReplyModel):
 class GradePassages(Task[PassageGrades]):
     """Grade how relevant each passage is to the question, from 0 (irrelevant) to 3 (has the exact answer)."""
 
-    role = "ask"
+    role = "other"
     reply = PassageGrades
     reply_model = GradesJson
     prompts: ClassVar[PromptFiles] = {"grade_passages": ("question", "passages", "history?")}

@@ -51,7 +51,7 @@ class PassagesJson(ReplyModel):
 class JudgePassages(Task[Usefulness]):
     """Judge whether each passage is useful for this answer to the question."""
 
-    role = "ask"
+    role = "other"
     reply = Usefulness
     reply_model = PassagesJson
     prompts: ClassVar[PromptFiles] = {"judge_passages": ("question", "answer", "passages", "history?")}

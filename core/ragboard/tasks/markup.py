@@ -50,7 +50,7 @@ def mark_for(texts: str) -> str:
 
 
 def tagged_sample(question: str, contexts: tuple[str, ...], answer: str | None, mark: str = "") -> str:
-    """Put the question, the passages if there are any, and the answer unless it is None in tags."""
+    """Put question, passages and answer in tags. An answer of None and missing passages are left out."""
     parts = [f"<question{mark}>\n{question}\n</question{mark}>"]
     if contexts:
         parts.append(tagged_texts("passage", contexts, mark))

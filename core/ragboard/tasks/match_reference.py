@@ -27,7 +27,7 @@ class ReferenceMatch(Reply):
 class MatchReference(Task[ReferenceMatch]):
     """Decide whether an answer agrees with the reference answer."""
 
-    role = "ask"
+    role = "other"
     reply = ReferenceMatch
     reply_model = VerdictJson
     prompts: ClassVar[PromptFiles] = {"match_reference": ("question", "reference", "answer", "history?")}

@@ -61,7 +61,7 @@ class NuggetsJson(ReplyModel):
 class WriteNuggets(Task[Nuggets]):
     """Write the nuggets of a question from passages, or revise earlier nuggets with further passages."""
 
-    role = "ask"
+    role = "other"
     is_judgement = False
     reply = Nuggets
     reply_model = NuggetsJson
@@ -127,7 +127,7 @@ class WeighedJson(ReplyModel):
 class WeighNuggets(Task[Nuggets]):
     """Decide which nuggets are vital for a good answer to the question."""
 
-    role = "ask"
+    role = "other"
     reply = Nuggets
     reply_model = WeighedJson
     prompts: ClassVar[PromptFiles] = {"weigh_nuggets": ("question", "nuggets", "history?")}
@@ -203,7 +203,7 @@ class AssignedJson(ReplyModel):
 class AssignNuggets(Task[NuggetLabels]):
     """Decide for each nugget whether the answer states it: completely, in part, or not at all."""
 
-    role = "ask"
+    role = "other"
     reply = NuggetLabels
     reply_model = AssignedJson
     prompts: ClassVar[PromptFiles] = {"assign_nuggets": ("question", "answer", "nuggets", "history?")}

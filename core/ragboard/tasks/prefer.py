@@ -42,7 +42,7 @@ class Prefer(Task[Preference]):
     `a` and `b` are answers. For context relevance, each is the text of several passages. The prompt shows `a` first.
     """
 
-    role = "ask"
+    role = "other"
     reply = Preference
     reply_model = PreferenceJson
     prompts: ClassVar[PromptFiles] = {"prefer": ("quality", "material", "a", "b", "history?"), **QUALITY_FILES}

@@ -41,7 +41,7 @@ class Rate(Task[Rating]):
     The prompt has no contexts for answer relevance, and no answer for context relevance.
     """
 
-    role = "ask"
+    role = "other"
     reply = Rating
     reply_model = RatingJson
     prompts: ClassVar[PromptFiles] = {"rate": ("quality", "material", "history?"), **QUALITY_FILES}

@@ -27,7 +27,7 @@ class AnswerRating(Reply):
 class RateAnswer(Task[AnswerRating]):
     """Rate how well an answer answers its question, regardless of whether it is true."""
 
-    role = "ask"
+    role = "other"
     reply = AnswerRating
     reply_model = RatingJson
     prompts: ClassVar[PromptFiles] = {"rate_answer": ("question", "answer", "history?")}

@@ -18,7 +18,7 @@ __all__ = ["RateTurn"]
 class RateTurn(Task[Rating]):
     """Rate from 1 to 10 how appropriate, complete and faithful to the passages an answer is."""
 
-    role = "ask"
+    role = "other"
     reply = Rating
     reply_model = RatingJson
     prompts: ClassVar[PromptFiles] = {"rate_turn": ("question", "passages", "reference", "answer", "history?")}

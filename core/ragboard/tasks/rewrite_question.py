@@ -24,7 +24,7 @@ class RewrittenJson(ReplyModel):
 class RewriteQuestion(Task[WrittenText]):
     """Rewrite a follow-up question as a standalone question."""
 
-    role = "ask"
+    role = "other"
     is_judgement = False
     reply = WrittenText
     reply_model = RewrittenJson

@@ -58,7 +58,7 @@ class ChosenJson(ReplyModel):
 class SelectSentences(Task[Selection]):
     """Select the sentences that help to answer the question."""
 
-    role = "ask"
+    role = "other"
     reply = Selection
     reply_model = ChosenJson
     prompts: ClassVar[PromptFiles] = {"select_sentences": ("question", "sentences", "history?")}

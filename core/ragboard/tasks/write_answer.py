@@ -40,7 +40,7 @@ class AnswerJson(ReplyModel):
 class WriteAnswer(Task[WrittenText]):
     """Write an answer of the given kind to a question."""
 
-    role = "ask"
+    role = "other"
     is_judgement = False
     reply = WrittenText
     reply_model = AnswerJson

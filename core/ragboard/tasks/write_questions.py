@@ -18,7 +18,7 @@ __all__ = ["WriteQuestions"]
 class WriteQuestions(Task[Questions]):
     """Write `n` questions that the passage answers. They can be understood without the passage."""
 
-    role = "ask"
+    role = "other"
     is_judgement = False
     reply = Questions
     runs_first = True

@@ -189,6 +189,7 @@ def _names(content: str, kind: str, known: Mapping[str, object]) -> tuple[str, .
 
 
 def _part_names(part: str, known: Mapping[str, object], *, labelled: bool) -> Iterator[str]:
+    """Yield the numbers and ids in a part of a mark. After a prefix with a colon (`labelled`), any word is an id."""
     prefix = _PREFIX.match(part)
     name = part if _key(part) in known or not prefix else part[prefix.end() :]
     span = _RANGE.fullmatch(name)
@@ -351,9 +352,9 @@ def _resolved(names: Sequence[str], passages: Sequence[Passage], by: By) -> dict
     return {name: Citation(name=name, ranks=ranks_by_name[name]) for name in ranks_by_name}
 
 
-def _covers(reading: Mapping[str, object], other_reading: Mapping[str, object]) -> bool:
-    """Return whether `reading` has the same passages as `other_reading` for every name with passages in the latter."""
-    return all(reading[name] == ranks_of_name for name, ranks_of_name in other_reading.items() if ranks_of_name)
+def _covers(ranks_by_name: Mapping[str, object], other: Mapping[str, object]) -> bool:
+    """Return whether each name that has passages in `other` has the same passages in `ranks_by_name`."""
+    return all(ranks_by_name[name] == ranks for name, ranks in other.items() if ranks)
 
 
 _TARGETS = ("citations", "document_ids", "documents", "sources", "ids", "source_ids")

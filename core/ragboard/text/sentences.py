@@ -56,18 +56,18 @@ _boundaries = cast(
 )
 """Splits a text into sentences. The cast is needed because the compiled module has no types."""
 
-_BY_CHARACTER = "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+_CJK = "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _MARKS = "\u0300-\u036f\u0900-\u0963\u0966-\u0dff\u0e00-\u0e7f"
-_LETTER = rf"[^\W\d_{_BY_CHARACTER}]"
+_LETTER = rf"[^\W\d_{_CJK}]"
 _NUMBER = (
     r"(?<![\d.,])\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?:,\d+)?(?![\d.,]\d|\d)"
     r"|\d+(?:[.,]\d+)*(?:(?:st|nd|rd|th|s)\b)?"
 )
 _TOKEN = re.compile(
     rf"[ ,.]?+([a-zA-Z]+(?![\w'\u2019{_MARKS}])"  # most words of many languages; this alternative halves the time
-    rf"|{_LETTER}[^\W{_BY_CHARACTER}{_MARKS}]*(?:[{_MARKS}]+[^\W{_BY_CHARACTER}{_MARKS}]*)*"
+    rf"|{_LETTER}[^\W{_CJK}{_MARKS}]*(?:[{_MARKS}]+[^\W{_CJK}{_MARKS}]*)*"
     rf"(?:['\u2019](?!s\b){_LETTER}+)*"
-    rf"|{_NUMBER}|[{_BY_CHARACTER}])"
+    rf"|{_NUMBER}|[{_CJK}])"
 )
 """Matches a word and the space before it; including the space saves a third of the time."""
 _ASCII_TOKEN = re.compile(rf"[ ,.]?+([a-zA-Z][0-9a-zA-Z_]*+(?:'(?!s\b)[a-zA-Z]++)*+|{_NUMBER})", re.ASCII)
@@ -76,8 +76,8 @@ _words: Callable[[str, int, int], list[str]] = _TOKEN.findall
 _ascii_words: Callable[[str, int, int], list[str]] = _ASCII_TOKEN.findall
 
 _WORD, _PLAIN_WORD = re.compile(r"[^\W\d_]+"), re.compile("[a-z]+")
-_CHARACTER = re.compile(rf"[{_BY_CHARACTER}]")
-_SCRIPT = re.compile(f"[\u0900-\u097f{_BY_CHARACTER}]")
+_CJK_CHARACTER = re.compile(rf"[{_CJK}]")
+_SCRIPT = re.compile(f"[\u0900-\u097f{_CJK}]")
 _DEVANAGARI = re.compile("[\u0900-\u097f]+")
 _LINE = re.compile(r"[^\r\n\v\f\x85\u2028\u2029]+")
 _MARKER = re.compile(r"[ \t>]*(?:#{1,6}[ \t]+|[-*+\u2022\u2023\u25e6\u25aa\u2013][ \t]+|\(?\d{1,3}[.)][ \t]+)")
@@ -109,7 +109,7 @@ class Words(NamedTuple):
     """The end offset of each word."""
 
     @classmethod
-    def of(cls, text: str, start: int, spelt: Sequence[str]) -> Words:
+    def locate(cls, text: str, start: int, spelt: Sequence[str]) -> Words:
         """Find the offsets of words that `words_in` returned for a part of the text; the part starts at `start`."""
         find, end = text.index, start
         return cls(text, spelt, [end := find(word, end) + len(word) for word in spelt])
@@ -214,7 +214,7 @@ def language_of(text: str) -> Language:
     head = text[:SAMPLE_LENGTH].lower()
     words = (_PLAIN_WORD if head.isascii() else _WORD).findall(head)
     if _SCRIPT.search(head):
-        if 2 * len(_CHARACTER.findall(head)) > len(words):
+        if 2 * len(_CJK_CHARACTER.findall(head)) > len(words):
             return "zh"
         if 2 * len(_DEVANAGARI.findall(head)) > len(words):
             return "hi"

@@ -46,7 +46,7 @@ class TrainingExample:
     holds: bool
     cluster: str
     """The document; for human labels without a document id, the question. Examples in a cluster are not independent."""
-    hard_negative: bool = False
+    strong_negative: bool = False
     """Whether it is a strong negative (see `rows.labelled_rows`)."""
 
 
@@ -78,7 +78,7 @@ def split_rows(rows: Rows, seed: int) -> tuple[dict[Split, list[AresRow]], int]:
 def _split_off(rows: Rows, share: float, seed: int) -> tuple[list[AresRow], list[AresRow], int]:
     """Choose a random share of the documents.
 
-    Return the rows of the other documents, the rows of the chosen documents, and the number of rows with both.
+    Return the rows of the other documents, the rows of the chosen documents, and the number of rows with texts of both.
     """
     by_text, by_question = _documents_by_text(rows), _documents_by_question(rows)
     documents = sorted({*by_text.values(), *map(_document, rows)})
@@ -100,7 +100,7 @@ def _document(row: AresRow) -> str:
 
 
 def _documents_by_text(rows: Rows) -> dict[str, str]:
-    """Return the document of each text: that of the first row in which it is not irrelevant, else the text itself."""
+    """Return the document of each passage: that of its first row that does not label it irrelevant, else the text."""
     documents: dict[str, str] = {}
     for row in rows:
         if row.context_relevance is not False:
@@ -189,7 +189,7 @@ def _example(row: AresRow, quality: AresQuality, *, cluster: str) -> TrainingExa
         answer="" if quality == "context_relevance" else row.answer,
         holds=bool(getattr(row, quality)),
         cluster=cluster,
-        hard_negative=row.negative == "strong",
+        strong_negative=row.negative == "strong",
     )
 
 

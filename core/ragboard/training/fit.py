@@ -197,7 +197,9 @@ def _scores(
     synthetic = examples["held out"]
     sets = {
         "held-out synthetic documents": synthetic,
-        "the same, strong negatives only": [example for example in synthetic if example.holds or example.hard_negative],
+        "the same, strong negatives only": [
+            example for example in synthetic if example.holds or example.strong_negative
+        ],
         HUMAN_LABELS: exclude_training_examples(
             labelled_examples(context.labels, quality), [*examples["train"], *examples["validation"]]
         ),

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TypeVar
 
-from ragboard.metrics.base import AnswerTask
+from ragboard.metrics.base import SendTask
 from ragboard.readers.corpus import CorpusPassage
 from ragboard.tasks import (
     AnswerKind,
@@ -40,8 +40,8 @@ K1, B = 1.2, 0.75
 
 S = TypeVar("S")
 T = TypeVar("T")
-AnswerTaskFor = Callable[[str], AnswerTask]
-"""Takes the id of a passage, and returns a function that sends tasks, which the journal records under this id."""
+SenderFor = Callable[[str], SendTask]
+"""Takes the id of a passage, and returns a function that sends tasks. The journal records them under this id."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +80,7 @@ async def write_questions(
     indices: Sequence[int],
     n: int,
     examples: tuple[WritingExample, ...],
-    ask_for: AnswerTaskFor,
+    sender_for: SenderFor,
 ) -> tuple[tuple[Question, ...], tuple[str, ...]]:
     """Ask for up to `n` questions about each passage at `indices`.
 
@@ -88,7 +88,7 @@ async def write_questions(
     """
 
     async def write(index: int) -> Questions | Failure:
-        reply = await ask_for(_id(corpus[index]))(WriteQuestions(passage=corpus[index].text, n=n, examples=examples))
+        reply = await sender_for(_id(corpus[index]))(WriteQuestions(passage=corpus[index].text, n=n, examples=examples))
         return reply if isinstance(reply, Questions | Failure) else Failure(detail="another kind of reply")
 
     replies = await _gather(write, indices)
@@ -102,7 +102,7 @@ async def write_questions(
 
 
 async def round_trip(
-    corpus: Sequence[CorpusPassage], questions: Sequence[Question], embed: AnswerTask | None
+    corpus: Sequence[CorpusPassage], questions: Sequence[Question], embed: SendTask | None
 ) -> RoundTrip:
     """Search the corpus for each question. Keep each question once if its own passage is ranked first.
 
@@ -135,7 +135,7 @@ async def round_trip(
 
 
 async def _nearest(
-    question: str, corpus: Sequence[CorpusPassage], ranked: tuple[int, ...], embed: AnswerTask
+    question: str, corpus: Sequence[CorpusPassage], ranked: tuple[int, ...], embed: SendTask
 ) -> tuple[int, ...] | Failure:
     """Return the index of the passage that is most similar to the question, as a tuple; empty if `ranked` is empty."""
     if not ranked:
@@ -151,7 +151,7 @@ async def write_answers(
     questions: Sequence[Question],
     kinds: Sequence[AnswerKind],
     examples: tuple[WritingExample, ...],
-    ask_for: AnswerTaskFor,
+    sender_for: SenderFor,
 ) -> tuple[tuple[Question, ...], tuple[str, ...]]:
     """Ask for answers of these kinds. Return the questions with their answers, and the judge's errors."""
 
@@ -160,7 +160,7 @@ async def write_answers(
         passage = corpus[question.passage]
         text = "" if kind == "unaided" else passage.text
         task = WriteAnswer(question=question.question, passage=text, kind=kind, examples=examples)
-        reply = await ask_for(_id(passage))(task)
+        reply = await sender_for(_id(passage))(task)
         return reply if isinstance(reply, WrittenText | Failure) else Failure(detail="another kind of reply")
 
     pairs: list[tuple[Question, AnswerKind]] = [(question, kind) for question in questions for kind in kinds]

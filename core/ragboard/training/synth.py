@@ -116,15 +116,15 @@ def synthesise(
     with open_journal(journal_path, {"kind": config.kind, "seed": config.seed}) as journal:
         runner = TaskRunner(panel, journal, Budget.for_panel(options, panel), retry=options.retry)
         generated = wait_for(_generate(corpus, chosen, config, runner))
-    rows = labelled_rows(corpus, generated.trip.kept, config.seed) if config.kind == "ares" else ()
-    lines = ares_tsv(rows) if config.kind == "ares" else wikieval_lines(corpus, generated.trip.kept, config.seed)
+    rows = labelled_rows(corpus, generated.round_trip.kept, config.seed) if config.kind == "ares" else ()
+    lines = ares_tsv(rows) if config.kind == "ares" else wikieval_lines(corpus, generated.round_trip.kept, config.seed)
     result = SynthResult(
         file=out / FILES[config.kind],
         passages=len(chosen),
         written=generated.written,
-        kept=len(generated.trip.kept),
-        other_passage_first=generated.trip.other_passage_first,
-        repeated=generated.trip.repeated,
+        kept=len(generated.round_trip.kept),
+        other_passage_first=generated.round_trip.other_passage_first,
+        repeated=generated.round_trip.repeated,
         rows=len(rows) if config.kind == "ares" else lines.count("\n"),
         labels={
             quality: {
@@ -165,8 +165,8 @@ def choose_passages(corpus: Sequence[CorpusPassage], config: SynthConfig) -> tup
 class _Generated(NamedTuple):
     """The generated questions and answers."""
 
-    trip: RoundTrip
-    """The round trip's result. Its questions have answers."""
+    round_trip: RoundTrip
+    """The result of the round trip. Its questions have answers."""
     written: int
     """Number of questions before the round trip."""
     failures: Counter[str]

@@ -15,7 +15,7 @@ function answer(side, letter) {
   return node
 }
 
-function said(side, letter) {
+function statementOfSide(side, letter) {
   const node = element("div", side ? "" : "note")
   if (!side) {
     node.textContent = `not in ${letter}`
@@ -32,7 +32,7 @@ function statement(row) {
   node.setAttribute("role", "listitem")
   const kind = element("div", `kind ${row.look}`, `${row.icon} ${row.kind}`)
   if (row.how) kind.append(element("div", "note", row.how))
-  node.append(kind, said(row.a, "A"), said(row.b, "B"))
+  node.append(kind, statementOfSide(row.a, "A"), statementOfSide(row.b, "B"))
   return node
 }
 

@@ -75,7 +75,7 @@ def test_the_calls_of_both_ways_are_those_that_the_server_counts(store: Store, s
     alone = evaluate(store, server, COMPAT)
     found = compare_bundling(store, store.resolve("run"))
     assert found is not None
-    counted = {one.kind: (one.items, one.bundled_calls, one.compat_calls) for one in found.replies}
+    counted = {one.kind: (one.items, one.calls_together, one.calls_alone) for one in found.replies}
     assert counted == {
         "verdicts on nuggets": (24, together[NUGGETS], alone[NUGGETS]),
         "grades of passages": (6, together[GRADES], alone[GRADES]),

@@ -7,7 +7,7 @@ import pytest
 from ragboard import NotFoundError, SettingError
 from ragboard.analysis import Condition, read_condition, resolve_spec
 
-SPECS = ("ragas.faithfulness", "ragchecker.faithfulness", "retrieval.recall(k=5)", "ragchecker.f1")
+SPECS = ("ragas.faithfulness", "ragchecker.faithfulness", "retrieval.recall(k=5)", "ragchecker.f1", "other.f1")
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_anything_else_is_rejected_with_what_was_expected(text: str) -> None:
     ("name", "spec"),
     [
         ("ragas.faithfulness", "ragas.faithfulness"),
-        ("f1", "ragchecker.f1"),
+        ("ragchecker.faithfulness", "ragchecker.faithfulness"),
         ("recall", "retrieval.recall(k=5)"),
         ("retrieval.recall", "retrieval.recall(k=5)"),
     ],
@@ -43,8 +43,28 @@ def test_a_name_is_enough_where_one_metric_has_it(name: str, spec: str) -> None:
     assert resolve_spec(name, SPECS) == spec
 
 
+@pytest.mark.parametrize(
+    ("name", "specs", "spec"),
+    [
+        ("faithfulness", SPECS, "ragas.faithfulness"),
+        (
+            "answer_relevance",
+            ("gpt_score.answer_relevance", "ragas.answer_relevance(method=direct)"),
+            "ragas.answer_relevance(method=direct)",
+        ),
+        (
+            "answer_relevance",
+            ("ragas.answer_relevance(method=direct)", "ragas.answer_relevance"),
+            "ragas.answer_relevance",
+        ),
+    ],
+)
+def test_a_name_of_several_metrics_means_the_default_one(name: str, specs: tuple[str, ...], spec: str) -> None:
+    assert resolve_spec(name, specs) == spec
+
+
 def test_an_ambiguous_or_unknown_name_is_rejected_with_the_candidates() -> None:
-    with pytest.raises(SettingError, match=r"ambiguous: ragas\.faithfulness or ragchecker\.faithfulness"):
-        resolve_spec("faithfulness", SPECS)
+    with pytest.raises(SettingError, match=r"ambiguous: ragchecker\.f1 or other\.f1"):
+        resolve_spec("f1", SPECS)
     with pytest.raises(NotFoundError, match=r"available: ragas\.faithfulness, "):
         resolve_spec("nope", SPECS)

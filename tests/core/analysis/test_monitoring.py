@@ -64,7 +64,7 @@ def test_a_drop_after_another_version_is_seen_and_marked(store: Store) -> None:
     assert trend.changes == (state.change,)
     assert [str(config) for config in trend.configs] == ["chat 1.1 (production): version 1.0 to 1.1"]
     assert trend.configs[0].time == START + timedelta(days=40)
-    assert (len(trend.days), len(trend.weeks), trend.series_count) == (50, 8, 1)
+    assert (len(trend.days), len(trend.weeks), trend.series) == (50, 8, 1)
     assert sum(day.n for day in trend.days) == sum(week.n for week in trend.weeks) == 2000
     assert all(week.start.weekday() == 0 for week in trend.weeks)
 

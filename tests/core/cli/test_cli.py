@@ -314,7 +314,7 @@ def test_a_plan_is_printed_and_nothing_is_sent(
         assert server.asked == []
     assert "2 samples; nothing was sent" in said
     assert "no price for m: pass one with --prices" in said
-    assert "embedded: runs here and costs nothing" in said
+    assert "embedded: runs on this machine and costs nothing" in said
     total = priced["plans"]["answers"]["total"]
     assert total["expected"]["cost"] < total["worst"]["cost"]
     assert priced["plans"]["answers"]["assumptions"]["characters_per_token"] == 4.0

@@ -114,8 +114,8 @@ def test_a_file_of_sqlite_has_nothing_fetched_from_the_network(tmp_path: Path, m
 
 def test_no_connection_loads_extensions(store: Store) -> None:
     names = "autoinstall_known_extensions", "autoload_known_extensions"
-    for lease in (store.database.write, store.database.read):
-        with lease() as connection:
+    for connect in (store.database.write, store.database.read):
+        with connect() as connection:
             found = [connection.execute("SELECT current_setting(?)", [name]).fetchone() for name in names]
         assert found == [(False,), (False,)]
 

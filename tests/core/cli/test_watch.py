@@ -155,7 +155,7 @@ def test_once_evaluates_what_is_there_and_ends(python: str, store: Store) -> Non
     assert done.returncode == 0, done.stderr
     assert covered(store) == 30
     assert done.stderr.count("10 samples evaluated") == 3
-    assert "20 wait: the newest first" in done.stderr
+    assert "20 waiting, newest first" in done.stderr
 
 
 @pytest.mark.parametrize(

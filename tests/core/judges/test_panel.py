@@ -32,7 +32,7 @@ def test_an_evaluation_is_rule_based_where_its_verdicts_are(store: Store, panel:
 
 def test_only_the_judges_of_the_used_roles_make_an_evaluation_rule_based(store: Store) -> None:
     run_id = store.add_runs([make_run()])[0].id
-    panel = Panel(judge=MODEL, roles={"extract": RULES, "embed": RULES, "ask": RULES})
+    panel = Panel(judge=MODEL, roles={"extract": RULES, "embed": RULES, "other": RULES})
     assert choose_evaluation(store, run_id, panel, metrics_named(["answer_relevance"])).heuristic is True
 
 

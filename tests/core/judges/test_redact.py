@@ -30,7 +30,7 @@ ROW = {
 
 @given(st.text())
 def test_places_in_a_text_stay_the_same(text: str) -> None:
-    hidden = compile_redaction([r"\d+", "[aeiou]", ""]).text(text)
+    hidden = compile_redaction([r"\d+", "[aeiou]", ""]).mask_text(text)
     assert len(hidden) == len(text)
     assert not any(sign in hidden for sign in "0123456789aeiou")
 
@@ -38,16 +38,16 @@ def test_places_in_a_text_stay_the_same(text: str) -> None:
 def test_every_text_of_a_task_is_redacted_and_what_the_metric_asks_is_not() -> None:
     turns = (Turn(role="user", text="I am Ada."),)
     task = Verify(question="Ada?", statements=("Ada.",), passages=("By Ada.",), joint=True, single=False, history=turns)
-    hidden = compile_redaction(["Ada"]).task(task)
+    hidden = compile_redaction(["Ada"]).mask_task(task)
     assert all("Ada" not in str(getattr(hidden, one.name)) for one in fields(hidden))
     assert (hidden.passages, hidden.joint, hidden.history[0].role) == (("By ███.",), True, "user")
     prefer = Prefer(quality="faithfulness", question="faith?", a="faith", b="", contexts=())
-    assert compile_redaction(["faith"]).task(prefer).quality == "faithfulness"
+    assert compile_redaction(["faith"]).mask_task(prefer).quality == "faithfulness"
 
 
 def test_without_patterns_nothing_changes() -> None:
     task = Verify(question="Ada?", statements=("Ada.",), passages=(), joint=True, single=False)
-    assert compile_redaction([]).task(task) is task
+    assert compile_redaction([]).mask_task(task) is task
     assert compile_redaction([]).suffix == ""
 
 

@@ -21,7 +21,7 @@ from ragboard.metrics.retrieval import (
     RankedPassages,
     Recall,
     ReciprocalRank,
-    ranking,
+    compare_with_gold,
 )
 from ragboard.records import Outcome
 
@@ -125,44 +125,44 @@ def test_a_perfect_list_is_1_everywhere(case: tuple[str, str, int]) -> None:
 
 def test_a_gold_passage_that_comes_twice_gains_once() -> None:
     sample = by_id("aab", "ab")
-    assert ranking(sample) == RankedPassages(gold=2, relevant=(True, True, True), first_matches=(1, 0, 1))
+    assert compare_with_gold(sample) == RankedPassages(gold=2, relevant=(True, True, True), first_matches=(1, 0, 1))
     assert value(AveragePrecision(), sample) == pytest.approx((1 + 2 / 3) / 2)
     assert all(value(metric, sample) <= 1 for metric in SIX.values())
 
 
 def test_chunks_belong_to_the_document_before_the_last_mark() -> None:
     sample = listed("bridge#3", "tunnel#1", "bridge#1", metadata={"documents": ["bridge", "canal"]})
-    assert ranking(sample) == RankedPassages(gold=2, relevant=(True, False, True), first_matches=(1, 0, 0))
+    assert compare_with_gold(sample) == RankedPassages(gold=2, relevant=(True, False, True), first_matches=(1, 0, 0))
 
 
 def test_gold_texts_match_but_for_spaces_and_case() -> None:
     sample = listed("a", "b", reference_contexts=("THIS  is\nb.", "Something else."))
-    assert ranking(sample) == RankedPassages(gold=2, relevant=(False, True), first_matches=(0, 1))
+    assert compare_with_gold(sample) == RankedPassages(gold=2, relevant=(False, True), first_matches=(0, 1))
 
 
 def test_ids_of_the_retrieved_in_a_column_of_their_own_count() -> None:
     metadata = {"reference_context_ids": [7, 9], "retrieved_context_ids": [9, 8]}
-    assert ranking(listed("1", "2", metadata=metadata)) == RankedPassages(
+    assert compare_with_gold(listed("1", "2", metadata=metadata)) == RankedPassages(
         gold=2, relevant=(True, False), first_matches=(1, 0)
     )
 
 
 def test_an_id_may_hold_spaces_as_names_of_files_do() -> None:
     metadata = {"reference_context_ids": ["User guide.pdf", "Tax 2023.pdf#2"]}
-    assert ranking(listed("Tax 2023.pdf#2", "x", metadata=metadata)) == RankedPassages(
+    assert compare_with_gold(listed("Tax 2023.pdf#2", "x", metadata=metadata)) == RankedPassages(
         gold=2, relevant=(True, False), first_matches=(1, 0)
     )
 
 
 def test_ids_go_before_texts_and_texts_before_documents() -> None:
     ids = {"reference_context_ids": ["a"], "documents": ["b"]}
-    assert ranking(listed("a", "b", reference_contexts=("This is b.",), metadata=ids)) == RankedPassages(
+    assert compare_with_gold(listed("a", "b", reference_contexts=("This is b.",), metadata=ids)) == RankedPassages(
         gold=1, relevant=(True, False), first_matches=(1, 0)
     )
     documents = {"documents": ["a"]}
-    assert ranking(listed("a", "b", reference_contexts=("This is b.",), metadata=documents)) == RankedPassages(
-        gold=1, relevant=(False, True), first_matches=(0, 1)
-    )
+    assert compare_with_gold(
+        listed("a", "b", reference_contexts=("This is b.",), metadata=documents)
+    ) == RankedPassages(gold=1, relevant=(False, True), first_matches=(0, 1))
 
 
 def every(sample: Sample) -> set[Outcome]:

@@ -37,30 +37,30 @@ def test_claims_are_texts_or_triplets_and_labels_become_ours() -> None:
         "response": ("Nile is long", "The Amazon is wet."),
         "reference": ("Nile length 6,650 km",),
     }
-    assert {key: labels(rows) for key, rows in found.cells.items()} == {
+    assert {key: labels(rows) for key, rows in found.verdicts.items()} == {
         ("response", "reference"): [["supported"], ["unsupported"]],
         ("reference", "response"): [["contradicted"]],
         ("response", "passages"): [["supported", "unsupported"], ["unsupported", "contradicted"]],
         ("reference", "passages"): [["unsupported", "supported"]],
     }
-    assert found.cells["response", "reference"][0][0].reason == "The run file says Entailment."
+    assert found.verdicts["response", "reference"][0][0].reason == "The run file says Entailment."
 
 
 def test_what_is_missing_or_null_is_not_there() -> None:
     found = read_file_verdicts(sample(retrieved2answer=None, response2answer=None, gt_answer_claims=None))
     assert set(found.claims) == {"response"}
-    assert set(found.cells) == {("response", "reference"), ("response", "passages")}
+    assert set(found.verdicts) == {("response", "reference"), ("response", "passages")}
     assert not read_file_verdicts(Sample(id="s", question="q?")).claims
 
 
 def test_no_claims_and_no_passages_are_empty_tables() -> None:
     found = read_file_verdicts(sample(response_claims=[], answer2response=[], retrieved2response=[]))
     assert found.claims["response"] == ()
-    assert found.cells["response", "passages"] == ()
+    assert found.verdicts["response", "passages"] == ()
     nothing = Sample(
         id="s", question="q?", contexts=(), metadata={"response_claims": ["a"], "retrieved2response": [[]]}
     )
-    assert read_file_verdicts(nothing).cells["response", "passages"] == ((),)
+    assert read_file_verdicts(nothing).verdicts["response", "passages"] == ((),)
 
 
 UNUSABLE = [

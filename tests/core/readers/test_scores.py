@@ -164,7 +164,7 @@ def test_as_many_scores_come_out_as_there_are_numbers(cells: list[Any]) -> None:
     assert found is not None
     values = [outcome.value for row in rows for outcome in found.outcomes(row).values() if isinstance(outcome, Score)]
     assert values == [cell for cell in cells if isinstance(cell, float)]
-    assert all(found.rest(row) == {} for row in rows)
+    assert all(found.without_scores(row) == {} for row in rows)
 
 
 def test_a_frame_of_ragas_keeps_its_scores_too() -> None:

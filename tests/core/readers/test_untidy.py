@@ -9,7 +9,7 @@ import pytest
 from tests.core.readers.conftest import Write
 
 from ragboard import RunFileError, Sample, read_runs
-from ragboard.readers import Coerced, ColumnUse, Renamed, RowNote
+from ragboard.readers import Coerced, ColumnUse, DroppedRow, Renamed
 
 JSONL = r"""{"run": {"name": "mine", "config": {"t": NaN}, "colour": "red"}}
 
@@ -40,11 +40,11 @@ def test_untidy_jsonl(write: Write) -> None:
         ColumnUse(column="history", field="history"),
     )
     assert report.dropped == (
-        RowNote(line=6, field=None, message="not JSON (Expecting value at column 1)"),
-        RowNote(line=8, field="contexts", message="got a boolean, expected text"),
-        RowNote(line=9, field=None, message="got a list, expected an object with the fields of a sample"),
-        RowNote(line=11, field="question", message="is empty, expected a question"),
-        RowNote(line=12, field="answer", message="got a list, expected text"),
+        DroppedRow(line=6, field=None, message="not JSON (Expecting value at column 1)"),
+        DroppedRow(line=8, field="contexts", message="got a boolean, expected text"),
+        DroppedRow(line=9, field=None, message="got a list, expected an object with the fields of a sample"),
+        DroppedRow(line=11, field="question", message="is empty, expected a question"),
+        DroppedRow(line=12, field="answer", message="got a list, expected text"),
     )
     assert report.coerced == (
         Coerced(what="NaN or infinity read as missing", count=4, lines=(1, 5)),
@@ -104,9 +104,9 @@ def test_untidy_json(write: Write) -> None:
     report = result.report
     assert (report.format, report.rows_read) == ("RAGChecker input (JSON)", 6)
     assert report.dropped == (
-        RowNote(line=7, field="results[3]", message="got a text, expected an object with the fields of a sample"),
-        RowNote(line=8, field="results[4].id", message="got a list or an object, expected text or a number"),
-        RowNote(
+        DroppedRow(line=7, field="results[3]", message="got a text, expected an object with the fields of a sample"),
+        DroppedRow(line=8, field="results[4].id", message="got a list or an object, expected text or a number"),
+        DroppedRow(
             line=10,
             field="results[5].contexts",
             message="passage 1 has no text, expected one of text, page_content, content, passage, document",
@@ -124,7 +124,7 @@ def test_untidy_json_of_columns_counts_rows(write: Write) -> None:
     text = '{"question": {"3": "Q1", "7": null, "9": "Q3"},\n "answer": {"3": NaN, "7": "A", "9": 2.5}}'
     report = read_runs(write("untidy.json", text), skip_bad=True).report
     assert (report.format, report.rows_read) == ("table (JSON)", 3)
-    assert report.dropped == (RowNote(line=2, field="question", message="is empty, expected a question"),)
+    assert report.dropped == (DroppedRow(line=2, field="question", message="is empty, expected a question"),)
     assert report.coerced == (
         Coerced(what="NaN or infinity read as missing", count=1, lines=(1,)),
         Coerced(what="answer: number read as text", count=1, lines=(3,)),
@@ -159,9 +159,9 @@ def test_untidy_csv(write: Write, name: str, kind: str) -> None:
         ("score", None),
     ]
     assert report.dropped == (
-        RowNote(line=7, field=None, message="got 3 cells, expected 6 as in the header"),
-        RowNote(line=9, field="question", message="is empty, expected a question"),
-        RowNote(line=11, field=None, message="got 7 cells, expected 6 as in the header"),
+        DroppedRow(line=7, field=None, message="got 3 cells, expected 6 as in the header"),
+        DroppedRow(line=9, field="question", message="is empty, expected a question"),
+        DroppedRow(line=11, field=None, message="got 7 cells, expected 6 as in the header"),
     )
     assert report.coerced == (
         Coerced(what="NaN or infinity read as missing", count=4, lines=(5, 10, 12)),
@@ -194,7 +194,7 @@ def test_untidy_parquet(tmp_path: Path) -> None:
     frame.to_parquet(tmp_path / "untidy.parquet")
     report = (result := read_runs(tmp_path / "untidy.parquet", skip_bad=True)).report
     assert (report.encoding, report.rows_read) == ("binary", 4)
-    assert report.dropped == (RowNote(line=4, field="question", message="is empty, expected a question"),)
+    assert report.dropped == (DroppedRow(line=4, field="question", message="is empty, expected a question"),)
     assert report.coerced == (
         Coerced(what="NaN or infinity read as missing", count=1, lines=(1,)),
         Coerced(what="contexts: null dropped", count=1, lines=(2,)),

@@ -13,13 +13,13 @@ from scipy import stats
 
 from ragboard.stats import Batches, Change, find_changes, summarize_batches
 from ragboard.stats.monitoring import (
+    ALPHA_SHARE,
     DISPERSIONS,
     MIN_BATCHES,
     MIN_SAMPLES,
     NO_DISPERSION,
     SIZE_WEIGHTS,
     SIZES,
-    SPENT,
     WORSE_WEIGHT,
 )
 
@@ -163,7 +163,7 @@ def _plain_first(values: Sequence[Sequence[float]], size: float, alpha: float, p
                     for sign, share in ((-1, WORSE_WEIGHT), (1, 1 - WORSE_WEIGHT)):
                         ratio = math.exp(sign * shift * z - shift**2 / 2)
                         total += one / sum(likely) * share * weight / jump * ratio
-        if total / per_year >= 1 / (SPENT * alpha):
+        if total / per_year >= 1 / (ALPHA_SHARE * alpha):
             return end - 1
     return None
 

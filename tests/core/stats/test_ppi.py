@@ -132,8 +132,8 @@ def test_counts_give_the_moments_of_the_items(both: int, judge: int, person: int
     one = ppi_moments(labels, judged, rest)
     other = binary_ppi_moments(
         both=np.float64(both),
-        judge_alone=np.float64(judge),
-        person_alone=np.float64(person),
+        only_judge=np.float64(judge),
+        only_person=np.float64(person),
         n=labels.size,
         rest=np.float64(yes),
         m=50,

@@ -1,16 +1,18 @@
-"""Leases of the database that several reads share."""
+"""Connections to the database that several reads share."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 
 import duckdb
 import pytest
 from tests.core.conftest import make_run
 
-from ragboard import NotFoundError, Store
+from ragboard import NotFoundError, Store, database
 
 pytestmark = pytest.mark.plain_database
 WRITE = """
@@ -68,8 +70,83 @@ def test_another_process_can_write_after_the_block_and_before_its_first_read(sto
     assert write_elsewhere(store)
 
 
-def test_an_error_in_a_block_ends_its_lease(store: Store) -> None:
+def test_an_error_in_a_block_closes_its_connection(store: Store) -> None:
     store.add_runs([make_run("first")])
     with pytest.raises(NotFoundError), store.database.keep_open():
         store.resolve("missing")
     assert write_elsewhere(store)
+
+
+def wait_until_writable(store: Store) -> None:
+    """Fail unless another process can write after a while."""
+    for _ in range(20):
+        if write_elsewhere(store):
+            return
+    pytest.fail("the shared connection was not closed")
+
+
+def test_shared_reads_of_several_threads_open_the_database_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_id = store.add_runs([make_run("first", samples=3)])[0].id
+    monkeypatch.setattr(database, "LINGER_SECONDS", 60)
+    monkeypatch.setattr(database, "MAX_SHARED_SECONDS", 60)
+    reader = Store(store.folder, shares_reads=True)
+    assert reader.sample_count(run_id) == 3
+    found = opened(monkeypatch)
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(lambda _: reader.sample_count(run_id), range(20))) == [3] * 20
+    assert not found
+
+
+def test_a_shared_connection_is_closed_after_the_last_read(store: Store) -> None:
+    store.add_runs([make_run("first")])
+    reader = Store(store.folder, shares_reads=True)
+    assert reader.resolve("first")
+    wait_until_writable(store)
+    assert reader.resolve("other")
+
+
+def test_reads_without_a_pause_let_another_process_write(store: Store) -> None:
+    store.add_runs([make_run("first")])
+    reader, done = Store(store.folder, shares_reads=True), Event()
+
+    def read() -> None:
+        while not done.is_set():
+            assert reader.resolve("first")
+
+    with ThreadPoolExecutor(2) as threads:
+        reads = [threads.submit(read) for _ in range(2)]
+        Store(store.folder).check()
+        try:
+            command = [sys.executable, "-c", WRITE.replace("wait=0.5", "wait=60"), str(store.folder)]
+            subprocess.run(command, check=True)
+        finally:
+            done.set()
+        for one in reads:
+            one.result()
+    assert reader.resolve("other")
+
+
+def test_a_write_after_a_shared_read_is_seen_by_the_next(store: Store) -> None:
+    run_id = store.add_runs([make_run("first")])[0].id
+    writer = Store(store.folder, shares_reads=True)
+    for name in ("second", "third"):
+        assert writer.resolve(run_id)
+        writer.rename_run(run_id, name)
+        assert writer.resolve(name).run_id == run_id
+
+
+def test_a_store_that_was_replaced_is_opened_anew(store: Store, tmp_path: Path) -> None:
+    store.add_runs([make_run("first")])
+    other = Store(tmp_path / "elsewhere")
+    other.add_runs([make_run("second")])
+    reader = Store(store.folder, shares_reads=True)
+    assert reader.resolve("first")
+    other.database.path.replace(store.database.path)
+    assert reader.resolve("second")
+
+
+def test_an_error_in_a_shared_read_does_not_keep_the_database_open(store: Store) -> None:
+    store.add_runs([make_run("first")])
+    with pytest.raises(NotFoundError):
+        Store(store.folder, shares_reads=True).resolve("missing")
+    wait_until_writable(store)

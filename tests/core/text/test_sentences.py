@@ -32,7 +32,7 @@ def sentences(text: str) -> list[str]:
 
 
 def keys(text: str, language: Language = "en") -> list[str]:
-    return [figure.key for figure in figures(Words.of(text, 0, words_in(text, 0, len(text))), language)]
+    return [figure.key for figure in figures(Words.locate(text, 0, words_in(text, 0, len(text))), language)]
 
 
 @given(ANY_TEXT)

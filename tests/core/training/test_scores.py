@@ -19,7 +19,7 @@ def example(number: int, *, holds: bool, answer: str = "red") -> TrainingExample
         answer=answer,
         holds=holds,
         cluster=f"d{number}",
-        hard_negative=False,
+        strong_negative=False,
     )
 
 

@@ -27,7 +27,7 @@ def run(kept: Store) -> Iterator[str]:
 
 
 def test_a_list_shows_names_unchanged(draw: Draw, run: str) -> None:
-    page = draw("run", run=run)
+    page = draw("run", run=run, shape="ECDF")
     column = next(box for box in page.selectbox if box.key == "column")
     assert "latency_ms" in column.options
     assert len(set(column.options)) == len(column.options)

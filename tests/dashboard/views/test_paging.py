@@ -21,7 +21,7 @@ def test_another_order_begins_at_the_first_page(draw: Draw) -> None:
 
 
 def test_another_column_begins_at_the_first_page(draw: Draw) -> None:
-    page = draw("run", run="bm25-k3", page="3", order="lowest")
+    page = draw("run", run="bm25-k3", page="3", order="lowest", shape="ECDF")
     next(box for box in page.get("button_group") if box.key == "column").set_value("ragas.answer_relevance").run()
     assert page.session_state["page"] == 1
 

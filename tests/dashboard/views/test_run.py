@@ -9,8 +9,10 @@ import pytest
 from tests.dashboard.views.conftest import Draw, Went
 
 from ragboard import EmbeddedJudge, Panel, Run, Sample, Store, evaluate_run
-from ragboard.analysis import SampleRow
+from ragboard.analysis import Distribution, SampleRow
 from ragboard.metrics import metrics_named
+from ragboard.store import RunRef
+from ragboard_dashboard.views.run import page as run_page
 from ragboard_dashboard.views.run import samples
 
 
@@ -53,3 +55,18 @@ def test_a_run_without_an_evaluation_has_no_distribution_of_its_numbers(fresh: S
     page = draw("run", run="talk")
     assert [one.label for one in page.expander if one.label.startswith("Distribution")]
     assert [one for one in page.selectbox if one.label == "Group by"] == [], "there is nothing to group by"
+
+
+def test_charts_are_computed_when_somebody_opens_them(draw: Draw, monkeypatch: pytest.MonkeyPatch) -> None:
+    computed: list[str] = []
+    compute = run_page.get_distribution
+
+    def noted(run: RunRef, column: str, **options: Any) -> Distribution:
+        computed.append(column)
+        return compute(run, column, **options)
+
+    monkeypatch.setattr(run_page, "get_distribution", noted)
+    draw("run", run="bm25-k3")
+    assert not computed
+    draw("run", run="bm25-k3", column="ragas.answer_relevance")
+    assert computed == ["ragas.answer_relevance"]

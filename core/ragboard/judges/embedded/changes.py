@@ -34,7 +34,7 @@ _MONTHS = [
 ]
 _MONTH = re.compile(rf"\b(?:{'|'.join(_MONTHS)})\b(?= \d|,)|(?<=\d )(?:{'|'.join(_MONTHS)})\b")
 _NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]{2,}(?: [A-Z][a-z]{2,})*")
-_BE = re.compile(r"\b(is|are|was|were|can|could|will|would|has|have|had)\b(?! not\b)")
+_AUXILIARY = re.compile(r"\b(is|are|was|were|can|could|will|would|has|have|had)\b(?! not\b)")
 _NOT = re.compile(r"\b(is|are|was|were|can|could|will|would|has|have|had|do|does|did) not ")
 
 
@@ -85,7 +85,7 @@ def _change_negation(sentence: str, _names: Sequence[str], _rng: random.Random) 
         return _NOT.sub(r"\1 ", sentence, count=1)
     if re.search(r"\b(?:no|never|none|nor|neither|not)\b|n't\b", sentence):
         return None
-    verb = _BE.search(sentence)
+    verb = _AUXILIARY.search(sentence)
     return None if verb is None else f"{sentence[: verb.end()]} not{sentence[verb.end() :]}"
 
 

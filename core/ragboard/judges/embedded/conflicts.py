@@ -1,4 +1,7 @@
-"""Find conflicts between a sentence and a statement: different numbers or names, opposites and denials."""
+"""Find conflicts between a sentence and a statement: different numbers or names, opposites and denials.
+
+`index.py` explains the terms claim, item and scope.
+"""
 
 from __future__ import annotations
 
@@ -32,12 +35,12 @@ _ROUGHLY = word_set(
 )
 
 FAR_APART = 0.2
-"""Relative difference above which two numbers disagree, if either is approximate."""
+"""Relative difference above which two numbers conflict for certain, even if either is approximate."""
 
 MIN_COMMON = 0.65
-"""Minimum share of the statement's other items that a sentence must contain to be about the same thing."""
+"""Minimum share of the statement's non-conflicting items that a sentence about the same thing contains."""
 MIN_COMMON_STRICT = 0.8
-"""Minimum share for certain conflicts, for opposites, and for figures whose neighbouring words differ."""
+"""The same for conflicts that are certain, for opposites, and for figures whose neighbouring words differ."""
 MIN_COMMON_WORDS = 2
 """Minimum number of items that sentence and statement must share; one more if the statement has a pronoun."""
 MIN_DENIED_WORDS = 3
@@ -45,7 +48,7 @@ MIN_DENIED_WORDS = 3
 NEGATION_REACH = 4
 """Maximum distance, in words, between a `not` and the first of the statement's words after it."""
 DENIED_WITHIN = 2
-"""A `not` denies a word that is one of this many content words after it: `not officially approved`."""
+"""Number of content words after a `not` that it may deny: `not officially approved`."""
 MAX_ADDED = 0.34
 """Maximum number of other content words between the statement's words in a denial, as a share of the statement's words.
 One is always allowed."""
@@ -72,7 +75,7 @@ def agree_roughly(figure: Figure, other: Figure, sentence: ParsedSentence, other
     """Return whether two figures of the same kind agree roughly, and at least one of them is approximate."""
     if figure.kind != other.kind or figure.kind in {"year", "date month", "date day"}:
         return False
-    rough = _before(sentence, figure.first) in _ROUGHLY or _before(other_sentence, other.first) in _ROUGHLY
+    rough = _word_before(sentence, figure.first) in _ROUGHLY or _word_before(other_sentence, other.first) in _ROUGHLY
     return rough and abs(figure.value - other.value) <= ROUGH_TOLERANCE * max(abs(figure.value), abs(other.value))
 
 
@@ -81,10 +84,10 @@ def find_conflict(
 ) -> Conflict | None:
     """Return the first certain conflict of the sentence with the claim, else the first conflict, else None.
 
-    `shared_items` are the items of the claim that the sentence contains, `scope_items` those that the scope contains
-    (see `index.py` for items and scopes). A question has no conflicts.
+    `shared_items` are the items of the claim that the sentence contains, `scope_items` those that the scope contains.
+    A question has no conflicts.
     """
-    if len(shared_items) < MIN_COMMON_WORDS + claim.reading.has_pronoun or sentence.text[sentence.end - 1] == "?":
+    if len(shared_items) < MIN_COMMON_WORDS + claim.parsed.has_pronoun or sentence.text[sentence.end - 1] == "?":
         return None
     first = None
     for conflict in _conflicts(claim, sentence, shared_items, scope_items):
@@ -104,20 +107,23 @@ def _conflicts(
     yield from _denial_conflicts(claim, sentence, shared_items)
 
 
-def _is_certain(claim: Claim, sentence: ParsedSentence, shared_items: frozenset[str], slot: frozenset[str]) -> bool:
-    """Return whether a conflict in the items `slot` is certain.
+def _is_certain(
+    claim: Claim, sentence: ParsedSentence, shared_items: frozenset[str], conflicting: frozenset[str]
+) -> bool:
+    """Return whether a conflict in these items is certain.
 
     Sentence and claim must state facts, and agree on all other names and figures and most other items.
     """
-    other_items = claim.items - slot
-    exact = (claim.named | claim.counted) - slot
-    facts = HYPOTHETICAL.isdisjoint(sentence.words | claim.reading.words)
-    return facts and exact <= shared_items and len(shared_items & other_items) >= MIN_COMMON_STRICT * len(other_items)
+    other_items = claim.items - conflicting
+    must_match = (claim.name_terms | claim.figure_keys) - conflicting
+    state_facts = HYPOTHETICAL.isdisjoint(sentence.words | claim.parsed.words)
+    alike = len(shared_items & other_items) >= MIN_COMMON_STRICT * len(other_items)
+    return state_facts and must_match <= shared_items and alike
 
 
-def _share_of_rest(claim: Claim, shared_items: frozenset[str], without: frozenset[str]) -> float:
-    """Return the share of the claim's items that are shared; the items `without` do not count."""
-    others = claim.items - without
+def _share_of_rest(claim: Claim, shared_items: frozenset[str], excluded: frozenset[str]) -> float:
+    """Return the share of the claim's items that the sentence shares; the `excluded` items do not count."""
+    others = claim.items - excluded
     return len(shared_items & others) / len(others) if others else 0.0
 
 
@@ -127,21 +133,23 @@ def _share_of_rest(claim: Claim, shared_items: frozenset[str], without: frozense
 def _figure_conflicts(
     claim: Claim, sentence: ParsedSentence, shared_items: frozenset[str], scope_items: AbstractSet[str]
 ) -> Iterator[Conflict]:
-    statement = claim.reading
+    statement = claim.parsed
     missing = [figure for figure in statement.figures if figure.key not in shared_items]
-    slot = frozenset(figure.key for figure in missing)
-    alike = _share_of_rest(claim, shared_items, slot)
+    conflicting = frozenset(figure.key for figure in missing)
+    alike = _share_of_rest(claim, shared_items, conflicting)
     if alike < MIN_COMMON:
         return
     one_figure = len({figure.first for figure in missing}) == 1
-    certain = one_figure and _is_certain(claim, sentence, shared_items, slot) and slot.isdisjoint(scope_items)
+    certain = (
+        one_figure and _is_certain(claim, sentence, shared_items, conflicting) and conflicting.isdisjoint(scope_items)
+    )
     for figure in missing:
         rivals = [
             other
             for other in sentence.figures
             if _is_rival(figure, other, claim, sentence) and _are_comparable(figure, other, statement, sentence, alike)
         ]
-        exact = not _is_part_of_name(figure, statement)
+        outside_name = not _is_part_of_name(figure, statement)
         for other in rivals:
             far = abs(figure.value - other.value) > FAR_APART * max(abs(figure.value), abs(other.value))
             yield Conflict(
@@ -151,7 +159,7 @@ def _figure_conflicts(
                 other.end,
                 "figure",
                 certain=certain
-                and exact
+                and outside_name
                 and not _is_bound_or_rough(figure, statement, far=far)
                 and not _is_bound_or_rough(other, sentence, far=far)
                 and _count_same_thing(
@@ -163,7 +171,7 @@ def _figure_conflicts(
 def _is_bound_or_rough(figure: Figure, sentence: ParsedSentence, *, far: bool) -> bool:
     """Return whether a word before the figure makes it a bound (`over 240 miles`) or approximate.
 
-    If the compared figures are `far` apart, approximate figures do not count.
+    If the compared figures are `far` apart, only a bound counts.
     """
     before = sentence.lowered[max(0, figure.first - 2) : figure.first]
     return not BOUNDING.isdisjoint(before) or (not far and not _ROUGHLY.isdisjoint(before))
@@ -199,7 +207,7 @@ def _is_rival(figure: Figure, other: Figure, claim: Claim, sentence: ParsedSente
 
     `-5%` and `fell by 5%` have the same value.
     """
-    statement = claim.reading
+    statement = claim.parsed
     if figure.kind and figure.value == -other.value and not FALLING.isdisjoint(statement.words | sentence.words):
         return False
     return figure.kind == other.kind and all(other.value != stated.value for stated in statement.figures)
@@ -225,7 +233,7 @@ def _one_time_verbs(language: Language) -> frozenset[str]:
 
 
 def _name_conflicts(claim: Claim, sentence: ParsedSentence, shared_items: frozenset[str]) -> Iterator[Conflict]:
-    for name in claim.reading.names:
+    for name in claim.parsed.names:
         missing = frozenset(name.terms) - sentence.content - shared_items
         if not missing or _share_of_rest(claim, shared_items, frozenset(name.terms)) < MIN_COMMON:
             continue
@@ -234,7 +242,7 @@ def _name_conflicts(claim: Claim, sentence: ParsedSentence, shared_items: frozen
                 start, end = sentence.span(other.first, other.stop)
                 yield Conflict(
                     sentence.text[start:end],
-                    claim.reading.text_of(name.first, name.stop),
+                    claim.parsed.text_of(name.first, name.stop),
                     start,
                     end,
                     "name",
@@ -250,18 +258,18 @@ def _differs_in_one_word(name: Name, other: Name, claim: Claim) -> bool:
     if len(differing) != 1 or len(name.terms) == 1:
         return False
     mine, theirs = differing[0]
-    return theirs not in claim.reading.content and not {mine, theirs} & TITLES
+    return theirs not in claim.parsed.content and not {mine, theirs} & TITLES
 
 
 def _is_in_same_place(name: Name, other: Name, claim: Claim, sentence: ParsedSentence) -> bool:
     """Return whether both names have the same neighbouring words, and each name is in only one of the texts."""
-    if sentence.content & set(name.terms) or claim.reading.content & set(other.terms):
+    if sentence.content & set(name.terms) or claim.parsed.content & set(other.terms):
         return False
-    statement = claim.reading
+    statement = claim.parsed
     content_before = _same_before(statement, name.first, sentence, other.first)
     content_after = _same_after(statement, name.stop, sentence, other.stop)
-    before = content_before or _before(statement, name.first) == _before(sentence, other.first)
-    after = content_after or _after(statement, name.stop) == _after(sentence, other.stop)
+    before = content_before or _word_before(statement, name.first) == _word_before(sentence, other.first)
+    after = content_after or _word_at(statement, name.stop) == _word_at(sentence, other.stop)
     return before and after and (content_before or content_after)
 
 
@@ -269,10 +277,10 @@ def _is_in_same_place(name: Name, other: Name, claim: Claim, sentence: ParsedSen
 
 
 def _opposite_conflicts(claim: Claim, sentence: ParsedSentence, shared_items: frozenset[str]) -> Iterator[Conflict]:
-    statement = claim.reading
+    statement = claim.parsed
     opposed = _opposite_terms(statement.language)
     for word in sorted((claim.items & statement.content) - shared_items):
-        other = opposed.get(word) or _un_opposite(word, sentence)
+        other = opposed.get(word) or _opposite_with_un(word, sentence)
         if other is None or other not in sentence.content or other in claim.items:
             continue
         if _share_of_rest(claim, shared_items, frozenset({word})) >= MIN_COMMON_STRICT:
@@ -296,7 +304,7 @@ def _opposite_terms(language: Language) -> dict[str, str]:
     return {term(word, language): term(other, language) for word, other in OPPOSITES.items()}
 
 
-def _un_opposite(word: str, sentence: ParsedSentence) -> str | None:
+def _opposite_with_un(word: str, sentence: ParsedSentence) -> str | None:
     """Return `unlocked` for `locked`, or the reverse, if the sentence has that word in lower case; else None."""
     others = ({f"un{word}", word.removeprefix("un")} - {word}) & sentence.content
     return next(
@@ -307,7 +315,7 @@ def _un_opposite(word: str, sentence: ParsedSentence) -> str | None:
 
 def _comparison_conflicts(claim: Claim, sentence: ParsedSentence, shared_items: frozenset[str]) -> Iterator[Conflict]:
     """Yield conflicts such as `more than 50` and `fewer than 50`; none if there is a negation, as in `no more`."""
-    statement = claim.reading
+    statement = claim.parsed
     words = sorted(statement.words & OPPOSITE_COMPARATIVES.keys() - sentence.words)
     if (
         not words
@@ -337,7 +345,8 @@ def _has_same_order(
 ) -> bool:
     """Return whether both texts compare in the same order: `A costs more than B`, `A costs less than B`."""
     before = {content_term for content_term in statement.content_terms[:statement_index] if content_term}
-    if _before(statement, statement_index) != _before(sentence, sentence_index):  # `at least` does not oppose `most`
+    # `at least` and `most` are not opposites
+    if _word_before(statement, statement_index) != _word_before(sentence, sentence_index):
         return False
     return _next_content(statement, statement_index + 1) == _next_content(
         sentence, sentence_index + 1
@@ -346,7 +355,7 @@ def _has_same_order(
 
 def _denial_conflicts(claim: Claim, sentence: ParsedSentence, shared_items: frozenset[str]) -> Iterator[Conflict]:
     """Yield a denial if the claim's words are close together in the sentence, and only one of the two has a `not`."""
-    statement = claim.reading
+    statement = claim.parsed
     wanted = frozenset(filter(None, statement.content_terms))
     shared = wanted & sentence.content
     if len(claim.items) < MIN_DENIED_WORDS or not shared or not claim.items <= shared_items:
@@ -372,19 +381,19 @@ def _reaches(index: int, window: range, sentence: ParsedSentence) -> bool:
     return window.start - index <= NEGATION_REACH and not _comma_between(sentence, index, window.start)
 
 
-def _denies(index: int, reading: ParsedSentence, shared: frozenset[str]) -> bool:
+def _denies(index: int, parsed: ParsedSentence, shared: frozenset[str]) -> bool:
     """Return whether the `not` at `index` denies a shared word: one of the next content words, before any comma."""
     following = [
-        next_index for next_index in range(index + 1, len(reading.content_terms)) if reading.content_terms[next_index]
+        next_index for next_index in range(index + 1, len(parsed.content_terms)) if parsed.content_terms[next_index]
     ][:DENIED_WITHIN]
     return any(
-        reading.content_terms[next_index] in shared and not _comma_between(reading, index, next_index)
+        parsed.content_terms[next_index] in shared and not _comma_between(parsed, index, next_index)
         for next_index in following
     )
 
 
-def _comma_between(reading: ParsedSentence, first: int, second: int) -> bool:
-    between = reading.text[reading.word_offsets.ends[first] : reading.word_offsets.start(second)]
+def _comma_between(parsed: ParsedSentence, first: int, second: int) -> bool:
+    between = parsed.text[parsed.word_offsets.ends[first] : parsed.word_offsets.start(second)]
     return any(mark in between for mark in ",;:")
 
 
@@ -415,24 +424,27 @@ def _same_after(statement: ParsedSentence, statement_index: int, sentence: Parse
     return _next_content(statement, statement_index) == _next_content(sentence, sentence_index) != ""
 
 
-def _before(reading: ParsedSentence, index: int) -> str:
-    return normal(reading.spelt[index - 1]) if index > 0 else ""
+def _word_before(parsed: ParsedSentence, index: int) -> str:
+    """Return the word before this position; empty if there is none."""
+    return normal(parsed.spelt[index - 1]) if index > 0 else ""
 
 
-def _after(reading: ParsedSentence, index: int) -> str:
-    return normal(reading.spelt[index]) if index < len(reading.spelt) else ""
+def _word_at(parsed: ParsedSentence, index: int) -> str:
+    """Return the word at this position; empty if there is none."""
+    return normal(parsed.spelt[index]) if index < len(parsed.spelt) else ""
 
 
-def _next_content(reading: ParsedSentence, index: int) -> str:
-    return next((content_term for content_term in reading.content_terms[index:] if content_term), "")
+def _next_content(parsed: ParsedSentence, index: int) -> str:
+    """Return the first content word at or after this position; empty if there is none."""
+    return next((content_term for content_term in parsed.content_terms[index:] if content_term), "")
 
 
-def _content_before(reading: ParsedSentence, index: int) -> str:
+def _content_before(parsed: ParsedSentence, index: int) -> str:
     """Return the nearest content word before this position, or an empty string. Words such as `roughly` are ignored."""
     return next(
-        (reading.content_terms[position] for position in reversed(range(index)) if _is_content(reading, position)), ""
+        (parsed.content_terms[position] for position in reversed(range(index)) if _is_content(parsed, position)), ""
     )
 
 
-def _is_content(reading: ParsedSentence, index: int) -> bool:
-    return bool(reading.content_terms[index]) and reading.lowered[index] not in _ROUGHLY
+def _is_content(parsed: ParsedSentence, index: int) -> bool:
+    return bool(parsed.content_terms[index]) and parsed.lowered[index] not in _ROUGHLY

@@ -19,7 +19,7 @@ from ragboard.judges.embedded.lexicon import (
 )
 from ragboard.text.sentences import Language, WordCache, Words
 
-__all__ = ["Figure", "figures", "figures_at", "in_digits", "numeric"]
+__all__ = ["Figure", "figures", "figures_at", "may_begin_figure", "parse_number"]
 
 
 MONTHS_A_YEAR = 12
@@ -38,25 +38,25 @@ class Number(NamedTuple):
 
 
 @lru_cache(maxsize=8)
-def numbers_of(language: Language) -> WordCache[Number | None]:
+def number_parser(language: Language) -> WordCache[Number | None]:
     """Return a mapping from each word to its number if it is written in digits, else to None."""
 
     def parse(word: str) -> Number | None:
-        value = in_digits(word, language) if word[-1].isdigit() and not DOTTED_DATE.fullmatch(word) else None
+        value = parse_number(word, language) if word[-1].isdigit() and not DOTTED_DATE.fullmatch(word) else None
         if value is None:
             return None
-        return Number(f"#{value:.10g}", value, is_plain(word, 4) and 1000 <= int(word) < 2100)
+        return Number(f"#{value:.10g}", value, has_only_digits(word, 4) and 1000 <= int(word) < 2100)
 
     return WordCache(parse)
 
 
-def is_plain(word: str, length: int) -> bool:
+def has_only_digits(word: str, length: int) -> bool:
     """Return whether the word consists of exactly this many digits."""
     return len(word) == length and word.isdecimal()
 
 
 @lru_cache(maxsize=4096)
-def in_digits(written: str, language: Language) -> float | None:
+def parse_number(written: str, language: Language) -> float | None:
     """Parse a number in digits, such as `1,000.5`, `53 000` or `3rd`; None for any other word.
 
     If both a comma and a point occur, the last of them is the decimal mark: `1.000,5`.
@@ -85,8 +85,8 @@ _SHORT_SCALES = {"m": 10**6, "b": 10**9}
 _CURRENCY = {"$": "dollar", "€": "euro", "£": "pound", "¥": "yen"}
 _ORDINAL_SUFFIXES = {"st": "th", "nd": "th", "rd": "th", "th": "th", "s": "s"}
 _PERCENT = re.compile(r"\s?(?:%|per cent\b)")
-_PER = ("%", "p")
-_WITHOUT_DAY = word_set("in of since until by early late mid im seit bis ende anfang mitte")
+_PERCENT_STARTS = ("%", "p")
+_BEFORE_BARE_MONTH = word_set("in of since until by early late mid im seit bis ende anfang mitte")
 
 
 class Figure(NamedTuple):
@@ -113,14 +113,14 @@ _FigureSpan: TypeAlias = tuple[tuple[tuple[str, str, str, float], ...], int, int
 
 def figures(words: Words, language: Language) -> tuple[Figure, ...]:
     """Return all figures among these words, in reading order."""
-    return figures_at(words, [at for at, word in enumerate(words.spelt) if numeric(word)], language)
+    return figures_at(words, [at for at, word in enumerate(words.spelt) if may_begin_figure(word)], language)
 
 
 def figures_at(words: Words, indices: Sequence[int], language: Language) -> tuple[Figure, ...]:
     """Return all figures that begin at one of the words at `indices`."""
     next_index = 0
     result: list[Figure] = []
-    numbers = numbers_of(language)
+    numbers = number_parser(language)
     for at in indices:
         if at < next_index:
             continue
@@ -136,7 +136,7 @@ def figures_at(words: Words, indices: Sequence[int], language: Language) -> tupl
     return tuple(result)
 
 
-def numeric(word: str) -> bool:
+def may_begin_figure(word: str) -> bool:
     """Return whether a figure may begin with the word."""
     plain = word.lower()
     month = plain in MONTHS and (word[0].isupper() or plain in LOWERCASE_MONTHS)
@@ -222,7 +222,12 @@ def _cannot_be_date(words: Words, at: int) -> bool:
 
 
 def _iso(words: Words, at: int) -> tuple[int, int, int, int] | None:
-    if at + 3 > len(words.spelt) or not is_plain(words.spelt[at], 4) or not words.text.startswith("-", words.ends[at]):
+    """Return year, month, day and the index of the next word if the date `2000-07-01` begins at this word."""
+    if (
+        at + 3 > len(words.spelt)
+        or not has_only_digits(words.spelt[at], 4)
+        or not words.text.startswith("-", words.ends[at])
+    ):
         return None
     start, end = words.start(at), words.ends[at + 2]
     match = re.fullmatch(r"(\d{4})-(\d{2})-(\d{2})", words.text[start:end])
@@ -230,15 +235,16 @@ def _iso(words: Words, at: int) -> tuple[int, int, int, int] | None:
 
 
 def _dotted(words: Words, at: int) -> tuple[int, int, int, int] | None:
+    """Return the same as `_iso` for a date such as `1.7.2000`."""
     match = DOTTED_DATE.fullmatch(words.spelt[at]) if "." in words.spelt[at] else None
     return (int(match[3]), int(match[2]), int(match[1]), at + 1) if match else None
 
 
 def _with_month_name(words: Words, at: int) -> tuple[int, int, int, int] | None:
-    """Return the date at this word: `1 July 2000`, `July 1, 2000`, `July 2000`, `in July`."""
+    """Return the same as `_iso` for `1 July 2000`, `July 1, 2000`, `July 2000` or `in July`; 0 for a missing part."""
     if words.spelt[at][0].isdigit():
-        day, place = _day(words.spelt[at]), _after_of(words, at + 1)
-        month, after = _month(words, place), _after_of(words, place + 1)
+        day, place = _day(words.spelt[at]), _skip_de(words, at + 1)
+        month, after = _month(words, place), _skip_de(words, place + 1)
         year = _year(words, after)
         return (year, month, day, after + 1 if year else place + 1) if day and month else None
     month = _month(words, at)
@@ -247,27 +253,30 @@ def _with_month_name(words: Words, at: int) -> tuple[int, int, int, int] | None:
     day = _day(words.spelt[at + 1]) if at + 1 < len(words.spelt) and not words.after(at).strip() else 0
     stop = at + 2 if day else at + 1
     year = _year(words, stop)
-    if not day and not year and not (at and words.spelt[at - 1].lower() in _WITHOUT_DAY):
+    if not day and not year and not (at and words.spelt[at - 1].lower() in _BEFORE_BARE_MONTH):
         return None
     return year, month, day, stop + 1 if year else stop
 
 
 def _day(word: str) -> int:
+    """Return the day of a month that the word names, as in `3rd`; 0 if there is none."""
     digits = SUFFIX.sub("", word)
     return int(digits) if digits.isdecimal() and len(digits) <= 2 and 1 <= int(digits) <= 31 else 0
 
 
 def _year(words: Words, at: int) -> int:
-    return int(words.spelt[at]) if at < len(words.spelt) and is_plain(words.spelt[at], 4) else 0
+    """Return the year at this word; 0 if there is none."""
+    return int(words.spelt[at]) if at < len(words.spelt) and has_only_digits(words.spelt[at], 4) else 0
 
 
 def _month(words: Words, at: int) -> int:
+    """Return the number of the month at this word; 0 if there is none."""
     if at >= len(words.spelt) or not (words.spelt[at][0].isupper() or words.spelt[at] in LOWERCASE_MONTHS):
         return 0
     return MONTHS.get(words.spelt[at].lower(), 0)
 
 
-def _after_of(words: Words, at: int) -> int:
+def _skip_de(words: Words, at: int) -> int:
     """Return the position after a Spanish `de`, as in `4 de marzo de 1890`."""
     return at + 1 if at < len(words.spelt) and words.spelt[at] == "de" else at
 
@@ -276,6 +285,7 @@ def _after_of(words: Words, at: int) -> int:
 
 
 def _quantity(words: Words, at: int, language: Language) -> _FigureSpan | None:
+    """Return the number at this word with its sign and unit as one figure."""
     value, stop = _value(words, at, language)
     if value is None:
         return None
@@ -296,7 +306,7 @@ def _quantity(words: Words, at: int, language: Language) -> _FigureSpan | None:
         return _figure_span(
             counted * (scale if shortened else 1), (currency, 1.0), stop + shortened, start, end + shortened
         )
-    after = _PERCENT.match(words.text, end) if words.text[end : end + 2].lstrip()[:1] in _PER else None
+    after = _PERCENT.match(words.text, end) if words.text[end : end + 2].lstrip()[:1] in _PERCENT_STARTS else None
     if after:
         spelt = "cent" in after.group()
         return _figure_span(counted, ("%", 1.0), stop + 2 if spelt else stop, start, after.end())
@@ -325,7 +335,7 @@ def _means_fall(words: Words, at: int) -> bool:
 
 def _century(words: Words, at: int) -> int:
     """Return the century of a shortened year: 1900 for the second number of `1998-99`. 0 for any other number."""
-    if not at or not is_plain(words.spelt[at], 2) or not is_plain(words.spelt[at - 1], 4):
+    if not at or not has_only_digits(words.spelt[at], 2) or not has_only_digits(words.spelt[at - 1], 4):
         return 0
     between = words.after(at - 1)
     return int(words.spelt[at - 1]) // 100 * 100 if between in {"-", "\u2013", "/"} else 0
@@ -350,15 +360,16 @@ def _year_or_number(words: Words, at: int, stop: int) -> tuple[str, float]:
 
 
 def _is_year(words: Words, at: int, stop: int) -> bool:
-    if stop != at + 1 or not is_plain(words.spelt[at], 4) or not 1000 <= int(words.spelt[at]) < 2100:
+    if stop != at + 1 or not has_only_digits(words.spelt[at], 4) or not 1000 <= int(words.spelt[at]) < 2100:
         return False
     after = words.spelt[stop] if stop < len(words.spelt) else ""
     return not after or (bool(at) and words.spelt[at - 1].lower() in _BEFORE_YEAR) or not after[0].islower()
 
 
 def _value(words: Words, at: int, language: Language) -> tuple[float | None, int]:
+    """Return the number at this word, in digits or words, or None if there is none, and the index of the next word."""
     if words.spelt[at][0].isdigit():
-        value, stop = in_digits(words.spelt[at], language), at + 1
+        value, stop = parse_number(words.spelt[at], language), at + 1
     else:
         value, stop = _number_in_words(words, at)
         stop += _repeated_in_digits(words, stop, value, language)
@@ -374,7 +385,7 @@ def _repeated_in_digits(words: Words, at: int, value: float | None, language: La
         and at < len(words.spelt)
         and words.after(at - 1).strip() == "("
         and words.text[words.ends[at] : words.ends[at] + 1] == ")"
-        and in_digits(words.spelt[at], language) == value
+        and parse_number(words.spelt[at], language) == value
     )
 
 

@@ -53,22 +53,22 @@ LANGUAGE_SAMPLE_CHARS = 120
 class Claim:
     """A parsed statement."""
 
-    reading: ParsedSentence
+    parsed: ParsedSentence
 
     @lazy_property
     def items(self) -> frozenset[str]:
         """Its content terms and figures; if it has none, all its words."""
-        return self.reading.content | self.counted or self.reading.words
+        return self.parsed.content | self.figure_keys or self.parsed.words
 
     @lazy_property
-    def named(self) -> frozenset[str]:
+    def name_terms(self) -> frozenset[str]:
         """The terms that belong to names."""
-        return frozenset(term for name in self.reading.names for term in name.terms)
+        return frozenset(term for name in self.parsed.names for term in name.terms)
 
     @lazy_property
-    def counted(self) -> frozenset[str]:
+    def figure_keys(self) -> frozenset[str]:
         """The items that are figures."""
-        return frozenset(figure.key for figure in self.reading.figures)
+        return frozenset(figure.key for figure in self.parsed.figures)
 
     def words(self, items: Iterable[str]) -> list[str]:
         """Return the words and phrases of the statement for these items, in order, without repetition.
@@ -78,12 +78,12 @@ class Claim:
         requested = set(items)
         if not requested:
             return []
-        terms = enumerate(self.reading.content_terms)
+        terms = enumerate(self.parsed.content_terms)
         spans = {self._term_span(index) for index, content_term in terms if content_term in requested}
         spans |= {
-            self._word_around(figure.start, figure.end) for figure in self.reading.figures if figure.key in requested
+            self._word_around(figure.start, figure.end) for figure in self.parsed.figures if figure.key in requested
         }
-        text, phrases, named = self.reading.text, list[tuple[int, int]](), set[str]()
+        text, phrases, named = self.parsed.text, list[tuple[int, int]](), set[str]()
         for start, end in sorted(spans):
             folded = text[start:end].casefold()
             if folded in named or any(first <= start and end <= last for first, last in spans - {(start, end)}):
@@ -97,20 +97,20 @@ class Claim:
 
     def _continues(self, phrase: tuple[int, int], start: int) -> bool:
         """Return whether the word at `start` follows the phrase directly, or is part of the same name."""
-        text, (first, end) = self.reading.text, phrase
+        text, (first, end) = self.parsed.text, phrase
         named = text[first].isupper() and text[start].isupper()
         return bool(_NEIGHBOURS.fullmatch(text, end, start) or (named and _IN_A_NAME.fullmatch(text, end, start)))
 
     def _term_span(self, index: int) -> tuple[int, int]:
         """Return the span of the word with this index, or of the abbreviation that it is part of, such as `U.S.`."""
-        start, end = self.reading.word_offsets.start(index), self.reading.word_offsets.ends[index]
-        abbreviations = _INITIALS.finditer(self.reading.text, self.reading.start, self.reading.end)
+        start, end = self.parsed.word_offsets.start(index), self.parsed.word_offsets.ends[index]
+        abbreviations = _INITIALS.finditer(self.parsed.text, self.parsed.start, self.parsed.end)
         initials = next((match.span() for match in abbreviations if match.start() <= start < match.end()), None)
         return initials or self._word_around(start, end)
 
     def _word_around(self, start: int, end: int) -> tuple[int, int]:
         """Return the span extended by the letters and digits beside it: `2D`, `GPT-4`."""
-        text = self.reading.text
+        text = self.parsed.text
         pattern = _BEFORE_NUMBER if text[start].isdigit() else _BEFORE_WORD
         before = pattern.search(text[max(0, start - MAX_REST_CHARS) : start])
         after = _AFTER.match(text, end, end + MAX_REST_CHARS)
@@ -143,15 +143,15 @@ class Corpus:
     @classmethod
     def from_sentences(cls, sentences: Sequence[str], language: Language) -> Corpus:
         """Return a corpus of one passage from these sentences, which are not split."""
-        readings = tuple(read(sentence, 0, len(sentence), language) for sentence in sentences)
-        return cls(language, readings, (0,) * len(readings), 1)
+        parsed_sentences = tuple(read(sentence, 0, len(sentence), language) for sentence in sentences)
+        return cls(language, parsed_sentences, (0,) * len(parsed_sentences), 1)
 
     def claim(self, statement: str) -> Claim:
         """Parse a statement in the language of the corpus."""
         return Claim(read(statement, 0, len(statement), self.language))
 
     def words(self, passage: int | None) -> AbstractSet[str]:
-        """Return the words of a passage in lower case; None: of all passages, with capitalised words too."""
+        """Return the words of a passage in lower case. None: those of all passages, also as the passages spell them."""
         return self._all_words if passage is None else self._words[passage]
 
     @lazy_property
@@ -163,8 +163,8 @@ class Corpus:
     @lazy_property
     def _words(self) -> tuple[AbstractSet[str], ...]:
         words: list[set[str]] = [set() for _ in range(self.passages)]
-        for number, reading in zip(self.passage_of, self.sentences, strict=True):
-            words[number].update(reading.words)
+        for number, parsed in zip(self.passage_of, self.sentences, strict=True):
+            words[number].update(parsed.words)
         return tuple(words)
 
 
@@ -201,7 +201,7 @@ class Index:
         vocabulary = _Vocabulary(corpus)
         forms = {item: vocabulary.forms(item) for item in items}
         all_forms = frozenset(form for item_forms in forms.values() for form, _ in item_forms)
-        clues = clues_of((figure for claim in claims for figure in claim.reading.figures), corpus.language)
+        clues = clues_of((figure for claim in claims for figure in claim.parsed.figures), corpus.language)
         sentences_with = _occurrences(corpus, all_forms, clues)
         if missing := all_forms - sentences_with.keys():
             forms = {
@@ -258,7 +258,7 @@ class _Vocabulary:
 
 
 def _occurrences(corpus: Corpus, forms: frozenset[str], clues: frozenset[str]) -> dict[str, list[int]]:
-    """Return the numbers of the sentences that contain each form. `clues` are those of the claims' figures."""
+    """Return the numbers of the sentences that contain each form. `clues`: see `clues_of` in `reading.py`."""
     sentences_with: defaultdict[str, list[int]] = defaultdict(list)
     maybe_in_figure = forms & figure_terms(corpus.language)
     for number, sentence in enumerate(corpus.sentences):

@@ -82,7 +82,7 @@ _PLACE = re.compile(r"\s+(?:in|at|near|nach|aus)\s+(?:[A-Z][\w'-]+)(?:\s+[A-Z][\
 
 
 def generate_questions(answer: str, n: int) -> tuple[str, ...]:
-    """Return at most `n` questions that statements of the answer answer, the most specific statements first."""
+    """Return at most `n` questions, each about a statement of the answer, the most specific statements first."""
     language = language_of(answer)
     statements = [statement.text for statement in extract(answer).statements]
     ordered = sorted(statements, key=lambda text: -_specificity(text, language))
@@ -95,7 +95,7 @@ def generate_questions(answer: str, n: int) -> tuple[str, ...]:
 def _specificity(text: str, language: Language) -> int:
     """Return the number of content words, figures and names; figures and names count twice."""
     claim = Claim(read(text, 0, len(text), language))
-    return len(claim.items) + len(claim.counted) + len(claim.named)
+    return len(claim.items) + len(claim.figure_keys) + len(claim.name_terms)
 
 
 def _questions_for_statement(statement: str, language: Language) -> Iterator[str]:
@@ -245,10 +245,10 @@ def _answer_faithfulness(task: Classify) -> Classification:
     if extraction.refuses and not extraction.statements:
         return Classification(holds=True, reason="It declines to answer and has no statement that could be unfaithful.")
     statements = tuple(statement.text for statement in extraction.statements) or (task.answer,)
-    verification = Verify(
+    verify_task = Verify(
         question=task.question, statements=statements, passages=task.contexts, joint=True, single=False
     )
-    verdicts = verify(verification).joint
+    verdicts = verify(verify_task).joint
     supported = sum(verdict.label == "supported" for verdict in verdicts)
     lowest = f"lowest score {min(verdict.score or 0.0 for verdict in verdicts):.2f}"
     reason = f"The passages support {supported} of {len(verdicts)} statements; {lowest}."

@@ -25,7 +25,7 @@ __all__ = [
     "best_match",
     "compare",
     "judge_comparison",
-    "model",
+    "load_model",
     "support_model",
 ]
 
@@ -46,7 +46,7 @@ class Model:
 
 
 @lru_cache(maxsize=4)
-def model(name: str, features: tuple[str, ...]) -> Model:
+def load_model(name: str, features: tuple[str, ...]) -> Model:
     """Read the model in `NAME.toml`, which has a coefficient for each of `features`."""
     text = files("ragboard.judges.embedded").joinpath(f"{name}.toml").read_text(encoding="utf-8")
     coefficients: Mapping[str, float] = tomllib.loads(text)
@@ -105,21 +105,21 @@ def compare(lookup: Lookup, candidate: int, scope: Scope) -> Comparison:
     found_conflict = find_conflict(
         claim, first, _with_referents(claim, first, frozenset(items), scope_items), scope_items
     )
-    name_missing, figure_missing = not claim.named <= scope_items, not claim.counted <= scope_items
-    figures_elsewhere = claim.counted - all_items.keys()
+    name_missing, figure_missing = not claim.name_terms <= scope_items, not claim.figure_keys <= scope_items
+    figures_elsewhere = claim.figure_keys - all_items.keys()
     values = (
         lookup.share(items),
         lookup.share(all_items),
-        *_wording_features(claim.reading, sentences, corpus.words(scope)),
+        *_wording_features(claim.parsed, sentences, corpus.words(scope)),
         float(name_missing),
         float(figure_missing),
-        len(figures_elsewhere) / len(claim.counted) if figures_elsewhere else 0.0,
+        len(figures_elsewhere) / len(claim.figure_keys) if figures_elsewhere else 0.0,
         *_conflict_features(found_conflict),
-        *_manner_features(claim.reading, sentences, corpus.words(scope)),
+        *_manner_features(claim.parsed, sentences, corpus.words(scope)),
     )
     missing = claim.items - all_items.keys()
     missing_key_item = (
-        name_missing or figure_missing or bool(figures_elsewhere and len(claim.reading.spelt) <= MAX_SHORT_WORDS)
+        name_missing or figure_missing or bool(figures_elsewhere and len(claim.parsed.spelt) <= MAX_SHORT_WORDS)
     )
     return Comparison(
         values,
@@ -132,13 +132,14 @@ def compare(lookup: Lookup, candidate: int, scope: Scope) -> Comparison:
 
 
 def _with_rough_figures(claim: Claim, sentence: ParsedSentence, items: dict[str, float]) -> dict[str, float]:
-    if not claim.counted - items.keys():
+    """Return the items, and the claim's figures that roughly agree with a figure of the sentence."""
+    if not claim.figure_keys - items.keys():
         return items
     rough = {
         figure.key: 1.0
-        for figure in claim.reading.figures
+        for figure in claim.parsed.figures
         if figure.key not in items
-        and any(agree_roughly(figure, other, claim.reading, sentence) for other in sentence.figures)
+        and any(agree_roughly(figure, other, claim.parsed, sentence) for other in sentence.figures)
     }
     return items | rough if rough else items
 
@@ -151,11 +152,11 @@ def _companion(
     The companion is None if no sentence adds weight, or if the best has a conflict with the claim. A sentence that
     shares only figures with the claim is no companion, because it is about something else.
     """
-    non_figures = items.keys() - lookup.claim.counted
+    non_figures = items.keys() - lookup.claim.figure_keys
     if not non_figures or len(items) == len(lookup.weights):
         return None, items
     gains: list[tuple[float, int, dict[str, float]]] = []
-    weights, counted = lookup.weights, lookup.claim.counted
+    weights, counted = lookup.weights, lookup.claim.figure_keys
     for number in lookup.companions(candidate, scope):
         added = lookup.items_of_sentence(number)
         if not added.keys() <= counted:
@@ -172,8 +173,8 @@ def _with_referents(
 ) -> frozenset[str]:
     """Return the sentence's items, and items of the scope that its pronouns may refer to."""
     if sentence.refers_back:
-        return items | ((claim.items - claim.counted) & scope_items)
-    return items | (claim.named & scope_items) if sentence.has_pronoun else items
+        return items | ((claim.items - claim.figure_keys) & scope_items)
+    return items | (claim.name_terms & scope_items) if sentence.has_pronoun else items
 
 
 def _conflict_features(found_conflict: Conflict | None) -> tuple[float, float, float]:
@@ -247,7 +248,7 @@ _ORDER: dict[Label, int] = {"supported": 2, "contradicted": 1, "unsupported": 0}
 
 def support_model() -> Model:
     """Return the model for the probability that a claim is supported."""
-    return model("support", tuple(FEATURES))
+    return load_model("support", tuple(FEATURES))
 
 
 def best_match(lookup: Lookup, scope: Scope) -> Match:

@@ -10,7 +10,7 @@ from itertools import chain, compress, count
 from operator import attrgetter
 from typing import Any, Generic, NamedTuple, TypeVar, overload
 
-from ragboard.judges.embedded.figures import Figure, figures_at, in_digits, numeric
+from ragboard.judges.embedded.figures import Figure, figures_at, may_begin_figure, parse_number
 from ragboard.judges.embedded.lexicon import (
     AUXILIARIES,
     CANCELS_NOT,
@@ -23,7 +23,7 @@ from ragboard.judges.embedded.lexicon import (
     UNITS,
     word_set,
 )
-from ragboard.judges.embedded.statements import hedge
+from ragboard.judges.embedded.statements import hedging_words
 from ragboard.text.lexicon import FUNCTION_WORDS
 from ragboard.text.sentences import Language, WordCache, Words, language_of, normal, sentence_spans, term, words_in
 
@@ -83,7 +83,7 @@ _SIZES = {"s": (1.0, 60.0, 3600.0), "day": (1.0, 7.0), "month": (1.0, 12.0)}
 def clue_in(word: str, language: Language) -> str:
     """Return the clue of a number in digits or words."""
     if word[0].isdigit():
-        value, most = in_digits(word, language), MAX_NUMBER
+        value, most = parse_number(word, language), MAX_NUMBER
     else:
         value, most = NUMBER_WORDS[word.lower()], MIN_COMPOUND
     if not value or value >= most or word.count(".") > 1:  # a word with two points may be a date
@@ -94,11 +94,11 @@ def clue_in(word: str, language: Language) -> str:
 
 def month_clue(word: str) -> str:
     """Return the clue of a month's name that is also a function word, such as `May`; empty for other words."""
-    return f"=month {MONTHS[word.lower()]}" if numeric(word) else ""
+    return f"=month {MONTHS[word.lower()]}" if may_begin_figure(word) else ""
 
 
 def clues_of(figures: Iterable[Figure], language: Language) -> frozenset[str]:
-    """Return clues and terms of months. Every sentence that contains one of the figures has at least one of them."""
+    """Return clues and terms of months. A sentence without any of these contains none of the figures."""
     return frozenset((ANY_NUMBER_CLUE, *(clue for figure in figures for clue in _clues_of(figure, language))))
 
 
@@ -165,7 +165,7 @@ class ParsedSentence(_SentenceFields):
     @lazy_property
     def figures(self) -> tuple[Figure, ...]:
         """Its numbers, quantities and dates."""
-        numbers = list(compress(count(), map(_NUMERIC.__getitem__, self.spelt)))
+        numbers = list(compress(count(), map(_MAY_BEGIN_FIGURE.__getitem__, self.spelt)))
         return figures_at(self.word_offsets, numbers, self.language) if numbers else ()
 
     @lazy_property
@@ -199,7 +199,7 @@ class ParsedSentence(_SentenceFields):
     @lazy_property
     def word_offsets(self) -> Words:
         """Its words with their positions in the text."""
-        return Words.of(self.text, self.start, self.spelt)
+        return Words.locate(self.text, self.start, self.spelt)
 
     @lazy_property
     def words(self) -> frozenset[str]:
@@ -210,7 +210,7 @@ class ParsedSentence(_SentenceFields):
     def hedged(self) -> float:
         """The share of its words that hedge; a question mark counts as a hedging word."""
         text = self.text[self.start : self.end]
-        return (len(hedge(text).split()) + text.count("?")) / len(self.spelt) if self.spelt else 0.0
+        return (len(hedging_words(text).split()) + text.count("?")) / len(self.spelt) if self.spelt else 0.0
 
     @lazy_property
     def refers_back(self) -> bool:
@@ -265,7 +265,7 @@ def _negates(word: str) -> bool:
 
 _PLURAL_OF_ACRONYM = re.compile("[A-Z]{2,}s")
 """Matches words such as `PDFs`, whose plural the stemmer does not remove."""
-_NUMERIC = WordCache(numeric)
+_MAY_BEGIN_FIGURE = WordCache(may_begin_figure)
 _NEGATES = WordCache(_negates)
 _KEYS = attrgetter("key", "unitless_key")
 
@@ -286,56 +286,57 @@ def _terms(language: Language) -> WordCache[str]:
     return WordCache(term_or_clue)
 
 
-def _names(reading: ParsedSentence) -> Iterator[Name]:
+def _names(parsed: ParsedSentence) -> Iterator[Name]:
     stop = 0
-    for index in _capitalised(reading):
+    for index in _capitalised(parsed):
         if index < stop:
             continue
-        stop = _end_of_capitals(reading, index)
-        if _is_name(reading, index, stop):
+        stop = _end_of_capitals(parsed, index)
+        if _is_name(parsed, index, stop):
             yield Name(
-                tuple(content_term for content_term in reading.content_terms[index:stop] if content_term), index, stop
+                tuple(content_term for content_term in parsed.content_terms[index:stop] if content_term), index, stop
             )
 
 
-def _capitalised(reading: ParsedSentence) -> list[int]:
-    words = zip(reading.spelt, reading.content_terms, strict=True)
+def _capitalised(parsed: ParsedSentence) -> list[int]:
+    """Return the indices of the capitalised content words."""
+    words = zip(parsed.spelt, parsed.content_terms, strict=True)
     return [index for index, (word, content_term) in enumerate(words) if content_term and word[0].isupper()]
 
 
-def _end_of_capitals(reading: ParsedSentence, index: int) -> int:
+def _end_of_capitals(parsed: ParsedSentence, index: int) -> int:
     """Return the position after the sequence of capitalised content words that starts at word `index`."""
     stop = index
-    while stop < len(reading.spelt) and reading.content_terms[stop] and reading.spelt[stop][0].isupper():
-        if stop > index and reading.word_offsets.after(stop - 1).strip("\u00a0 .-'\u2019"):
+    while stop < len(parsed.spelt) and parsed.content_terms[stop] and parsed.spelt[stop][0].isupper():
+        if stop > index and parsed.word_offsets.after(stop - 1).strip("\u00a0 .-'\u2019"):
             break
         stop += 1
     return stop
 
 
-def _is_name(reading: ParsedSentence, index: int, stop: int) -> bool:
+def _is_name(parsed: ParsedSentence, index: int, stop: int) -> bool:
     """Return whether these capitalised words are a name, not a heading or the word after it: `Backup Plan: Keep`."""
-    if index == 0 and reading.text[reading.word_offsets.ends[stop - 1] : reading.end].startswith(":"):
+    if index == 0 and parsed.text[parsed.word_offsets.ends[stop - 1] : parsed.end].startswith(":"):
         return False
     if stop - index > 1:
         return True
-    if index and ":" in reading.word_offsets.after(index - 1):
+    if index and ":" in parsed.word_offsets.after(index - 1):
         return False
-    if reading.language == "de":
-        return index > 0 and reading.lowered[index - 1] in _BEFORE_NAME
+    if parsed.language == "de":
+        return index > 0 and parsed.lowered[index - 1] in _BEFORE_NAME
     if index > 0:
         return True
-    following = reading.lowered[1] if len(reading.spelt) > 1 else ""
+    following = parsed.lowered[1] if len(parsed.spelt) > 1 else ""
     return following in AUXILIARIES["en"] and following not in {"are", "were", "have", "do"}
 
 
 def entities(text: str) -> tuple[str, ...]:
     """Return the names, numbers and dates of a text, in order, without duplicates; no names in Hindi and Chinese."""
     language = language_of(text)
-    readings = (read(text, start, end, language) for start, end in sentence_spans(text, language))
-    return tuple(dict.fromkeys(text[start:end] for reading in readings for start, end in sorted(set(_spans(reading)))))
+    sentences = (read(text, start, end, language) for start, end in sentence_spans(text, language))
+    return tuple(dict.fromkeys(text[start:end] for parsed in sentences for start, end in sorted(set(_spans(parsed)))))
 
 
-def _spans(reading: ParsedSentence) -> Iterator[tuple[int, int]]:
-    yield from (reading.span(name.first, name.stop) for name in reading.names)
-    yield from ((figure.start, figure.end) for figure in reading.figures)
+def _spans(parsed: ParsedSentence) -> Iterator[tuple[int, int]]:
+    yield from (parsed.span(name.first, name.stop) for name in parsed.names)
+    yield from ((figure.start, figure.end) for figure in parsed.figures)

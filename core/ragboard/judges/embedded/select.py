@@ -15,10 +15,10 @@ from typing import Literal
 from ragboard.judges.embedded.figures import Figure
 from ragboard.judges.embedded.index import Corpus, lookups
 from ragboard.judges.embedded.lexicon import AUXILIARIES
-from ragboard.judges.embedded.matching import Model, model
+from ragboard.judges.embedded.matching import Model, load_model
 from ragboard.judges.embedded.reading import ParsedSentence, read
 from ragboard.judges.embedded.refusals import is_refusal
-from ragboard.judges.embedded.statements import hedge, is_filler
+from ragboard.judges.embedded.statements import hedging_words, is_filler
 from ragboard.text.sentences import language_of, sentence_spans
 
 __all__ = ["FEATURES", "MIN_HELPFUL_SCORE", "helpful_sentences", "question_parts", "rate", "sentence_features"]
@@ -27,7 +27,7 @@ __all__ = ["FEATURES", "MIN_HELPFUL_SCORE", "helpful_sentences", "question_parts
 Kind = Literal["date", "figure", "person", "place", "reason", "manner", "yes or no", "thing"]
 
 KIND_WEIGHT, TOPIC_WEIGHT, NEWS_WEIGHT = 0.4, 0.25, 0.35
-"""The weights in a score of the right kind of information, of words of the question, and of new words."""
+"""The weights of the three parts of a score: the right kind of information, words of the question, and new words."""
 NEWS_SCALE = 4.0
 """Number of new words that give 63% of `NEWS_WEIGHT`. Words of figures and names count twice."""
 HEDGED_FACTOR = 0.5
@@ -101,7 +101,7 @@ class QuestionPart:
 class _AnswerSentence:
     """A sentence of an answer, compared with the question."""
 
-    reading: ParsedSentence
+    parsed: ParsedSentence
     new: frozenset[str]
     """The terms and figure keys that are not in the question."""
     certain: bool
@@ -112,8 +112,8 @@ def question_parts(question: str) -> tuple[QuestionPart, ...]:
     """Return the parts of the question, in order; at least one."""
     language = language_of(question)
     if (question.split() or [""])[0].lower() in AUXILIARIES[language] | {"do", "am"}:
-        reading = read(question, 0, len(question), language)
-        return (QuestionPart("yes or no", reading.everything),)
+        parsed = read(question, 0, len(question), language)
+        return (QuestionPart("yes or no", parsed.everything),)
     return tuple(
         QuestionPart(kind, read(question, start, end, language).everything) for kind, start, end in _parts(question)
     )
@@ -162,6 +162,7 @@ def _is_date(figure: Figure) -> bool:
 
 
 def _capitalised(sentence: ParsedSentence) -> frozenset[str]:
+    """Return the terms of the capitalised content words."""
     return frozenset(
         term for word, term in zip(sentence.spelt, sentence.content_terms, strict=True) if term and word[0].isupper()
     )
@@ -174,10 +175,10 @@ def rate(question: str, answer: str) -> tuple[float, str]:
     parts = [answer[start:end] for start, end in sentence_spans(answer)]
     declines = any(is_refusal(part) for part in parts)
     sentences = [
-        _AnswerSentence(reading, reading.everything - known, not hedge(part))
+        _AnswerSentence(parsed, parsed.everything - known, not hedging_words(part))
         for part in parts
         if not is_refusal(part) and not is_filler(part)
-        for reading in [read(part, 0, len(part), language)]
+        for parsed in [read(part, 0, len(part), language)]
     ]
     wanted = question_parts(question)
     if _says_yes_or_no(wanted, parts):
@@ -197,17 +198,17 @@ def _says_yes_or_no(wanted: Sequence[QuestionPart], parts: Sequence[str]) -> boo
 
 def _score_part(part: QuestionPart, sentences: Sequence[_AnswerSentence], known: frozenset[str]) -> tuple[float, bool]:
     """Return the score of the best sentence for this part, and whether it has the right kind of information."""
-    around = frozenset[str]().union(*(other.reading.everything for other in sentences))
-    return max((_score_sentence(part, sentence, known, around) for sentence in sentences), default=(0.0, False))
+    in_answer = frozenset[str]().union(*(sentence.parsed.everything for sentence in sentences))
+    return max((_score_sentence(part, sentence, known, in_answer) for sentence in sentences), default=(0.0, False))
 
 
 def _score_sentence(
-    part: QuestionPart, sentence: _AnswerSentence, known: frozenset[str], around: frozenset[str]
+    part: QuestionPart, sentence: _AnswerSentence, known: frozenset[str], in_answer: frozenset[str]
 ) -> tuple[float, bool]:
-    right_kind = has_new_information(part.kind, sentence.reading, known)
-    in_sentence = part.about & sentence.reading.everything
-    elsewhere = (part.about & around) - sentence.reading.everything
-    brief = len(sentence.reading.spelt) <= SHORT or sentence.reading.refers_back
+    right_kind = has_new_information(part.kind, sentence.parsed, known)
+    in_sentence = part.about & sentence.parsed.everything
+    elsewhere = (part.about & in_answer) - sentence.parsed.everything
+    brief = len(sentence.parsed.spelt) <= SHORT or sentence.parsed.refers_back
     topic = (len(in_sentence) + ELSEWHERE_WEIGHT * len(elsewhere)) / len(part.about) if part.about else 1.0
     topic = max(topic, MIN_SHORT_TOPIC) if brief else topic
     kind = 1.0 if right_kind else WRONG_KIND_SHARE
@@ -216,13 +217,13 @@ def _score_sentence(
 
 
 def _news_score(sentence: _AnswerSentence) -> float:
-    named = {term for name in sentence.reading.names for term in name.terms} | sentence.reading.keys
+    named = {term for name in sentence.parsed.names for term in name.terms} | sentence.parsed.keys
     return 1.0 - math.exp(-(len(sentence.new) + len(sentence.new & named)) / NEWS_SCALE)
 
 
 def _share_of_distinct(sentences: Sequence[_AnswerSentence]) -> float:
     """Return the share of sentences that do not repeat an earlier sentence; 1 if there are no sentences."""
-    return len({sentence.reading.everything for sentence in sentences}) / len(sentences) if sentences else 1.0
+    return len({sentence.parsed.everything for sentence in sentences}) / len(sentences) if sentences else 1.0
 
 
 def _reason(wanted: Sequence[QuestionPart], missed: Sequence[Kind]) -> str:
@@ -260,7 +261,7 @@ FEATURES = {
 
 def helpfulness_model() -> Model:
     """Return the model for the probability that a sentence helps to answer a question."""
-    return model("selection", tuple(FEATURES))
+    return load_model("selection", tuple(FEATURES))
 
 
 def helpful_sentences(question: str, sentences: Sequence[str]) -> tuple[tuple[int, ...], tuple[float, ...]]:
@@ -284,7 +285,7 @@ def sentence_features(question: str, sentences: Sequence[str]) -> list[tuple[flo
         for index, sentence in enumerate(corpus.sentences)
     ]
     wanted: list[Kind] = [part.kind for part in question_parts(question)]
-    known = lookup.claim.reading.everything
+    known = lookup.claim.parsed.everything
     return [
         (
             own[index],

@@ -22,7 +22,7 @@ from ragboard.text.sentences import (
     words_in,
 )
 
-__all__ = ["Subject", "extract", "hedge", "is_filler", "subject_of"]
+__all__ = ["Subject", "extract", "hedging_words", "is_filler", "subject_of"]
 
 
 CITATION = re.compile(
@@ -108,7 +108,7 @@ def _contains_any(substrings: tuple[str, ...], text: str) -> bool:
     return any(map(text.__contains__, substrings))
 
 
-def hedge(sentence: str) -> str:
+def hedging_words(sentence: str) -> str:
     """Return the hedging words of a sentence; empty if there are none."""
     match = _contains_any(_MAY_HEDGE, sentence.lower()) and _HEDGE.search(
         sentence[:HEDGE_SEARCH_CHARS].replace("\u2019", "'")
@@ -182,7 +182,7 @@ class Subject(NamedTuple):
 
 
 def subject_of(text: str, start: int, end: int, language: Language) -> Subject | None:
-    """Return the subject and the verb, an auxiliary or an English past tense; None if either is unclear."""
+    """Return the subject and its verb; None if either is unclear. The verb is an auxiliary or an English past tense."""
     words = first_words(text, start, min(end, start + SUBJECT_SEARCH_CHARS), MAX_SUBJECT_WORDS + 1)
     if not words or words[0].lower() in (_NOT_SUBJECT_DE if language == "de" else _NOT_SUBJECT):
         return None
@@ -190,9 +190,9 @@ def subject_of(text: str, start: int, end: int, language: Language) -> Subject |
     for index, word in enumerate(words[1:], 1):
         lowered = word.lower()
         if lowered in auxiliaries:
-            return _subject_before_verb(text, Words.of(text, start, words[: index + 1]))
+            return _subject_before_verb(text, Words.locate(text, start, words[: index + 1]))
         if language == "en" and _is_past(lowered):
-            return _subject_of_past_tense(text, Words.of(text, start, words[: index + 1]), end)
+            return _subject_of_past_tense(text, Words.locate(text, start, words[: index + 1]), end)
         if lowered in _BREAKS_SUBJECT:
             return None
     return None
@@ -427,6 +427,7 @@ def _after_but(text: str, start: int, end: int) -> int:
 def _statement(
     text: str, clause: Clause, previous: Subject | None, language: Language
 ) -> tuple[ExtractedStatement | None, Subject | None]:
+    """Return the statement of a clause, or None if it states nothing, and the subject for a following pronoun."""
     restated = clause.text != text[clause.start : clause.end]
     start, end = _edges(text, clause.start, clause.end)
     clause_text = text[start:end] if not restated else clause.text.strip(_EDGE_CHARS)

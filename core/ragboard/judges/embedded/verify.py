@@ -58,7 +58,7 @@ def _support_reason(lookup: Lookup, match: Match, source: VerifiedAgainst) -> st
 
 def _is_verbatim(corpus: Corpus, claim: Claim, match: Match) -> bool:
     sentence = map(normal, corpus.sentences[match.sentences[0]].spelt)
-    statement = map(normal, claim.reading.spelt)
+    statement = map(normal, claim.parsed.spelt)
     return f" {' '.join(statement)} " in f" {' '.join(sentence)} "
 
 
@@ -75,7 +75,7 @@ def _conflict_reason(corpus: Corpus, match: Match, conflict: Conflict, source: V
 def _missing_reason(lookup: Lookup, match: Match, scope: Scope, source: VerifiedAgainst) -> str:
     claim = lookup.claim
     absent = claim.items - lookup.items_in(scope)
-    figures_and_names = claim.words(absent & (claim.counted | claim.named))
+    figures_and_names = claim.words(absent & (claim.figure_keys | claim.name_terms))
     if figures_and_names:
         return _unmentioned_reason(figures_and_names, scope, source)
     if match.sentences and match.comparison and match.comparison.pair_share >= MIN_NEAREST_SHARE:
@@ -99,7 +99,7 @@ def _unmentioned_reason(words: Sequence[str], scope: Scope, source: VerifiedAgai
 
 def _closest_passage_reason(lookup: Lookup, match: Match, source: VerifiedAgainst) -> str:
     claim = lookup.claim
-    figures_and_names = claim.words(match.missing & (claim.counted | claim.named))
+    figures_and_names = claim.words(match.missing & (claim.figure_keys | claim.name_terms))
     words = figures_and_names or claim.words(_heaviest(lookup, match.missing))
     if source != "passages":
         beginning = f"The nearest sentence of the {source}"

@@ -161,9 +161,9 @@ def _is_self_contained(question: str) -> bool:
 
 
 def _gap_questions(text: str, language: Language) -> Iterator[Fact]:
-    reading = read(text, 0, len(text), language)
-    if reading.figures and reading.names and not reading.has_pronoun:
-        last = reading.figures[-1]
+    parsed = read(text, 0, len(text), language)
+    if parsed.figures and parsed.names and not parsed.has_pronoun:
+        last = parsed.figures[-1]
         cut = f"{text[: last.start]}{GAP}{text[last.end :]}"
         yield Fact(GAP_QUESTION.get(language, "{}?").format(cut), text[last.start : last.end], _as_sentence(text))
 

@@ -265,7 +265,7 @@ class BatchQueue:
             self._flushing = self._start_task(self._flush())
 
     async def _flush(self) -> None:
-        """Submit the unsent requests once no new ones arrive, until there are none."""
+        """Submit batches until no requests are left. Before each round, wait until no new requests arrive."""
         while self._unsent and self._may_submit:
             await self._wait_for_quiet()
             ready, self._unsent = [name for name in self._unsent if name in self._waiting], []
@@ -365,20 +365,20 @@ class BatchQueue:
         try:
             ended = await self._wait_until_ended(submitted)
             if ended is None:
-                rows: dict[str, BatchResult] = {}
+                results: dict[str, BatchResult] = {}
             else:
                 files = [file for file in (ended.output_file_id, ended.error_file_id) if file]
-                rows = {name: row for file in files for name, row in await self._fetch_results(file)}
+                results = {name: result for file in files for name, result in await self._fetch_results(file)}
         finally:
             self._open_batches -= 1
         self._remove_at_server(submitted.requests)
         again: list[str] = []
         for name in submitted.requests:
-            row = rows.get(name)
-            if row is None and ended is not None and ended.status == "completed" and name not in rows:
-                row = MalformedResponseError("the batch has no response to this request")
-            if row is not None:
-                self._deliver(name, row)
+            result = results.get(name)
+            if result is None and ended is not None and ended.status == "completed" and name not in results:
+                result = MalformedResponseError("the batch has no response to this request")
+            if result is not None:
+                self._deliver(name, result)
             elif name in self._waiting:
                 again.append(name)
         if ended is not None and not submitted.resumed:
@@ -386,7 +386,7 @@ class BatchQueue:
         self._enqueue(*again)
 
     def _raise_if_rejected(self, ended: Batch, submitted: _SubmittedBatch) -> None:
-        """Raise JudgeError if the batch was cancelled or rejected. After too many tokens, reduce `_max_requests`."""
+        """Raise JudgeError if the batch was cancelled or rejected. If it had too many tokens, halve `_max_requests`."""
         address = self.endpoint.address
         if ended.status == "cancelled":
             raise JudgeError(
@@ -450,17 +450,17 @@ class BatchQueue:
             except CallFailedError as error:
                 raise JudgeError(f"{self.endpoint.address}: the batch cannot be collected: {error}") from error
 
-    def _deliver(self, name: str, row: str | Exception) -> None:
+    def _deliver(self, name: str, result: str | Exception) -> None:
         """Give a request its response, or keep the response if this process has not made the request yet."""
         pending = self._waiting.get(name)
         if pending is None:
-            self._undelivered[name] = row
+            self._undelivered[name] = result
         elif pending.answer.done():
             return
-        elif isinstance(row, Exception):
-            pending.answer.set_exception(row)
+        elif isinstance(result, Exception):
+            pending.answer.set_exception(result)
         else:
-            pending.answer.set_result(row)
+            pending.answer.set_result(result)
 
     def _add_at_server(self, names: Iterable[str]) -> None:
         before = len(self._at_server)

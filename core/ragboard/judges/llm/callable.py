@@ -19,6 +19,7 @@ from ragboard.tasks import PROMPTED_TASKS, Exchange, Failure, NotSent, OnCall, R
 __all__ = ["CallableJudge", "Texts", "judge_from"]
 
 Texts: TypeAlias = Sequence[str | None]
+"""The replies to a list of prompts, in order; None for a failed task."""
 Function: TypeAlias = Callable[[list[str]], Texts | Awaitable[Texts]]
 
 BATCH_SIZE = 64
@@ -37,7 +38,7 @@ def judge_from(
     """Make a judge that calls `function` with a list of prompts. The function returns a reply to each, in order.
 
     The function gets at most `batch_size` prompts per call. Calls do not overlap, and run in a separate thread. An
-    async function runs in the event loop. None as a reply is a failed task. An exception ends the evaluation. Replies
+    async function runs in the event loop. A reply of None is a failed task. An exception ends the evaluation. Replies
     are stored under `version`: change it when replies may change, for example with another model. `prompts` and
     `examples` are as in `LlmJudge`. Raises SettingError for an empty version or a batch size below 1.
 

@@ -123,7 +123,7 @@ class Chat:
         if not self.streams and _ONLY_STREAMS.search(str(error)):
             self.streams = True
             return True
-        named = _named(error, sent)
+        named = _rejected_parameter(error, sent)
         if named:
             self._drop(named, str(error))
             return True
@@ -148,9 +148,9 @@ class Chat:
 def _size(messages: Sequence[ChatMessage], extra: Mapping[str, Any]) -> RequestSize:
     """Return the maximum size of the request: bytes of the prompt, and tokens of the reply."""
     limits = [extra[name] for name in ("max_completion_tokens", "max_tokens") if type(extra.get(name)) is int]
-    form = len(to_json(extra.get("response_format", "")))
+    format_bytes = len(to_json(extra.get("response_format", "")))
     prompt = sum(len(message.text.encode(errors="replace")) + MESSAGE_OVERHEAD for message in messages)
-    return RequestSize(prompt_bytes=prompt + form, reply_tokens=min(limits, default=None))
+    return RequestSize(prompt_bytes=prompt + format_bytes, reply_tokens=min(limits, default=None))
 
 
 def _estimate_tokens(messages: Sequence[ChatMessage]) -> int:
@@ -169,11 +169,8 @@ def _response_format(mode: int, schema: Mapping[str, Any]) -> dict[str, Any]:
             return {}
 
 
-def _named(error: RefusedError, sent: Mapping[str, Any]) -> str | None:
-    """Return the rejected parameter: the error's `param`, or the first one that its message names; None if neither.
-
-    Only parameters that were sent count.
-    """
+def _rejected_parameter(error: RefusedError, sent: Mapping[str, Any]) -> str | None:
+    """Return the error's `param`, or the first parameter that its message names; None if it was not sent."""
     if error.param in sent:
         return error.param
     if error.param and FORMAT_NAMED.search(error.param):

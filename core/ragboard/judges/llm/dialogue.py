@@ -123,7 +123,7 @@ MIN_COPY_CHARS = 30
 """Minimum characters at which a value that also occurs in the instructions counts as a copy of an example."""
 
 MAX_THOUGHT_ENDS = 10
-"""Maximum number of end tags of thoughts that are checked for being inside a value."""
+"""Maximum number of end tags of thoughts for which the parser checks whether they are inside a value."""
 
 _THINKING = re.compile(r"\s*(?:<(?:think|thinking|thought|reasoning)>|\[THINK\])", re.IGNORECASE)
 _THOUGHT = re.compile(r"</(?:think|thinking|thought|reasoning)>|\[/THINK\]", re.IGNORECASE)

@@ -46,7 +46,7 @@ class OpenAiEmbedder:
 
     def request(self, task: Task) -> RequestEstimate | None:
         """Return the texts that would be sent; None if the reply needs no call."""
-        texts = texts_to_embed([self.endpoint.redaction.task(task)])
+        texts = texts_to_embed([self.endpoint.redaction.mask_task(task)])
         return RequestEstimate(text="\n".join(texts), calls=-(-len(texts) // BATCH)) if texts else None
 
     async def answer(self, tasks: Sequence[Task], on_call: OnCall = ignore_call) -> Sequence[Reply | Failure]:
@@ -55,7 +55,7 @@ class OpenAiEmbedder:
         Raises JudgeError if no call can succeed.
         """
         key = self.endpoint.request_key(tasks[0], self.identity) if tasks else ""
-        tasks = [self.endpoint.redaction.task(task) for task in tasks]
+        tasks = [self.endpoint.redaction.mask_task(task) for task in tasks]
         texts = texts_to_embed(tasks)
         vectors: dict[str, Vector | Failure] = {}
         for start in range(0, len(texts), BATCH):

@@ -323,7 +323,7 @@ class Endpoint:
             problem, cause = f"the connection to {self.address} failed: {error}", error
             may_be_billed = not isinstance(error, ClientConnectorError)
         except (ClientError, ValueError) as error:
-            problem, cause = f"what {self.address} sent is not an HTTP response: {error}", error
+            problem, cause = f"the response from {self.address} is not valid HTTP: {error}", error
         else:
             session.traffic.record_response(too_many=False)
             return result
@@ -350,7 +350,7 @@ class Endpoint:
         return self._wait_or_fail(retries_left, wait if requested is None else _Wait(requested), problem, error)
 
     def _fatal_detail(self, status: int, problem: str) -> str:
-        """Return a description of the error. It does not quote the server's message about a key, which may have it."""
+        """Describe the error. The server's message about a key is not quoted, because it may contain the key."""
         return "status 401; is OPENAI_API_KEY right?" if status == 401 else self.safe_message(problem)
 
     def _wait_or_fail(self, retries_left: int, wait: _Wait, problem: str, error: Exception) -> _Wait:

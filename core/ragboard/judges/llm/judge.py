@@ -77,7 +77,9 @@ class LlmJudge:
     def request(self, task: Task) -> RequestEstimate | None:
         """Return the prompt that would be sent, without the schema of the reply; None if the reply needs no call."""
         return (
-            estimate_request(self.endpoint.redaction.task(task), self.prompts) if type(task) in self.answers else None
+            estimate_request(self.endpoint.redaction.mask_task(task), self.prompts)
+            if type(task) in self.answers
+            else None
         )
 
     async def answer(self, tasks: Sequence[Task], on_call: OnCall = ignore_call) -> Sequence[Reply | Failure]:
@@ -98,7 +100,7 @@ class LlmJudge:
     async def _answer(self, task: Task, on_call: OnCall) -> Reply | Failure:
         if type(task) not in self.answers:
             return Failure(detail=f"{self.name} does not answer {type(task).__name__}")
-        dialogue = Dialogue(self.endpoint.redaction.task(task), self.prompts)
+        dialogue = Dialogue(self.endpoint.redaction.mask_task(task), self.prompts)
         first, meter = task.runs_first, partial(RequestMeter, task, on_call)
         key = self.endpoint.request_key(task, self.identity)
         while dialogue.result is None:

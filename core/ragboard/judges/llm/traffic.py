@@ -20,7 +20,7 @@ REDUCTION = 0.7
 """Factor by which the number of concurrent requests is then multiplied."""
 
 BURST_SECONDS = 2.0
-"""Seconds whose requests or tokens may be used up at once."""
+"""A burst may use the requests or tokens of this many seconds at once."""
 
 
 @dataclass(frozen=True, kw_only=True)

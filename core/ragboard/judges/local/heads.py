@@ -40,7 +40,7 @@ BATCH_SIZE = 32
 """Number of texts that the model reads at once."""
 
 SPARE_TOKENS = 4
-"""Tokens of an input that stay free, because a part of a text can have more tokens than within the text."""
+"""Tokens of an input that stay free, because a window alone can have more tokens than it has within the passage."""
 
 MIN_PASSAGE_TOKENS = 16
 """Minimum number of tokens of an input that are left for the passage, after the statement."""
@@ -170,7 +170,7 @@ class Head(ABC):
     def room(self, question: str, statement: str, window: int) -> int:
         """Return the number of tokens that are left for a passage, at most `window`.
 
-        Raises StatementTooLongError if these are fewer than `MIN_PASSAGE_TOKENS`, or than a smaller `window`.
+        Raises StatementTooLongError if these are fewer than both `MIN_PASSAGE_TOKENS` and `window`.
         """
         frame = int(self.tokenizer.num_special_tokens_to_add(pair=len(self.reading.texts) > 1))
         frame += sum(len(self._offsets(text)) for text in self.texts(question, "", ""))

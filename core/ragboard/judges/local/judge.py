@@ -36,7 +36,7 @@ _StatementWindows: TypeAlias = tuple[tuple[_Window, ...], ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _VerifyTask:
+class _PreparedTask:
     """A task, with the windows for each statement."""
 
     task: Verify
@@ -127,12 +127,12 @@ class LocalJudge:
     def _replies(self, tasks: Sequence[Task]) -> list[Reply | Failure]:
         with self._lock:
             prepared = [self._prepare(task) for task in tasks]
-            windows = chain(*(verify.windows for verify in prepared if isinstance(verify, _VerifyTask)))
+            windows = chain(*(item.windows for item in prepared if isinstance(item, _PreparedTask)))
             texts = list(dict.fromkeys(window.texts for window in windows))
             scores = dict(zip(texts, self._head.predict(texts), strict=True))
-        return [verify if isinstance(verify, Failure) else self._reply(verify, scores) for verify in prepared]
+        return [item if isinstance(item, Failure) else self._reply(item, scores) for item in prepared]
 
-    def _prepare(self, task: Task) -> _VerifyTask | Failure:
+    def _prepare(self, task: Task) -> _PreparedTask | Failure:
         if not isinstance(task, Verify):
             return Failure(detail=f"{self.name} does not answer {type(task).__name__}")
         head = self._head
@@ -153,16 +153,16 @@ class LocalJudge:
             )
             for statement, room in zip(statements, rooms, strict=True)
         )
-        return _VerifyTask(task=task, rows=tuple(rows))
+        return _PreparedTask(task=task, rows=tuple(rows))
 
-    def _reply(self, verify: _VerifyTask, scores: Mapping[Texts, Scores | None]) -> Reply | Failure:
-        if any(scores[window.texts] is None for window in verify.windows):
+    def _reply(self, prepared: _PreparedTask, scores: Mapping[Texts, Scores | None]) -> Reply | Failure:
+        if any(scores[window.texts] is None for window in prepared.windows):
             return Failure(detail=f"{self.name} returned a score that is not a number")
-        rows = [[_window_scores(windows, scores) for windows in row] for row in verify.rows]
+        rows = [[_window_scores(windows, scores) for windows in row] for row in prepared.rows]
         joint = (combine_windows([*chain(*row)], self.thresholds) for row in rows)
         single = (tuple(combine_windows(windows, self.thresholds) for windows in row) for row in rows)
         return Verification(
-            joint=tuple(joint) if verify.task.joint else (), single=tuple(single) if verify.task.single else ()
+            joint=tuple(joint) if prepared.task.joint else (), single=tuple(single) if prepared.task.single else ()
         )
 
 

@@ -1,6 +1,6 @@
 """How to recognise and read the files of other tools.
 
-A `Format` describes a table with a row for each sample. A `FileFormat` reads any other file.
+A `Format` describes a table of samples. A `FileFormat` reads any other file.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class ParsedFile:
         return self.lines[index] if index < len(self.lines) else index + 1
 
     def line_in(self, key: str, index: int) -> int:
-        """Return the line of an item of the list under a key. If the value is not a list: where the value begins."""
+        """Return the line of an item of the list under a key; for any other value, the line where it begins."""
         lines = self.lines_by_key.get(key) or (1,)
         return lines[index] if index < len(lines) else lines[0]
 
@@ -161,7 +161,7 @@ class Format:
     columns: frozenset[str]
     """The format is recognised if the file has all of these columns."""
     fields: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Columns of fields whose names mean something else in other tools."""
+    """The columns of fields, by field, if other tools use these column names for something else."""
     passage_rows: PassageRows | None = None
     """The columns of a table with one row for each passage; None if it has one row for each sample."""
     joined: str = ""

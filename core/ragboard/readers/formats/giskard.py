@@ -80,7 +80,7 @@ def _read_test_set(file: ParsedFile) -> ToolFile:
                 },
                 line=file.line(index),
                 scores={
-                    name: _score(value, name, documents=not in_report or answer.get("documents") is not None)
+                    name: _score(value, name, has_documents=not in_report or answer.get("documents") is not None)
                     for name, value in metric_cells.items()
                     if _is_metric(name)
                 },
@@ -112,10 +112,10 @@ def _is_metric(name: str) -> bool:
     return name == "correctness" or name.startswith("RAGAS ")
 
 
-def _score(value: object, name: str, *, documents: bool) -> Outcome:
+def _score(value: object, name: str, *, has_documents: bool) -> Outcome:
     """Return the score; unscored for the 0 that Giskard gives a metric of passages if there are no passages."""
     number = as_number({"True": 1, "False": 0}.get(value, decode_json(value)) if isinstance(value, str) else value)
-    return NO_DOCUMENTS if name.startswith("RAGAS ") and not documents and number == 0 else read_score(number)
+    return NO_DOCUMENTS if name.startswith("RAGAS ") and not has_documents and number == 0 else read_score(number)
 
 
 def _judgements(metric_cells: Mapping[str, Any]) -> Iterator[RecordedJudgement]:

@@ -182,7 +182,7 @@ def _refuse_results(file: ParsedFile) -> ToolFile:
 
 
 def _is_pipeline(file: ParsedFile) -> bool:
-    return any(_answers(row) or _replies(row) for row in _outputs(file)[:20])
+    return any(_answers(row) or _has_replies(row) for row in _outputs(file)[:20])
 
 
 def _outputs(file: ParsedFile) -> list[dict[str, Any]]:
@@ -196,7 +196,7 @@ def _answers(row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [answer for answers in answer_lists for answer in answers if {"data", "query"} <= answer.keys()]
 
 
-def _replies(row: Mapping[str, Any]) -> bool:
+def _has_replies(row: Mapping[str, Any]) -> bool:
     return any({"replies", "meta"} <= as_object(part).keys() for part in row.values())
 
 

@@ -204,6 +204,7 @@ def _runs(name: str, epochs: Sequence[object]) -> list[str]:
 
 
 def _cells(sample: Mapping[str, Any], *, answered: bool) -> dict[str, JsonValue]:
+    """Return the fields of a sample. Unless it was `answered`, an empty answer counts as missing."""
     output = as_object(sample.get("output"))
     replies = [as_object(choice.get("message")).get("content") for choice in as_objects(output.get("choices"))]
     answer = output.get("completion", next(iter(replies), None))
@@ -340,7 +341,7 @@ def _read_table(file: ParsedFile) -> ToolFile:
         metadata = {
             name.removeprefix("metadata_"): value for name, value in row.items() if name.startswith("metadata_")
         }
-        decoding = {
+        decoded = {
             name: decode_json(value) if as_text(value).startswith(("[", "{")) else value
             for name, value in metadata.items()
         }
@@ -349,7 +350,7 @@ def _read_table(file: ParsedFile) -> ToolFile:
         failed: dict[str, Outcome] = dict.fromkeys(scores, Unscored(reason="failed", detail=error)) if error else {}
         samples.append(
             ToolSample(
-                cells=_cells({**row, "input": _messages(row.get("input")), "metadata": decoding}, answered=False),
+                cells=_cells({**row, "input": _messages(row.get("input")), "metadata": decoded}, answered=False),
                 line=file.line(index),
                 run=" ".join(filter(None, (log, run))),
                 scores=failed or scores,

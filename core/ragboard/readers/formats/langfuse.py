@@ -30,7 +30,7 @@ from ragboard.readers.formats.spans import (
 )
 from ragboard.records import JsonValue, RecordedSample
 
-__all__ = ["ATTRIBUTES", "FILE_FORMATS", "SCOPE", "attributes_of"]
+__all__ = ["ATTRIBUTES", "FILE_FORMATS", "SCOPE", "read_attributes"]
 
 SCOPE = "langfuse-sdk"
 """The scope name of spans that Langfuse's SDK records."""
@@ -48,6 +48,7 @@ ATTRIBUTES = {
     "langfuse.experiment.item.expected_output": "reference",
     "langfuse.internal": "",
 }
+"""How each attribute of a span is used; empty if it is only used to read other attributes."""
 
 USES = {
     "input": "question",
@@ -63,9 +64,10 @@ USES = {
     **dict.fromkeys(("id", "traceId", "parentObservationId", "isRootObservation", "type", "name", "traceName"), ""),
     "userId": "left out: names a person",
 }
+"""How each key of an observation is used; empty if it is only used to read other keys."""
 
 
-def attributes_of(attributes: Mapping[str, JsonValue]) -> dict[str, Any]:
+def read_attributes(attributes: Mapping[str, JsonValue]) -> dict[str, Any]:
     """Return the fields of a `Span` from the attributes of Langfuse's SDK."""
     input_value, output_value = (
         decode_value(attributes.get(f"langfuse.observation.{side}", attributes.get(f"langfuse.trace.{side}")))
@@ -217,7 +219,7 @@ def _read_experiment(file: ParsedFile) -> ToolFile:
 
 
 def _feedback(score: Mapping[str, JsonValue]) -> Feedback:
-    """Return the feedback in a score of the API or an evaluation of the runner."""
+    """Return the feedback in a score of the API or in an evaluation of an experiment."""
     label = score.get("stringValue") or score.get("string_value")
     return Feedback(
         name=text_of(score.get("name")) or "score",

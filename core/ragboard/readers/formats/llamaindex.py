@@ -25,7 +25,7 @@ SAVE_NODES = "save node.get_content() of each source node instead"
 SOURCES = "> Source (Doc id:"
 """The beginning of the output of `get_formatted_sources()`, which cuts each text after 100 characters."""
 DATASET = "rag_dataset.json"
-"""The file with the questions of a file of predictions, in the datasets that LlamaIndex distributes."""
+"""The file with the questions that predictions answer, in the datasets that LlamaIndex distributes."""
 
 
 def _is_responses(file: ParsedFile) -> bool:

@@ -24,9 +24,8 @@ from ragboard.readers.formats.spans import (
 )
 from ragboard.records import JsonValue
 
-__all__ = ["ATTRIBUTES", "FILE_FORMATS", "attributes_of"]
+__all__ = ["ATTRIBUTES", "FILE_FORMATS", "read_attributes"]
 
-# How each attribute of a span is used. Empty: only used to read other attributes.
 ATTRIBUTES = {
     "mlflow.spanType": "",
     "mlflow.spanInputs": "question",
@@ -37,8 +36,8 @@ ATTRIBUTES = {
     "mlflow.spanFunctionName": "",
     "mlflow.spanLogLevel": "",
 }
+"""How each attribute of a span is used; empty if it is only used to read other attributes."""
 
-# How each part of a trace is used, for the import report.
 FIELDS = {
     "spans.mlflow.spanInputs": "question",
     "spans.mlflow.spanOutputs": "answer",
@@ -53,12 +52,12 @@ FIELDS = {
     "trace_metadata": "left out: may name persons and machines",
     "source of human feedback, tags.mlflow": "left out: may name persons and machines",
 }
-
+"""How each part of a trace is used, for the import report."""
 
 REPEATED_COLUMNS = "request, response, trace, NAME/value, NAME/rationale"
 
 
-def attributes_of(attributes: Mapping[str, JsonValue]) -> dict[str, Any]:
+def read_attributes(attributes: Mapping[str, JsonValue]) -> dict[str, Any]:
     """Return the fields of a `Span` from MLflow's attributes."""
     kind = text_of(decode_value(attributes.get("mlflow.spanType")))
     inputs, outputs = (
@@ -191,7 +190,7 @@ def _spans(
                 error=(text_of(status.get("message")) or "failed") if failed else "",
                 line=line,
                 location=location,
-                **attributes_of(as_object(step.get("attributes"))),
+                **read_attributes(as_object(step.get("attributes"))),
                 **(trace_fields if number == root else {}),
             )
         )

@@ -39,7 +39,7 @@ MAX_CHECKED_ROWS = 20
 """Number of rows that are checked to recognise a file."""
 
 
-def openinference(raw: RawSpan) -> dict[str, Any]:
+def read_openinference(raw: RawSpan) -> dict[str, Any]:
     """Return the fields of a `Span` from the attributes of OpenInference."""
     attributes = raw.attributes
     kind = text_of(attributes.get("openinference.span.kind")).lower()
@@ -72,7 +72,7 @@ def openinference(raw: RawSpan) -> dict[str, Any]:
 
 
 def _with_ids(documents: Sequence[Mapping[str, JsonValue]], output: JsonValue) -> list[JsonValue]:
-    """Return the documents. If none has an id, take the ids from the span's output, as LangChain's retrievers need."""
+    """Return the documents. If none has an id, take the ids from the output, where LangChain's retrievers have them."""
     written = as_objects(output.get("documents") if isinstance(output, Mapping) else output)
     if len(written) != len(documents) or any("document.id" in document for document in documents):
         return list(documents)
@@ -115,14 +115,14 @@ def _cost(attributes: Mapping[str, JsonValue], *names: str) -> float:
     return sum(score.value for score in scores if isinstance(score, Score))
 
 
-def genai(raw: RawSpan) -> dict[str, Any]:
+def read_genai(raw: RawSpan) -> dict[str, Any]:
     """Return the fields of a `Span` from the attributes of OpenTelemetry's GenAI convention."""
     attributes_by_name = dict(raw.attributes)
     for name, attributes in raw.events:  # versions before 1.37 had texts in events; later versions may
         if name.startswith("gen_ai.content.") or name == OPERATION_DETAILS:
             attributes_by_name |= attributes
-    for name, said in _event_messages(raw.events).items():
-        attributes_by_name.setdefault(name, said)
+    for name, messages in _event_messages(raw.events).items():
+        attributes_by_name.setdefault(name, messages)
     query = attributes_by_name.get("gen_ai.retrieval.query.text")
     documents = decode_value(attributes_by_name.get("gen_ai.retrieval.documents"))
     return {
@@ -184,10 +184,10 @@ def _evaluation(attributes: Mapping[str, JsonValue]) -> Feedback:
 
 
 CONVENTIONS: Mapping[str, tuple[str, Callable[[RawSpan], dict[str, Any]]]] = {
-    "langfuse.observation.type": ("Langfuse", lambda raw: langfuse.attributes_of(raw.attributes)),
-    "openinference.span.kind": ("OpenInference", openinference),
-    "gen_ai.operation.name": ("OpenTelemetry", genai),
-    "mlflow.spanType": ("MLflow", lambda raw: mlflow.attributes_of(raw.attributes)),
+    "langfuse.observation.type": ("Langfuse", lambda raw: langfuse.read_attributes(raw.attributes)),
+    "openinference.span.kind": ("OpenInference", read_openinference),
+    "gen_ai.operation.name": ("OpenTelemetry", read_genai),
+    "mlflow.spanType": ("MLflow", lambda raw: mlflow.read_attributes(raw.attributes)),
 }
 """The name and the reader of each convention, by the attribute that all its spans have."""
 
@@ -227,6 +227,7 @@ USES = {
     **langfuse.ATTRIBUTES,
     **mlflow.ATTRIBUTES,
 }
+"""How attributes, or all attributes that begin with a name, are used; see `field_uses`."""
 
 
 READ_PROMPTS = "llm.input_messages"

@@ -27,9 +27,9 @@ PARENT_IS_REMOTE = 0x200
 
 
 def read_requests(path: Path) -> Iterator[RawSpan]:
-    """Yield the spans of a file with one request, or with requests that each follow their length.
+    """Yield the spans of a file with one request, or with several requests, each of them after its length.
 
-    The file exporter of the OpenTelemetry Collector writes lengths. Raises RunFileError for any other file.
+    The file exporter of the OpenTelemetry Collector writes the lengths. Raises RunFileError for any other file.
     """
     if path.stat().st_size > MAX_BYTES:
         raise RunFileError(
@@ -87,7 +87,7 @@ def spans_of_request(request: ExportTraceServiceRequest, *, first: int = 0) -> I
 
 
 def _length_prefixed(data: bytes) -> Iterator[bytes]:
-    """Yield the messages, which each follow their length in four bytes."""
+    """Yield the messages. Before each of them is its length in four bytes."""
     position = 0
     while position < len(data):
         (length,) = struct.unpack_from(">I", data, position)

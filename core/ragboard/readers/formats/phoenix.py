@@ -242,8 +242,8 @@ def _read_evals(file: ParsedFile) -> ToolFile:
     names = _evaluators(file.columns)
     columns = list(dict.fromkeys(column for row in file.rows for column in row))
     field_of = {
-        field: next((name for name in of if name in columns), "")
-        for field, of in (("question", QUESTIONS), ("answer", ANSWERS), ("contexts", PASSAGES))
+        field: next((name for name in usual_names if name in columns), "")
+        for field, usual_names in (("question", QUESTIONS), ("answer", ANSWERS), ("contexts", PASSAGES))
     }
     if not field_of["question"]:
         raise RunFileError(
@@ -309,7 +309,7 @@ def _read_evals(file: ParsedFile) -> ToolFile:
     )
 
 
-CONTEXT = {
+JOINED_FIELDS = {
     "context.span_id": "id",
     "input": "question",
     "output": "answer",
@@ -324,7 +324,7 @@ def _is_joined(file: ParsedFile) -> bool:
 def _read_joined(file: ParsedFile) -> ToolFile:
     """Read a table of `get_input_output_context` or `get_qa_with_reference`, which calls the passages `reference`."""
     texts = "context" if "context" in file.columns else "reference"
-    rest = sorted(file.columns - {*CONTEXT, texts})
+    rest = sorted(file.columns - {*JOINED_FIELDS, texts})
     samples: list[ToolSample] = []
     for index, row in enumerate(as_objects(clean_value(file))):
         text = row.get(texts)
@@ -343,7 +343,7 @@ def _read_joined(file: ParsedFile) -> ToolFile:
     return ToolFile(
         tool="Phoenix",
         samples=samples,
-        fields={**CONTEXT, texts: "contexts", **dict.fromkeys(rest, "metadata")},
+        fields={**JOINED_FIELDS, texts: "contexts", **dict.fromkeys(rest, "metadata")},
         notes=notes,
     )
 

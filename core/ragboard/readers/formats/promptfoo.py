@@ -143,7 +143,7 @@ def _output(result: Mapping[str, Any], template: ToolSample, templates: Sequence
 def _cells(variables: Mapping[str, Any], metadata: Mapping[str, Any], prompt: str) -> dict[str, JsonValue]:
     """Return the fields of a sample in the variables of a test.
 
-    If no variable has a name of the question, the question is the only variable, else the whole prompt.
+    If no variable has a usual name of the question, the question is the only variable, else the whole prompt.
     """
     by_field = {field: _first_named(variables, field) for field in NAMES}
     if not by_field["question"][0]:

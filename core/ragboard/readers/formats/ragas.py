@@ -129,13 +129,13 @@ def _recorded(cells: Mapping[str, JsonValue], calls: Mapping[str, _Calls]) -> Re
     """Return the statements and judgements of one sample, given {metric: calls of ragas' judge}."""
     answer = [
         (row["statement"], _verdict(row, "verdict"))
-        for _, output in _prompts(calls, "faithfulness", "n_l_i_statement_prompt")
+        for _, output in _calls_of_prompt(calls, "faithfulness", "n_l_i_statement_prompt")
         for row in as_objects(output.get("statements"))
         if isinstance(row.get("statement"), str)
     ]
     reference = [
         (row["statement"], _verdict(row, "attributed"))
-        for _, output in _prompts(calls, "context_recall", "context_recall_classification_prompt")
+        for _, output in _calls_of_prompt(calls, "context_recall", "context_recall_classification_prompt")
         for row in as_objects(output.get("classifications"))
         if isinstance(row.get("statement"), str)
     ]
@@ -148,7 +148,7 @@ def _recorded(cells: Mapping[str, JsonValue], calls: Mapping[str, _Calls]) -> Re
     )
 
 
-def _prompts(
+def _calls_of_prompt(
     calls: Mapping[str, _Calls], metric: str, prompt: str
 ) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
     return calls[metric].by_prompt.get(prompt, []) if metric in calls else []
@@ -163,7 +163,7 @@ def _judgements(cells: Mapping[str, JsonValue], calls: Mapping[str, _Calls]) -> 
         ("context_utilization", "useful for the answer"),
         ("llm_context_precision_without_reference", "useful for the answer"),
     ):
-        for inputs, output in _prompts(calls, metric, "context_precision_prompt"):
+        for inputs, output in _calls_of_prompt(calls, metric, "context_precision_prompt"):
             rank = ranks.get(as_text(inputs.get("context")))
             if rank is not None and output.get("verdict") in (0, 1):
                 yield RecordedJudgement(
@@ -231,7 +231,7 @@ def _read_run_tree(file: ParsedFile) -> ToolFile:
     for number, row in enumerate(rows, 1):
         calls: dict[str, _Calls] = {}
         for metric in children.get(str(row["run_id"]), ()):
-            metric_calls = calls.setdefault(_trace_name(str(metric["name"])), _Calls())
+            metric_calls = calls.setdefault(_name_without_settings(str(metric["name"])), _Calls())
             for prompt in children.get(str(metric["run_id"]), ()):
                 metric_calls.add(
                     str(prompt["name"]),
@@ -257,7 +257,7 @@ def _read_run_tree(file: ParsedFile) -> ToolFile:
     return _tool_file(samples, {**fields, "row.outputs": "score", "ragas_prompt.outputs": "statements"})
 
 
-def _trace_name(metric: str) -> str:
+def _name_without_settings(metric: str) -> str:
     return _metric_name(metric).partition("(")[0] or metric
 
 
@@ -277,7 +277,7 @@ def _read_traced_samples(file: ParsedFile) -> ToolFile:
                 scores={
                     name: read_score(value) for name, value in as_object(row.get("scores")).items() if is_score(value)
                 },
-                recorded=_recorded(cells, _calls_of(row.get("traces"))),
+                recorded=_recorded(cells, _calls_by_metric(row.get("traces"))),
             )
         )
     fields = {
@@ -288,10 +288,10 @@ def _read_traced_samples(file: ParsedFile) -> ToolFile:
     return _tool_file(samples, {**fields, "scores": "score", "traces": "statements"})
 
 
-def _calls_of(traces: object) -> dict[str, _Calls]:
+def _calls_by_metric(traces: object) -> dict[str, _Calls]:
     by_metric: dict[str, _Calls] = {}
     for metric, prompts in as_object(traces).items():
-        metric_calls = by_metric.setdefault(_trace_name(str(metric)), _Calls())
+        metric_calls = by_metric.setdefault(_name_without_settings(str(metric)), _Calls())
         for prompt, call in as_object(prompts).items():
             metric_calls.add(str(prompt), as_object(call).get("input"), as_object(call).get("output"))
     return by_metric
@@ -337,7 +337,7 @@ def _read_experiment(file: ParsedFile) -> ToolFile:
     for index, row in enumerate(file.rows):
         calls: dict[str, _Calls] = {}
         for column in call_columns:
-            metric_calls = calls.setdefault(_trace_name(column.removesuffix("_calls")), _Calls())
+            metric_calls = calls.setdefault(_name_without_settings(column.removesuffix("_calls")), _Calls())
             for call in as_objects(row.get(column)):
                 metric_calls.add(
                     PROMPT_OF_MODEL.get(str(call["output_model"]), str(call["output_model"])), {}, call["output"]

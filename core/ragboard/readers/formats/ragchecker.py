@@ -81,7 +81,8 @@ FORMATS = (
     _format("RAGChecker input", "query", "retrieved_context"),
 )
 
-Rows = tuple[tuple[Verdict, ...], ...]
+VerdictTable = tuple[tuple[Verdict, ...], ...]
+"""For each claim: one verdict, or, if it is checked against passages, a verdict for each passage."""
 
 LABELS: dict[str, Label] = {"Entailment": "supported", "Contradiction": "contradicted", "Neutral": "unsupported"}
 
@@ -109,8 +110,10 @@ class FileVerdicts:
     """The claims and verdicts that the run file has for one sample."""
 
     claims: Mapping[Side, tuple[str, ...]] = field(default_factory=dict[Side, tuple[str, ...]])
-    cells: Mapping[tuple[Side, VerdictTarget], Rows] = field(default_factory=dict[tuple[Side, VerdictTarget], Rows])
-    """By side of the claims and target: for each claim, one verdict or, against passages, one for each passage."""
+    verdicts: Mapping[tuple[Side, VerdictTarget], VerdictTable] = field(
+        default_factory=dict[tuple[Side, VerdictTarget], VerdictTable]
+    )
+    """The verdicts by the side of the claims and by what they are checked against."""
 
 
 def read_file_verdicts(sample: Sample) -> FileVerdicts:
@@ -119,14 +122,14 @@ def read_file_verdicts(sample: Sample) -> FileVerdicts:
     claims: dict[Side, tuple[str, ...]] = {
         side: _claims(column, metadata[column]) for side, column in CLAIMS.items() if metadata.get(column) is not None
     }
-    cells: dict[tuple[Side, VerdictTarget], Rows] = {}
+    verdicts: dict[tuple[Side, VerdictTarget], VerdictTable] = {}
     for (side, against), column in VERDICT_COLUMNS.items():
         if metadata.get(column) is not None:
             if side not in claims:
                 raise UnusableError(column, f"has verdicts, but the sample has no {CLAIMS[side]}")
             width = len(sample.contexts or ()) if against == "passages" else None
-            cells[side, against] = _rows(column, metadata[column], len(claims[side]), width)
-    return FileVerdicts(claims=claims, cells=cells)
+            verdicts[side, against] = _verdict_table(column, metadata[column], len(claims[side]), width)
+    return FileVerdicts(claims=claims, verdicts=verdicts)
 
 
 def _claims(column: str, value: object) -> tuple[str, ...]:
@@ -143,7 +146,7 @@ def _claim(column: str, number: int, value: object) -> str:
     return text
 
 
-def _rows(column: str, value: object, claims: int, labels_per_claim: int | None) -> Rows:
+def _verdict_table(column: str, value: object, claims: int, labels_per_claim: int | None) -> VerdictTable:
     """Return the verdicts of each claim. `labels_per_claim` is None if a claim has one label instead of a list."""
     rows = _list(column, value, "labels")
     _count(column, "", len(rows), claims, "claims")

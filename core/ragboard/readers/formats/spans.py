@@ -264,7 +264,7 @@ def read_trace(trace: Sequence[Span]) -> Trace | None:
 
 
 def _first_text(values: Iterable[JsonValue]) -> JsonValue:
-    """Return the first text or message; else the first value, which is an error later; None if there is no value."""
+    """Return the first text or message, else the first value, which is rejected later; None without values."""
     given = list(values)
     return next(
         (value for value in given if not isinstance(value, Mapping) or "role" in value or "parts" in value),
@@ -319,7 +319,7 @@ class Conversations:
         self._turns: dict[tuple[str, str], list[JsonValue]] = {}
 
     def with_history(self, trace: Trace) -> Mapping[str, JsonValue]:
-        """Return the cells of the next trace. Without a history, it gets the earlier turns of its session."""
+        """Return the cells of the next trace. If they have no history, add the earlier turns of the session."""
         question, answer = trace.cells["question"], trace.cells.get("answer")
         earlier_turns = self.turns(trace.run, trace.session)
         has_history = "history" in trace.cells or (isinstance(question, list) and len(question) > 1)
@@ -382,7 +382,7 @@ def pick(value: JsonValue, names: Sequence[str]) -> JsonValue:
     """Return the text or messages in a value, such as the answer in an output; any other value unchanged.
 
     In an object, that is the value of the first of these names, else its only text, else the text of its only part, or
-    the text that all its parts share. An object without such a text is an error when the row is read.
+    the text that all its parts share. An object without such a text is returned, and the reader of cells rejects it.
     """
     for _ in range(MAX_DEPTH):
         if not isinstance(value, Mapping) or "role" in value or "parts" in value:

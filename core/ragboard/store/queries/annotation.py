@@ -208,8 +208,8 @@ def graded_samples(
 
 
 _BLIND = "queue IN ('random', 'imported')"
-"""SQL condition for labels whose annotators did not see the judge's verdicts, on samples that were not chosen because
-judges disagreed on them."""
+"""SQL condition for labels of randomly drawn samples and labels from files: their annotators did not see the judge's
+verdicts, and the samples were not chosen because judges disagree on them."""
 
 
 def statements_with_labels(connection: Connection, run: RunRef) -> list[LabelledStatement]:

@@ -79,6 +79,6 @@ def sample_clusters(connection: Connection, run_id: str) -> SampleClusters | Non
         [run_id],
     ).fetchnumpy()
     positions, clusters = (np.asarray(found[name], dtype=np.int64) for name in ("position", "first"))
-    of = np.full(positions[-1] + 1, clusters[0])
-    of[positions] = clusters
-    return SampleClusters(ids=of, conversations=bool(np.any(found["turn"])))
+    ids = np.full(positions[-1] + 1, clusters[0])
+    ids[positions] = clusters
+    return SampleClusters(ids=ids, conversations=bool(np.any(found["turn"])))

@@ -70,7 +70,7 @@ class ScoredEvaluation:
     evaluation_id: str
     judge: str
     tasks: frozenset[str] | None
-    """The task types that the metric can ask; None (unknown) for some evaluations of older versions of ragboard."""
+    """The task types that the metric can send; None (unknown) for some evaluations of older versions of ragboard."""
     identity: Mapping[str, JsonValue]
     """The judge of each task type."""
     parameters: Mapping[str, JsonValue]

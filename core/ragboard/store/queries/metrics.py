@@ -32,7 +32,7 @@ _DEFINITION = """json_merge_patch({}.description, '{{"more_passages": null}}')::
 def changed_descriptions(
     connection: Connection, a: Iterable[tuple[str, str]], b: Iterable[tuple[str, str]]
 ) -> tuple[str, ...]:
-    """Return the metrics that have another description in the evaluations of `a` than in those of `b`.
+    """Return the metrics whose descriptions differ between the evaluations of `a` and those of `b`.
 
     `a` and `b` are (metric, evaluation) pairs. Metrics of run files are left out.
     """

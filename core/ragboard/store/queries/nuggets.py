@@ -36,7 +36,7 @@ __all__ = [
 
 ONE_METHOD = "QUALIFY a.compat = min(a.compat) OVER (PARTITION BY a.evaluation_id, a.position)"
 """SQL filter for answers that were judged twice, with all nuggets in one call and in batches of ten (`compat`): keeps
-the results of the one call."""
+the results of the single call."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,7 +21,7 @@ _SUPPORTED = (
 )
 _JOINT = "FROM answer_verdicts WHERE evaluation_id = $evaluation AND together GROUP BY 1"
 
-COUNTED = {
+QUANTITY_SQL = {
     "refuses": (
         "SELECT position, refuses::DOUBLE AS value FROM sides WHERE evaluation_id = $evaluation AND side = 'response'"
     ),
@@ -43,7 +43,7 @@ COUNTED = {
         " HAVING bool_or(early) AND NOT bool_and(early)"
     ),
 }
-"""SQL with the columns position and value, by the name of the quantity."""
+"""SQL with the columns position and value, by the name of the quantity. `analysis.QUANTITIES` explains them."""
 
 _METRIC = (
     "SELECT position, value FROM scores WHERE evaluation_id = $evaluation AND metric = $metric AND value IS NOT NULL"
@@ -51,8 +51,8 @@ _METRIC = (
 
 
 def sample_values(connection: Connection, run: RunRef, evaluation_id: str | None, name: str) -> NDArray[np.float64]:
-    """Return the values of a quantity in `COUNTED` or of a metric, by position; NaN for samples without a value."""
-    sql = COUNTED.get(name, _METRIC)
+    """Return the values of a metric or of a quantity in `QUANTITY_SQL`, by position; NaN for a sample without one."""
+    sql = QUANTITY_SQL.get(name, _METRIC)
     given = {"run": run.run_id, "evaluation": evaluation_id, "metric": name}
     got = connection.execute(sql, {key: value for key, value in given.items() if f"${key}" in sql}).fetchnumpy()
     values = np.full(position_end(connection, run.run_id), np.nan)

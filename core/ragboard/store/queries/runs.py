@@ -118,9 +118,9 @@ def listed_runs(connection: Connection) -> tuple[ListedRun, ...]:
 
 
 def count_contents(connection: Connection, run: RunRef | None) -> tuple[int, int, int]:
-    """Return the number of runs, samples and evaluated samples: of one run, or of all runs.
+    """Return the number of runs, samples and evaluated samples, for one run or for all runs.
 
-    Evaluated: by the evaluation that `run` refers to, else by the one that pages show.
+    A sample counts as evaluated if the evaluation that `run` refers to, or else the one that pages show, covers it.
     """
     counted = connection.execute(
         "SELECT count(*), coalesce(sum(r.samples), 0), coalesce(sum(e.covered), 0) FROM runs r"

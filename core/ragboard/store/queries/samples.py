@@ -1,4 +1,4 @@
-"""Pages of a run's samples, and what judges said of a sample (without verdicts on its statements)."""
+"""Pages of a run's samples, and judgements of a sample other than the verdicts on its statements."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class SentenceRow(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Judgement:
-    """What a judge said of a sample, in addition to verdicts on statements."""
+    """A judgement of a sample other than a verdict on a statement."""
 
     about: str
     """What was judged: `useful for the reference`, or the question of an aspect (a criterion that a user defined)."""
@@ -290,7 +290,7 @@ def passage_counts(connection: Connection, run_id: str) -> Scored:
 
 
 def passage_digests(connection: Connection, run_id: str) -> Scored:
-    """Return a digest of the passages of each sample as a number. Equal passages in the same order are equal."""
+    """Return a digest of the passages of each sample as a number. It depends on the texts and their order."""
     return read_scored(
         connection.execute(
             "SELECT s.position, coalesce((bit_xor(hash(p.rank, p.text)) >> 12)::DOUBLE, 0) AS value FROM samples s"
@@ -322,7 +322,7 @@ def answers_equal_to_references(
 def answers_to_the_same_questions(
     connection: Connection, run_id: str, positions: Collection[int]
 ) -> list[tuple[int, str, Mapping[str, JsonValue]]]:
-    """Return (position, question with history, metadata) of all samples with a question of those at `positions`."""
+    """Return (position, question with history, metadata) of all samples with the question of one at `positions`."""
     rows = connection.execute(
         "WITH asked AS (SELECT DISTINCT question, history::VARCHAR AS history FROM samples"
         " WHERE run_id = $run_id AND position IN (SELECT unnest($positions)))"
@@ -382,7 +382,7 @@ def sample_sentences(connection: Connection, evaluation_id: str | None, position
 
 
 def judgements(connection: Connection, evaluations: Sequence[str], position: int) -> tuple[Judgement, ...]:
-    """Return the judgements of a sample. If several evaluations judged the same, the first in the list counts."""
+    """Return the judgements of a sample. Those with the same `about` are all from the first evaluation that has any."""
     rows = connection.execute(
         "WITH said AS (SELECT *, list_position($evaluations, evaluation_id) AS evaluation_number FROM judgements"
         " WHERE position = $position AND list_contains($evaluations, evaluation_id)"

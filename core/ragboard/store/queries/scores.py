@@ -85,7 +85,7 @@ def own_scores(run: RunRef) -> Query:
 
 
 def shown_scores(run: RunRef) -> Query:
-    """Return the condition of `own_scores`, or for scores in the run file."""
+    """Return an SQL condition on the table `scores` for the scores of `own_scores` and the scores in the run file."""
     own = own_scores(run)
     return Query(sql=f"({own.sql} OR {_OF_FILE})", given={**own.given, "run": run.run_id})
 
@@ -262,8 +262,9 @@ def values_of_source(connection: Connection, evaluation_id: str | None, source: 
 def means_query(evaluations: Sequence[str], fills: Mapping[str, float] | None = None) -> Query:
     """Return the query for the moments of each metric in each of these evaluations.
 
-    A row is (n, mean, deviation, varying, counts, sums, evaluation_id, metric). Unscored samples do not count. With
-    `fills` ({metric: value}), only these metrics are read, and unscored samples count with this value.
+    A row is (n, mean, deviation, varying, counts, sums, evaluation_id, metric). `varying` is the number of values that
+    differ from the most frequent value, `counts` and `sums` have the size and sum of each cluster. Unscored samples do
+    not count. With `fills` ({metric: value}), only these metrics are read, and unscored samples count with this value.
     """
     given: dict[str, Any] = {"evaluations": list(evaluations)}
     value, fill = "value", ""

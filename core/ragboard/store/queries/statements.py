@@ -94,14 +94,14 @@ class JudgedStatement:
     """Number of draws with each verdict, most frequent first; empty if the statement was judged once."""
 
     @property
-    def by_people(self) -> HumanVerdict | None:
+    def human_verdict(self) -> HumanVerdict | None:
         """The latest human label, which is the one that counts; None without labels."""
         return self.people[-1] if self.people else None
 
     @property
     def is_overruled(self) -> bool:
         """Whether the human label that counts differs from the judge's joint verdict."""
-        return bool(self.by_people and self.verdict and self.by_people.label != self.verdict.label)
+        return bool(self.human_verdict and self.verdict and self.human_verdict.label != self.verdict.label)
 
     @property
     def draws_in_words(self) -> str:
@@ -418,7 +418,7 @@ def labels_by_target(
 
 
 def split_sides(connection: Connection, evaluation_id: str | None) -> frozenset[tuple[int, Side]]:
-    """Return (position, side) of each answer and reference that was split, even if it has no statements."""
+    """Return (position, side) of each answer and reference that was split into statements, even if it has none."""
     return frozenset(
         connection.execute("SELECT position, side FROM sides WHERE evaluation_id = ?", [evaluation_id]).fetchall()
     )
@@ -496,15 +496,15 @@ def separately_judged(connection: Connection, evaluations: Sequence[str]) -> lis
     return [row[0] for row in rows]
 
 
-def _found(query: HallucinationQuery, evaluations: Sequence[str], apart: Sequence[str]) -> Query:
+def _found(query: HallucinationQuery, evaluations: Sequence[str], separate: Sequence[str]) -> Query:
     """Return the query for the statements that match, with any verdict.
 
-    `apart` are the evaluations of `separately_judged`, whose separate verdicts count too.
+    `separate` are the evaluations of `separately_judged`, whose separate verdicts count too.
     """
     tests, given = ["list_contains($evaluations, f.evaluation_id)"], dict[str, Any](evaluations=list(evaluations))
-    if apart:
-        tests.append("(f.together OR list_contains($apart, f.evaluation_id))")
-        given["apart"] = list(apart)
+    if separate:
+        tests.append("(f.together OR list_contains($separate, f.evaluation_id))")
+        given["separate"] = list(separate)
     else:
         tests.append("f.together")
     words = query.text.split()[:MAX_SEARCH_WORDS]
@@ -562,14 +562,17 @@ def matched_page(connection: Connection, query: HallucinationQuery) -> list[Matc
     return [MatchedStatement(*row) for row in page.on(connection).fetchall()]
 
 
-def statements_query(query: HallucinationQuery, evaluations: Sequence[str], apart: Sequence[str]) -> Query:
-    """Return a query for a page of statements that runs without `create_matches`, for users to copy."""
+def statements_query(query: HallucinationQuery, evaluations: Sequence[str], separate: Sequence[str]) -> Query:
+    """Return a query for a page of statements that runs without `create_matches`, for users to copy.
+
+    `separate` are the evaluations of `separately_judged`.
+    """
     columns = (
         "r.name AS run, e.judge, s.sample_id, s.question, f.statement + 1 AS number, t.text AS statement, f.verdict,\n"
         "       f.score, coalesce(v.reason, '') AS reason, f.evaluation_id, f.position"
     )
     page = _page(query, columns, "JOIN runs r ON r.run_id = e.run_id", f"LEFT {_JOINT}")
-    return page.after(found=_found(query, evaluations, apart))
+    return page.after(found=_found(query, evaluations, separate))
 
 
 def matched_frame(connection: Connection, query: HallucinationQuery) -> pd.DataFrame:

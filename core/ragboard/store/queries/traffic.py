@@ -47,7 +47,10 @@ class ScoredRun(NamedTuple):
 
 
 class Hours(NamedTuple):
-    """Sums of scores by hour, as arrays of the same length. The weight of a sample is 1 / its sampling rate."""
+    """Sums of scores by hour, as arrays of the same length. The weight of a sample is 1 / its sampling rate.
+
+    `total`, `squares` and `cubes` are weighted sums of the scores, their squares and their cubes.
+    """
 
     hour: NDArray[np.int64]
     """Hours since 1970, UTC."""

@@ -24,7 +24,7 @@ from ragboard_dashboard.data import get_grade_comparisons, get_item, get_item_sa
 from ragboard_dashboard.links import address, link_to
 from ragboard_dashboard.text import earlier_turns, facts, markdown_escaped, plain, shortened
 
-__all__ = ["LIST_PAGE", "TIES", "grade_rows", "list_grades", "list_pairs", "opened_data", "pair_rows", "show_item"]
+__all__ = ["LIST_PAGE", "TIES", "grade_rows", "list_grades", "list_pairs", "pair_rows", "pair_view_data", "show_item"]
 
 PAGE_SIZE = 15
 LIST_PAGE = "part"
@@ -198,7 +198,7 @@ def show_item(stored: StoredAgreement, wanted: str) -> None:
     facts([_label_fact(name, ratings, pair=len(found.samples) == 2) for name, ratings in found.human_labels.items()])
     if len(found.samples) == 2:
         plain(diff_note(found.changes), "note")
-        pair_view(opened_data(found), key=safe_key("opened", stored.agreement.id, wanted))
+        pair_view(pair_view_data(found), key=safe_key("opened", stored.agreement.id, wanted))
     else:
         _draw_answer(found)
         if at := get_item_sample(stored.agreement.id, wanted):
@@ -260,7 +260,7 @@ def _draw_answer(found: ItemDetail) -> None:
             plain(passage.text.strip())
 
 
-def opened_data(found: ItemDetail) -> dict[str, Any]:
+def pair_view_data(found: ItemDetail) -> dict[str, Any]:
     """Return both sides of a pair for the browser component."""
     shared = found.samples[0].contexts == found.samples[1].contexts
     compares_passages = found.samples[0].answer is None

@@ -227,7 +227,7 @@ def _draw_graded(every: Sequence[StoredAgreement], stored: StoredAgreement) -> N
     try:
         compared = get_baselines(stored.agreement.id, dimension, at_least=at_least)
     except SettingError as error:
-        _grade_by_grade(stored)
+        _draw_passage_agreement(stored)
         plain(str(error))
         if "at_least" in st.query_params and st.button("Reset to the middle of the scale", icon=":material/undo:"):
             del st.query_params["at_least"]
@@ -241,7 +241,7 @@ def _draw_graded(every: Sequence[StoredAgreement], stored: StoredAgreement) -> N
         f"{stored.items:,} {KINDS.get(stored.agreement.form, 'graded answers')} of {stored.agreement.source}{what}.",
         dimension,
     )
-    _grade_by_grade(stored)
+    _draw_passage_agreement(stored)
     _choose(every, stored)
     if len(stored.dimensions) > 1:
         _select("Dimension", "dimension", stored.dimensions)
@@ -262,7 +262,7 @@ def _draw_graded(every: Sequence[StoredAgreement], stored: StoredAgreement) -> N
     offer_deletion(stored)
 
 
-def _grade_by_grade(stored: StoredAgreement) -> None:
+def _draw_passage_agreement(stored: StoredAgreement) -> None:
     """Draw how often judge and annotators grade passages the same."""
     found = get_passage_agreement(stored.agreement.id)
     if found:

@@ -115,7 +115,7 @@ def pairs_method(found: PreferenceReport) -> str:
             (
                 "The conclusions compare the judge with the baseline that is right most often, on the same pairs: CI of"
                 " the difference and McNemar's exact test, clustered if pairs share a conversation or question.",
-                f"p in the table: McNemar test against {_compared_with(found)}, clustered likewise, Holm-corrected.",
+                f"p in the table: McNemar test against {_compared_with(found)}, same clusters, Holm-corrected.",
                 f"Left out: {undecided:,} on which annotators prefer neither side." if undecided else "",
             ),
         )

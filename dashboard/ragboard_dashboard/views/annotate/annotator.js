@@ -13,7 +13,7 @@ class Annotator {
     this.data = data
     this.tell = tell
     this.labels = [...data.labels]
-    this.at = this.open(0)
+    this.at = this.firstUnlabelled(0)
     this.marks = data.statements.map(() => [])
     this.options = data.statements.map((text, place) => this.option(text, place))
     const columns = element("div", "columns")
@@ -30,7 +30,7 @@ class Annotator {
   }
 
   // Returns the first statement from `place` on without a label, else the first one without; null if all have labels.
-  open(place) {
+  firstUnlabelled(place) {
     const after = this.labels.findIndex((label, n) => n >= place && !label)
     const found = after >= 0 ? after : this.labels.findIndex((label) => !label)
     return found >= 0 ? found : null
@@ -164,17 +164,17 @@ class Annotator {
   say(label) {
     if (this.at === null) return
     this.labels[this.at] = label
-    this.at = this.open(this.at + 1)
+    this.at = this.firstUnlabelled(this.at + 1)
     this.follow()
-    this.told = JSON.stringify(this.labels)
+    this.unconfirmed = JSON.stringify(this.labels)
     this.report()
     clearTimeout(this.resending)
     this.resending = setTimeout(() => this.resend(), RESEND_MS)
   }
 
-  // The server saves only what differs from the store, so that a message may arrive twice.
+  // A message may arrive twice, because the server saves only what differs from the store.
   resend() {
-    if (this.told !== undefined && this.root.isConnected) this.report()
+    if (this.unconfirmed !== undefined && this.root.isConnected) this.report()
   }
 
   move(place) {
@@ -190,12 +190,12 @@ class Annotator {
 
   // Adopts the labels in the store. If a label was removed there, its statement becomes the current one.
   adopt(labels) {
-    if (this.told !== undefined && this.told !== JSON.stringify(labels)) return
-    this.told = undefined
+    if (this.unconfirmed !== undefined && this.unconfirmed !== JSON.stringify(labels)) return
+    this.unconfirmed = undefined
     if (JSON.stringify(labels) === JSON.stringify(this.labels)) return
     const gone = labels.findIndex((label, place) => !label && this.labels[place])
     this.labels = [...labels]
-    this.at = gone >= 0 ? gone : this.open(0)
+    this.at = gone >= 0 ? gone : this.firstUnlabelled(0)
     this.draw()
   }
 }
@@ -203,13 +203,13 @@ class Annotator {
 export default function (component) {
   const { data, parentElement, setStateValue } = component
   const { labels, ...content } = data
-  const print = JSON.stringify(content)
+  const fingerprint = JSON.stringify(content)
   let annotator = annotators.get(parentElement)
-  if (annotator?.print === print) annotator.adopt(labels)
+  if (annotator?.fingerprint === fingerprint) annotator.adopt(labels)
   else {
     annotator?.stop()
     annotator = new Annotator(parentElement.querySelector("#reader"), data, (now) => setStateValue("now", now))
-    annotator.print = print
+    annotator.fingerprint = fingerprint
     annotators.set(parentElement, annotator)
   }
   annotator.tell = (now) => setStateValue("now", now)

@@ -1,7 +1,6 @@
 """Show one sample to label: the statements of an answer, the whole answer, or two answers side by side.
 
-The judge's verdicts are hidden. The key of a button contains the id of its sample, so that a second key press cannot
-label the next sample.
+The judge's verdicts are hidden. Each sample has its own buttons, so a second key press cannot label the next sample.
 """
 
 from __future__ import annotations

@@ -153,14 +153,14 @@ def draw() -> None:
     head = st.container(key="first-on-phones")
     a, b = chosen
     if wanted is not None:
-        answer = st.container(key="first-on-phones-pair")
+        answers = st.container(key="first-on-phones-pair")
         with head:
             pair = _draw_pair_heading(a, b, get_comparison(a, b), wanted)
-        with answer:
+        with answers:
             if pair:
                 _draw_pair(pair, a, b)
         return
-    answer = st.container()
+    result = st.container()
     tools = st.container(horizontal=True, vertical_alignment="center")
     with tools, st.container(width=210):
         unscored = unscored_choice()
@@ -176,7 +176,7 @@ def draw() -> None:
             plain(f"⚠ {caution}")
         _offer_better_run(runs, compared)
         _draw_evaluations(a, b, compared, running)
-    with answer:
+    with result:
         _draw_result(a, b, compared, (*get_noise(a), *(get_noise(b) if b.run_id != a.run_id else ())))
     with tools:
         _draw_tools(a, b, compared)

@@ -62,7 +62,7 @@ _TITLES = {
     "pairs": "Questions",
 }
 _OR_EXPLAINED = ", or the number of passages can explain it"
-_THICK = "Thick: all values that are possible, whatever the unscored samples would have scored."
+_THICK = "Thick: all values that the difference can have, depending on the scores of unscored samples."
 _MEANS = "Means are over the questions scored in both runs. The Runs page shows means over all scored samples of a run."
 
 

@@ -264,7 +264,7 @@ def _passage_link(one: PassageIssue, name: str) -> tuple[str, dict[str, str]]:
 def _groups(found: Diagnosis, name: str) -> None:
     st.subheader("Groups", anchor=False)
     compared, labels = found.comparisons, {metric: column_title(metric) for metric in GROUP_METRICS}
-    if compared.count:
+    if compared.groups:
         lowest = " The lowest, which may be chance:" if compared.lowest and not found.weak_groups else ""
         plain(
             f"Significantly lower than the rest: {len(found.weak_groups)}."

@@ -103,13 +103,13 @@ class Picker {
 
 export default function (component) {
   const { data, parentElement, setStateValue } = component
-  const print = JSON.stringify(data.groups)
+  const fingerprint = JSON.stringify(data.groups)
   let picker = pickers.get(parentElement)
-  if (picker?.print !== print) {
+  if (picker?.fingerprint !== fingerprint) {
     const root = parentElement.querySelector("#picker")
     const open = picker?.groups.map(({ node }) => node.open)
     picker = new Picker(root, data.groups)
-    picker.print = print
+    picker.fingerprint = fingerprint
     pickers.set(parentElement, picker)
     picker.adopt(data.chosen, data.refused)
     if (open?.length === picker.groups.length) picker.groups.forEach(({ node }, place) => (node.open = open[place]))

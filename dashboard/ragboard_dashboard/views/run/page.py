@@ -137,9 +137,7 @@ def draw() -> None:
             redraw_when(lambda: resolve(name).evaluation_id is not None)
         list_samples(run, summary, "", None)
         return
-    expanded = any(name in OVERVIEW or name.startswith("range-") for name in st.query_params)
-    with st.expander("Distribution, groups, range of scores", icon=":material/bar_chart:", expanded=expanded):
-        column, between = _overview(run, columns, unscored)
+    column, between = _draw_overview(run, columns, unscored)
     list_samples(run, summary, column, between)
     _refusals(run)
     _origins(summary)
@@ -185,7 +183,7 @@ def _draw_failures(run: RunRef) -> None:
             if st.button("Open an example", key=f"failed-{number}", type="tertiary", icon=":material/find_in_page:"):
                 open_sample(st.query_params["run"], kind.sample_id)
         if len(kinds) > MAX_LISTED:
-            plain(f"and {len(kinds) - MAX_LISTED:,} more errors: ragboard evaluate and retry list them all", "note")
+            plain(f"and {len(kinds) - MAX_LISTED:,} more errors: ragboard evaluate --json lists them all", "note")
         if evaluates():
             _retry(get_failed_evaluations(run)[0])
 
@@ -310,9 +308,27 @@ def _bundling(run: RunRef) -> None:
         )
 
 
-def _overview(run: RunRef, columns: Columns, unscored: UnscoredPolicy) -> tuple[str, Range | None]:
-    """Draw the distribution of one column, and its means by group. Return the column and the chosen range."""
+def _draw_overview(run: RunRef, columns: Columns, unscored: UnscoredPolicy) -> tuple[str, Range | None]:
+    """Draw the charts of one column, once somebody opens them. Return the column and the chosen range."""
     options = [*columns.metrics, *columns.numeric]
+    chosen = any(name in OVERVIEW or name.startswith("range-") for name in st.query_params)
+    overview = st.expander(
+        "Distribution, groups, range of scores",
+        icon=":material/bar_chart:",
+        expanded=chosen,
+        key="overview",
+        on_change="rerun",
+    )
+    if not overview.open and not chosen:  # a range that was chosen holds when the charts are closed again
+        return options[0], None
+    with overview:
+        return _overview(run, columns, options, unscored)
+
+
+def _overview(
+    run: RunRef, columns: Columns, options: Sequence[str], unscored: UnscoredPolicy
+) -> tuple[str, Range | None]:
+    """Draw the distribution of one column, and its means by group. Return the column and the chosen range."""
     if not columns.categories:
         column = _choose_column(options)
         return column, _distribution(run, column, unscored)

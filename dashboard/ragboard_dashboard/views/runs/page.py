@@ -61,8 +61,6 @@ MIN_FILTERED_RUNS = 6
 """With at least this number of runs, the page has a filter."""
 STATEMENTS = 6
 """Number of statements in the list of statements to check first."""
-BOTH = 2
-
 UNBOUNDED_END = 2.0
 """The upper end of the scale for a metric without an upper bound."""
 CAPTIONS: dict[UnscoredPolicy, str] = {
@@ -138,7 +136,7 @@ def _compare(runs: tuple[ListedRun, ...]) -> list[str]:
         key="two",
         bind="query-params",
     )
-    if action.button("Compare", icon=":material/compare_arrows:", width="stretch", disabled=len(chosen) != BOTH):
+    if action.button("Compare", icon=":material/compare_arrows:", width="stretch", disabled=len(chosen) < 2):
         open_comparison(*chosen)
     return chosen
 

@@ -237,14 +237,14 @@ class Reader {
   pick(place) {
     if (place === this.chosen) return
     this.show(place)
-    this.told = place
+    this.unconfirmed = place
     this.tell(place)
   }
 
   // The server sends a choice. A newer choice by the user stays until the server confirms it.
   follow(place) {
-    if (this.told !== undefined && this.told !== place) return
-    this.told = undefined
+    if (this.unconfirmed !== undefined && this.unconfirmed !== place) return
+    this.unconfirmed = undefined
     if (place !== this.chosen) this.show(place)
   }
 
@@ -404,15 +404,15 @@ class Reader {
 export default function (component) {
   const { data, parentElement, setStateValue } = component
   const { chosen, ...content } = data
-  const print = JSON.stringify(content)
+  const fingerprint = JSON.stringify(content)
   let reader = readers.get(parentElement)
-  if (reader?.print !== print) {
+  if (reader?.fingerprint !== fingerprint) {
     reader = new Reader(parentElement.querySelector("#reader"), content)
-    reader.print = print
+    reader.fingerprint = fingerprint
     readers.set(parentElement, reader)
   }
   reader.tell = (place) => setStateValue("chosen", place)
-  const arrives = reader.chosen === null && chosen !== null && reader.told === undefined
+  const arrives = reader.chosen === null && chosen !== null && reader.unconfirmed === undefined
   reader.follow(chosen)
   if (arrives) reader.arrive()
 }

@@ -60,8 +60,8 @@ def draw() -> None:
     chosen = _chosen(dataset_states)
     title = st.container()
     if len(datasets) > 1:
-        drops = bound("dataset", wanted, drops=("metric", "judge", "by"))
-        st.selectbox("Dataset", datasets, width=420, format_func=shortened, **drops)
+        in_url = bound("dataset", wanted, drops=("metric", "judge", "by"))
+        st.selectbox("Dataset", datasets, width=420, format_func=shortened, **in_url)
     st.html(_states_html(dataset_states, chosen))
     try:
         trend = get_traffic_trend(chosen.dataset, chosen.metric, chosen.judge)
@@ -155,8 +155,8 @@ def _chart(trend: TrafficTrend) -> None:
         notes.append("▲ ▼ is a detected change; it started in the shaded days with 95% probability.")
     else:
         notes.append("No change is detected.")
-    others = f" over all {trend.series_count} series" if trend.series_count > 1 else ""
-    notes.append(f"Without any change, there is a false alarm{others} in at most 5% of years.")
+    others = f" over all {trend.series} series" if trend.series > 1 else ""
+    notes.append(f"If nothing changes, at most 5% of years have a false alarm{others}.")
     plain(" ".join(notes), "note")
 
 
@@ -212,7 +212,7 @@ def _new_statements(dataset: str) -> None:
     found = get_new_statements(dataset)
     st.subheader("New unsupported statements", anchor=False)
     if not found.total:
-        plain(f"No statement is unsupported since {found.start:%Y-%m-%d}.", "note")
+        plain(f"No unsupported statement since {found.start:%Y-%m-%d}.", "note")
         return
     plain(f"{found.in_words}.")
     if found.statements:

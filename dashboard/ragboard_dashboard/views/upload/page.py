@@ -20,7 +20,7 @@ from ragboard.evaluation.offers import Offer, count_contents, make_offer, unscor
 from ragboard.evaluation.progress import LiveEvaluation, live_evaluation
 from ragboard.judges import JudgeOptions
 from ragboard.prices import read_prices
-from ragboard.readers import EXTENSIONS, ImportReport, Preview, ReadResult, Table, own_run, read_runs, read_table
+from ragboard.readers import EXTENSIONS, ImportReport, Preview, ReadResult, Table, described_run, read_runs, read_table
 from ragboard.readers.labels import LabelFile, try_read_labels
 from ragboard.readers.runs import splitting_column
 from ragboard.records import Sample
@@ -61,7 +61,7 @@ LABELS_ARE_MEASURED = (
 )
 READING, PLANNING = "**Reading the file…**", "**Planning; nothing is sent…**"
 SPLIT_ASKED = "upload-split-asked"
-"""Session key of the file in which a column that splits it into runs was last searched."""
+"""Session key: the id of the last file that was searched for a column that splits it into runs."""
 FIRST_ROWS = 10
 """Number of rows to read for the first samples: more than are shown, because some rows may be bad."""
 MAX_NAMED = 3
@@ -115,7 +115,7 @@ class Files(NamedTuple):
     grades: list[Path]
     """The files of `runs` that have human grades."""
     preferences: list[Path]
-    unclear: list[str]
+    errors: list[str]
     """Why the other files cannot be read."""
 
 
@@ -125,12 +125,12 @@ def _draw_files(files: Sequence[UploadedFile]) -> None:
     with ExitStack() as stack:
         with summary:
             found = _read_files(files, stack, heading)
-            for line in found.unclear:
+            for line in found.errors:
                 st.error("This file cannot be imported together with others. Upload it alone.", icon=":material/error:")
                 plain(line)
-        if found.unclear or not found.runs:
+        if found.errors or not found.runs:
             heading.empty()
-            if not found.unclear:
+            if not found.errors:
                 st.info("Upload files with preferences one at a time.", icon=":material/info:")
             return
         samples = [sample for one in found.runs for sample in _samples(one.read)]
@@ -166,7 +166,7 @@ def _read_files(files: Sequence[UploadedFile], stack: ExitStack, heading: DeltaG
                 continue
             read = _cached_with_status(heading, READING, f"upload-{file.file_id}", "read", partial(_read, path, file))
         except RagboardError as error:
-            found.unclear.append(f"{file.name}: {without_folder(str(error))}")
+            found.errors.append(f"{file.name}: {without_folder(str(error))}")
             continue
         found.runs.append(RunFile(file, path, read))
         if labels:
@@ -248,7 +248,7 @@ def _draw_file(file: UploadedFile, path: Path) -> None:
     except RagboardError:
         heading.empty()
         raise
-    options = _read_options(file.file_id, own_run(path, table).name)
+    options = _read_options(file.file_id, described_run(path, table).name)
     labels = _cached_labels(heading, path, file, matched.own_columns)
     fields_to_ask = matched.fields_to_ask
     if labels and labels.form == "pairs":
@@ -469,7 +469,7 @@ def _read_file(
 ) -> ReadResult:
     return read_runs(
         path,
-        name=options.name.strip() if options.name != own_run(path, table).name else None,
+        name=options.name.strip() if options.name != described_run(path, table).name else None,
         config=read_pairs(pair for pair in options.settings.split(",") if pair.strip()),
         mapping=matched.mapping,
         run_column=options.split,
@@ -617,7 +617,7 @@ def _draw_chat_model_offer(read: ReadResult, offer: Offer) -> None:
 def _import(
     path: Path, read: ReadResult, source: str, next_step: NextStep, choice: Choice, grades: LabelFile | None
 ) -> None:
-    """Import the runs, measure_agreement agreement with human grades in the file, and take the next step."""
+    """Import the runs, measure agreement with human grades in the file, and take the next step."""
     added = _add(path, read, source)
     del st.session_state["upload-read"], st.session_state["upload-table"]
     _draw_imported([read.report], added)

@@ -267,7 +267,7 @@ def test_a_group_that_lags_behind_is_named_and_no_other(store: Store) -> None:
     found = diagnose(store, keep(store, run))
     assert {(one.by, one.value) for one in found.weak_groups} >= {("metadata.topic", "a")}
     assert {one.value for one in found.weak_groups} <= {"a", "0"}
-    assert found.comparisons.count == 3 * 5  # the two halves by `odd` are one comparison
+    assert found.comparisons.groups == 3 * 5  # the two halves by `odd` are one comparison
     assert all(one.value not in ("a", "0") for one in found.comparisons.lowest)
     assert group_in_words(found.weak_groups[0], "Faithfulness").startswith("topic = a: Faithfulness 0.7")
 

@@ -44,6 +44,6 @@ def test_a_quantity_is_found_in_any_unit_of_its_kind(unit: str) -> None:
     corpus = Corpus.from_sentences(said, "en")
     claim = corpus.claim(f"It counts 84 {unit}")
     index = Index.build(corpus, [claim])
-    brute = [number for number, sentence in enumerate(corpus.sentences) if claim.counted & sentence.everything]
-    assert sorted({number for key in claim.counted for number in index.sentences_with.get(key, ())}) == brute
+    brute = [number for number, sentence in enumerate(corpus.sentences) if claim.figure_keys & sentence.everything]
+    assert sorted({number for key in claim.figure_keys for number in index.sentences_with.get(key, ())}) == brute
     assert others.index(unit) in brute

@@ -14,7 +14,7 @@ from ragboard.human.grades import grade_comparisons, grade_report
 from ragboard.human.preferences import pair_comparisons, preference_report
 from ragboard.readers.labels import read_labels
 from ragboard.sample_files import sample_folder
-from ragboard_dashboard.views.agreement.items import grade_rows, opened_data, pair_rows
+from ragboard_dashboard.views.agreement.items import grade_rows, pair_rows, pair_view_data
 from ragboard_dashboard.views.agreement.tables import MEASURES, grades_data, pairs_data, plots_data, votes_data
 
 HOSTILE = "<img src=x>\u202e"
@@ -92,9 +92,9 @@ def test_items_link_to_themselves_and_say_what_became_of_them(store: Store) -> N
 def test_a_pair_is_opened_with_both_sides_whole_and_shared_passages_once(store: Store) -> None:
     kept = find_agreement(store, "pairs")
     found = item_detail(store, kept, "q01:faithfulness")
-    data = opened_data(found)
+    data = pair_view_data(found)
     for side, sample in zip(("a", "b"), found.samples, strict=True):
         assert "".join(part["text"] for part in data[side]["words"]).split() == (sample.answer or "").split()
     assert [group["title"] for group in data["groups"]] == ["Passages: 1"]
-    contexts = opened_data(item_detail(store, kept, "q01:context_relevance"))
+    contexts = pair_view_data(item_detail(store, kept, "q01:context_relevance"))
     assert (contexts["a"]["title"], contexts["groups"]) == ("Passages of A", [])

@@ -76,7 +76,7 @@ def test_every_evaluated_rule_has_a_row_with_its_result() -> None:
             questions=(),
             passages=(),
             weak_groups=(),
-            comparisons=GroupComparisons(lowest=(), too_small=(), count=0, metrics=(), columns=()),
+            comparisons=GroupComparisons(lowest=(), too_small=(), groups=0, metrics=(), columns=()),
         )
     )
     assert html.count("<tr>") == 2 + 1, "rules that need metrics have no row"
