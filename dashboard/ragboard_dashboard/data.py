@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import wraps
 from inspect import signature
 from pathlib import Path
@@ -18,6 +18,7 @@ from ragboard.analysis import (
     PairQuery,
     PairReport,
     PairsPage,
+    RunSummary,
     UnpairedSample,
     UnscoredPolicy,
     UnsupportedStatement,
@@ -106,6 +107,7 @@ from ragboard.sample_files import SAMPLE_TAG
 from ragboard.stats.pairwise import Ties
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.agreements import StoredAgreement
+from ragboard.store.queries.statements import HallucinationQuery
 from ragboard_dashboard.settings import settings
 
 P = ParamSpec("P")
@@ -144,21 +146,26 @@ def known_metrics() -> Mapping[str, Metric]:
     return metrics_with(plugins())
 
 
-def cached(entries: int = 16, *, spinner: bool | str = False) -> Callable[[Read[P, T]], Callable[P, T]]:
+def cached(
+    entries: int = 16, *, spinner: bool | str = False, by_run: bool = False
+) -> Callable[[Read[P, T]], Callable[P, T]]:
     """Decorate a function that reads a store. It gets this server's store; results are cached until the store changes.
 
     Each caller gets a copy of the result. `entries` is the maximum number of cached results, `spinner` the text that is
-    shown during computation.
+    shown during computation. With `by_run`, changes of runs that are not among the arguments do not matter: the
+    function must read nothing else of the store than those runs and what `Store.run_states` covers.
     """
-    return _cached(st.cache_data(max_entries=entries, show_spinner=spinner))
+    return _cached(st.cache_data(max_entries=entries, show_spinner=spinner), by_run=by_run)
 
 
-def shared(entries: int = 4) -> Callable[[Read[P, T]], Callable[P, T]]:
+def shared(entries: int = 4, *, by_run: bool = False) -> Callable[[Read[P, T]], Callable[P, T]]:
     """Do the same as `cached` for large results: all callers share one object, which they must not change."""
-    return _cached(st.cache_resource(max_entries=entries, show_spinner=False))
+    return _cached(st.cache_resource(max_entries=entries, show_spinner=False), by_run=by_run)
 
 
-def _cached(cache: Callable[[Callable[..., T]], Callable[..., T]]) -> Callable[[Read[P, T]], Callable[P, T]]:
+def _cached(
+    cache: Callable[[Callable[..., T]], Callable[..., T]], *, by_run: bool
+) -> Callable[[Read[P, T]], Callable[P, T]]:
     def keep(read: Read[P, T]) -> Callable[P, T]:
         def read_folder(folder: str, version: str, *given: P.args, **options: P.kwargs) -> T:
             del version  # part of the cache key
@@ -175,44 +182,65 @@ def _cached(cache: Callable[[Callable[..., T]], Callable[..., T]]) -> Callable[[
             current = store()
             call = form.bind(current, *given, **options)
             call.apply_defaults()
-            return cached_read(str(current.folder), current.version, *call.args[1:], **call.kwargs)
+            version = _state_of_runs(call.arguments.values()) if by_run else current.version
+            return cached_read(str(current.folder), version, *call.args[1:], **call.kwargs)
 
         return get
 
     return keep
 
 
+def _state_of_runs(arguments: Iterable[object]) -> str:
+    """Return a text that changes when a run in the arguments changes; without one, when any evaluated run does."""
+    states = get_run_states()
+    runs = set(_run_ids(arguments)) or {run.run_id for run in get_runs() if run.evaluated}
+    return " ".join(states.get(run_id, "deleted") for run_id in sorted(runs))
+
+
+def _run_ids(values: Iterable[object]) -> Iterator[str]:
+    for value in values:
+        match value:
+            case RunRef():
+                yield value.run_id
+            case HallucinationQuery():
+                yield from _run_ids(value.runs)
+            case tuple():
+                yield from _run_ids(value)
+            case _:
+                pass
+
+
 resolve = cached(64)(Store.resolve)
-get_leaderboard = cached(4, spinner="Reading the runs")(leaderboard)
+get_run_states = shared(4)(Store.run_states)
 get_runs = cached(4)(list_runs)
-get_run = cached()(run_summary)
+get_run = cached(by_run=True)(run_summary)
 get_evaluations = cached(4)(evaluations_by_run)
 get_comparable = cached(64)(choose_evaluations)
-get_sample_rows = cached(64)(sample_rows)
-get_hallucinations = cached(64)(hallucinations)
-get_hallucination_groups = cached(64)(hallucination_groups)
+get_sample_rows = cached(64, by_run=True)(sample_rows)
+get_hallucinations = cached(64, by_run=True)(hallucinations)
+get_hallucination_groups = cached(64, by_run=True)(hallucination_groups)
 get_judges = cached(4)(list_judges)
 get_sample = cached(64)(sample_report)
 get_samples_sql = cached(64)(samples_sql)
 get_hallucinations_sql = cached(64)(hallucinations_sql)
 get_pairs_sql = cached(64)(pairs_sql)
 get_contents = cached()(run_contents)
-get_failures = cached()(failures)
+get_failures = cached(by_run=True)(failures)
 get_failed_evaluations = cached()(failed_evaluations)
 get_diagnosis = cached()(diagnose)
 get_batch = cached(64)(plan_batch)
 get_draw = cached(64)(find_draw)
 get_queue = cached()(annotation_queue)
 get_annotator_agreement = cached()(annotator_agreement)
-get_columns = cached(32)(columns)
+get_columns = cached(32, by_run=True)(columns)
 get_self_agreement = cached(32)(self_agreement)
 get_bundling = cached(32)(compare_bundling)
 get_question_label = cached(64)(find_question_label)
-get_refusals = cached(32)(refusal_report)
-get_truthfulness = cached(32)(truthfulness_shares)
-get_distribution = cached(64)(distribution)
-get_breakdown = cached(64)(breakdown)
-get_scatter = cached()(scatter)
+get_refusals = cached(32, by_run=True)(refusal_report)
+get_truthfulness = cached(32, by_run=True)(truthfulness_shares)
+get_distribution = cached(64, by_run=True)(distribution)
+get_breakdown = cached(64, by_run=True)(breakdown)
+get_scatter = cached(by_run=True)(scatter)
 get_tables = cached(4)(store_tables)
 get_estimated_metrics = cached()(estimated_metrics)
 get_estimates = cached()(estimate_runs)
@@ -231,7 +259,7 @@ get_traffic_groups = cached(16)(traffic_groups)
 get_new_statements = cached(8)(new_statements)
 get_store_contents = cached()(store_contents)
 get_grows = cached()(Store.grows)
-_pairing = shared()(pair_runs)
+_pairing = shared(by_run=True)(pair_runs)
 
 
 @cached(4)
@@ -244,18 +272,45 @@ def get_metrics() -> Mapping[str, MetricDescription]:
     return _metric_descriptions(plugins())
 
 
-@cached(4)
-def get_unsupported_statements(store: Store, limit: int) -> tuple[UnsupportedStatement, ...]:
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _known_summaries(folder: str, unscored: UnscoredPolicy) -> dict[str, tuple[str, RunSummary]]:
+    """Return {run id: (state of the run, its summary)}, to which `get_leaderboard` adds."""
+    del folder, unscored  # the cache key
+    return {}
+
+
+@cached(4, spinner="Reading the runs")
+def get_leaderboard(store: Store, unscored: UnscoredPolicy = "excluded") -> tuple[RunSummary, ...]:
+    """Return every run with all its metrics, newest run first. Only runs that changed are summarized again."""
+    states, known = get_run_states(), _known_summaries(str(store.folder), unscored)
+    changed = [run_id for run_id, state in states.items() if run_id not in known or known[run_id][0] != state]
+    if changed:
+        for summary in leaderboard(store, unscored=unscored, run_ids=changed):
+            known[summary.run_id] = states[summary.run_id], summary
+    return tuple(known[run.run_id][1] for run in get_runs() if run.run_id in known)
+
+
+@cached(4, by_run=True)
+def _unsupported_statements(store: Store, runs: tuple[RunRef, ...], limit: int) -> tuple[UnsupportedStatement, ...]:
+    return unsupported_statements(store, runs, limit=limit)
+
+
+def get_unsupported_statements(limit: int) -> tuple[UnsupportedStatement, ...]:
     """Return the unsupported statements to read first, from all runs.
 
     Runs of `ragboard demo` are left out if another run is evaluated.
     """
     runs = [run for run in get_leaderboard() if run.judged]
     own = [run for run in runs if SAMPLE_TAG not in run.tags]
-    return unsupported_statements(store, own or runs, limit=limit)
+    refs = (
+        RunRef(run_id=run.run_id, name=run.name, evaluation_id=run.judged.evaluation_id)
+        for run in own or runs
+        if run.judged
+    )
+    return _unsupported_statements(tuple(refs), limit)
 
 
-@cached()
+@cached(by_run=True)
 def get_overruled_verdicts(store: Store, run: RunRef, unscored: UnscoredPolicy = "excluded") -> OverruledVerdicts:
     """Return the overruled verdicts of a run, and its metrics recomputed with annotators' labels."""
     return overruled_verdicts(store, get_run(run, unscored=unscored))
@@ -282,13 +337,13 @@ def save_threshold(spec: str, value: float | None) -> None:
     set_threshold(store(), spec, value, get_metrics())
 
 
-@cached(spinner="Comparing")
+@cached(spinner="Comparing", by_run=True)
 def get_comparison(store: Store, a: RunRef, b: RunRef, unscored: UnscoredPolicy = "excluded") -> Comparison:
     """Return the comparison of run B with run A."""
     return compare_runs(store, a, b, _pairing(a, b), unscored=unscored)
 
 
-@cached()
+@cached(by_run=True)
 def get_most_changed(store: Store, a: RunRef, b: RunRef, metrics: tuple[str, ...]) -> tuple[ChangedQuestion, ...]:
     """Return the questions whose scores changed most."""
     return most_changed(store, a, b, _pairing(a, b), metrics=metrics)
@@ -300,13 +355,13 @@ def get_unpaired(store: Store, a: RunRef, b: RunRef) -> tuple[UnpairedSample, ..
     return unpaired_samples(store, a, b, _pairing(a, b))
 
 
-@cached(64)
+@cached(64, by_run=True)
 def get_pair_rows(store: Store, a: RunRef, b: RunRef, query: PairQuery) -> PairsPage:
     """Return a page of the pairs of two runs."""
     return pair_rows(store, a, b, _pairing(a, b), query)
 
 
-@cached(64)
+@cached(64, by_run=True)
 def get_pair_position(store: Store, a: RunRef, b: RunRef, query: PairQuery, sample_id: str) -> PairPosition:
     """Return the position of a pair in a query's result. Raises NotFoundError."""
     return pair_position(store, a, b, _pairing(a, b), query, sample_id)

@@ -242,7 +242,7 @@ def run_reports(store: Store, name: str) -> dict[str, Any]:
         "rows": _rows(store, run, ("", *shown.metrics[:1])),
         "searched": sample_rows(store, run, SampleQuery(search="the river", limit=5)),
         "table": sample_table(store, run, SampleQuery(limit=20)),
-        "loose": unsupported_statements(store, [summary], limit=20),
+        "loose": unsupported_statements(store, [run], limit=20),
         "overruled": overruled_verdicts(store, summary),
         "diagnosis": diagnosis_json(diagnose(store, run)),
         "distributions": {column: distribution(store, run, column) for column in every[:15]},

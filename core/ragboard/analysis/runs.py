@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -182,14 +182,16 @@ class FailureKind:
     """The full message for that sample."""
 
 
-def leaderboard(store: Store, *, unscored: UnscoredPolicy = "excluded") -> tuple[RunSummary, ...]:
-    """Return every run with all its metrics, newest run first.
+def leaderboard(
+    store: Store, *, unscored: UnscoredPolicy = "excluded", run_ids: Collection[str] | None = None
+) -> tuple[RunSummary, ...]:
+    """Return every run, or those with these ids, with all its metrics, newest run first.
 
     A metric is taken from the newest evaluation of all samples that has it. If there is none, it is taken from the
     newest evaluation of some samples. `unscored` says how samples without a score count in the means.
     """
     with store.database.read() as connection:
-        return _summaries(connection, all_runs(connection), other_evaluations_by_run(connection), unscored)
+        return _summaries(connection, all_runs(connection, run_ids), other_evaluations_by_run(connection), unscored)
 
 
 def sample_runs_last(runs: Sequence[RunSummary]) -> tuple[RunSummary, ...]:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Literal
 
 from ragboard.analysis.metrics import in_order, read_descriptions
 from ragboard.analysis.overruled_verdicts import recompute_outcomes
-from ragboard.analysis.runs import RunSummary
 from ragboard.analysis.thresholds import read_thresholds
 from ragboard.analysis.verdict_style import verdict_words
 from ragboard.metrics.needs import Sentence
@@ -216,14 +215,15 @@ def _in_metric_order(outcomes: Mapping[str, Outcome]) -> dict[str, Outcome]:
     return {metric: outcomes[metric] for metric in in_order(outcomes)}
 
 
-def unsupported_statements(store: Store, runs: Sequence[RunSummary], *, limit: int) -> tuple[UnsupportedStatement, ...]:
+def unsupported_statements(store: Store, runs: Sequence[RunRef], *, limit: int) -> tuple[UnsupportedStatement, ...]:
     """List the worst statements of these runs, one per question, in the order of `hallucinations`."""
-    judged = {run.judged.evaluation_id: (run.name, run.judged.heuristic) for run in runs if run.judged}
+    names = {run.evaluation_id: run.name for run in runs if run.evaluation_id}
     with store.database.read() as connection:
-        worst = worst_statements(connection, list(judged), limit)
+        worst = worst_statements(connection, list(names), limit)
+        judged = judged_by(connection, list(names))
     statements: list[UnsupportedStatement] = []
     for row in worst:
-        run, rule_based = judged[row.evaluation_id]
+        run, rule_based = names[row.evaluation_id], judged[row.evaluation_id].heuristic
         verdict = Verdict(label=row.label, reason=row.reason, score=row.score)
         statements.append(
             UnsupportedStatement(

@@ -28,6 +28,7 @@ from ragboard.store.queries.agreements import Agreement, ScorerResult, keep_agre
 from ragboard.store.queries.draws import draw_counts
 from ragboard.store.queries.evaluations import usage_by_evaluation
 from ragboard.store.queries.references import dataset_references_digest, with_dataset_references
+from ragboard.store.queries.runs import run_states
 from ragboard.store.reading import (
     column,
     evaluation_named,
@@ -152,6 +153,14 @@ class Store:
         except FileNotFoundError:
             return "none"
         return f"{stat.st_mtime_ns}-{stat.st_size}"
+
+    def run_states(self) -> Mapping[str, str]:
+        """Return {run id: a text that changes when anything changes that pages show of the run}.
+
+        Unlike `version`, it stays the same when only other runs change.
+        """
+        with self.database.read() as connection:
+            return run_states(connection)
 
     def journal_path(self, evaluation_id: str) -> Path:
         """Return the path of an evaluation's journal. Raises NotFoundError for an invalid id."""

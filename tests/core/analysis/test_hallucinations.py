@@ -19,8 +19,8 @@ from ragboard.analysis import (
     hallucination_groups,
     hallucination_table,
     hallucinations,
-    leaderboard,
     list_judges,
+    list_runs,
     unsupported_statements,
 )
 
@@ -208,7 +208,7 @@ def test_statements_with_numbers_and_names_come_before_platitudes_and_opinions_e
     keep(store, "a", ["It is big. It opened in 1901.", "It was built by Ada Byron.", "Everyone loves it."])
     listed = [row.judged_statement.statement.text for row in hallucinations(store, HallucinationQuery()).rows]
     assert listed == ["It opened in 1901", "It was built by Ada Byron", "It is big", "Everyone loves it"]
-    first = unsupported_statements(store, leaderboard(store), limit=3)
+    first = unsupported_statements(store, [store.resolve(run.name) for run in list_runs(store)], limit=3)
     assert [one.text for one in first] == [listed[0], listed[1], listed[3]]  # one of each question
 
 

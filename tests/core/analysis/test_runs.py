@@ -100,7 +100,7 @@ def test_the_newest_evaluation_is_shown_and_an_older_one_can_be_named(store: Sto
 
 def test_statements_to_look_at_first_are_the_unsupported_ones_one_a_question(store: Store) -> None:
     evaluated(store, make_run(samples=3))
-    found = unsupported_statements(store, leaderboard(store), limit=10)
+    found = unsupported_statements(store, [store.resolve("run")], limit=10)
     assert [(said.sample_id, said.text, said.number) for said in found] == [(f"s{n}", "It is old", 2) for n in range(3)]
 
 
@@ -123,4 +123,4 @@ def test_runs_over_the_same_questions_are_the_same_dataset(store: Store) -> None
 @pytest.mark.parametrize("limit", [1, 2])
 def test_the_limit_holds(store: Store, limit: int) -> None:
     evaluated(store, make_run(samples=3))
-    assert len(unsupported_statements(store, leaderboard(store), limit=limit)) == limit
+    assert len(unsupported_statements(store, [store.resolve("run")], limit=limit)) == limit

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
@@ -23,6 +23,7 @@ __all__ = [
     "listed_runs",
     "run_config",
     "run_row",
+    "run_states",
 ]
 
 
@@ -87,9 +88,13 @@ _ROW = (
 )
 
 
-def all_runs(connection: Connection) -> list[RunRow]:
-    """Return every run with the evaluation that pages show, newest first."""
-    rows = connection.execute(f"{_ROW} shown_evaluations e USING (run_id) ORDER BY r.imported DESC, r.name").fetchall()
+def all_runs(connection: Connection, run_ids: Collection[str] | None = None) -> list[RunRow]:
+    """Return every run, or those with these ids, with the evaluation that pages show, newest first."""
+    rows = connection.execute(
+        f"{_ROW} shown_evaluations e USING (run_id) WHERE $ids IS NULL OR list_contains($ids, r.run_id)"
+        " ORDER BY r.imported DESC, r.name",
+        {"ids": None if run_ids is None else list(run_ids)},
+    ).fetchall()
     return [RunRow(*row) for row in rows]
 
 
@@ -100,6 +105,44 @@ def run_row(connection: Connection, run: RunRef) -> list[RunRow]:
         {"run": run.run_id, "evaluation": run.evaluation_id},
     ).fetchall()
     return [RunRow(*row) for row in rows]
+
+
+_SHARED = ", ".join(
+    (
+        "(SELECT count(*) FROM migrations)",
+        "(SELECT concat_ws(' ', count(*), max(number)) FROM labels)",
+        "(SELECT concat_ws(' ', count(*), max(number)) FROM question_labels)",
+        "(SELECT concat_ws(' ', count(*), max(number)) FROM nugget_lists)",
+        "(SELECT concat_ws(' ', count(*), max(written)) FROM rewritten_questions)",
+        "(SELECT concat_ws(' ', count(*), max(drawn)) FROM draws)",
+        "(SELECT concat_ws(' ', count(*), max(made)) FROM agreements)",
+        "(SELECT string_agg(t::VARCHAR, ' ' ORDER BY metric) FROM thresholds t)",
+        "(SELECT bit_xor(hash(metric, description)) FROM (SELECT DISTINCT metric, description FROM metrics))",
+    )
+)
+"""SQL values that change when something changes that belongs to no single run, such as labels and thresholds."""
+_OF_RUN = ", ".join(
+    (
+        "r::VARCHAR",
+        "(SELECT string_agg(e::VARCHAR, ' ' ORDER BY evaluation_id) FROM evaluations e WHERE e.run_id = r.run_id)",
+        "(SELECT string_agg(w::VARCHAR, ' ' ORDER BY evaluation_id, first_position) FROM sampling_rates w"
+        " WHERE w.run_id = r.run_id)",
+    )
+)
+"""SQL values that change when a run, its samples or its results change: each write of results sets the time of their
+evaluation, and samples that are added or deleted change the numbers of the run."""
+
+
+def run_states(connection: Connection) -> dict[str, str]:
+    """Return {run: a digest that changes when anything changes that a page shows of the run}.
+
+    It reads small tables only.
+    """
+    rows = connection.execute(
+        f"WITH shared AS (SELECT concat_ws(chr(31), {_SHARED}) AS state)"
+        f" SELECT r.run_id, md5(concat_ws(chr(31), shared.state, {_OF_RUN})) FROM runs r, shared"
+    ).fetchall()
+    return dict(rows)
 
 
 def listed_runs(connection: Connection) -> tuple[ListedRun, ...]:
