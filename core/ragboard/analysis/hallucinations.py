@@ -163,7 +163,7 @@ def hallucinations(store: Store, query: HallucinationQuery) -> HallucinationPage
         covered = _covered_evaluations(connection, query)
         create_matches(connection, query, list(covered))
         labels = matched_labels(connection)
-        page = matched_page(connection, query)
+        page = matched_page(connection, query, labels)
         keys = [statement.key for statement in page]
         verdicts, people = verdicts_of(connection, keys), human_verdicts(connection, keys)
         draws, cites = label_draws(connection, keys), cited_names(connection, keys)

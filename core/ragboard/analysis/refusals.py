@@ -19,7 +19,7 @@ from ragboard.store import RunRef, Store
 from ragboard.store.queries.clusters import sample_clusters
 from ragboard.store.queries.evaluations import judged_by
 from ragboard.store.queries.query import Connection
-from ragboard.store.queries.refusals import RefusalRow, answerability_columns, refusal_rows
+from ragboard.store.queries.refusals import RefusalRow, answerability_columns, judged_refusals, refusal_rows
 
 __all__ = [
     "ANSWERABLE",
@@ -133,10 +133,11 @@ def refusal_report(store: Store, run: RunRef, *, source: Source | None = None, c
     a value in the file.
     """
     with store.database.read() as connection:
+        judged_answers = judged_refusals(connection, run.evaluation_id)
         rows = refusal_rows(connection, run.run_id, run.evaluation_id)
         clusters = sample_clusters(connection, run.run_id)
         judged = judged_by(connection, [run.evaluation_id or ""]).get(run.evaluation_id or "")
-    if not rows:
+    if not judged_answers:
         raise NotFoundError(
             f"no judge decided which answers of {run.name} refuse; evaluate a metric that splits answers into"
             f" statements: ragboard evaluate {run.name} --metrics faithfulness"
@@ -188,7 +189,7 @@ def refusal_report(store: Store, run: RunRef, *, source: Source | None = None, c
         judge=judged.in_words if judged else "",
         sources={name: len(stated) for name, stated in by_source.items() if stated},
         counts=counts,
-        unknown=len(rows) - len(covered),
+        unknown=judged_answers - len(covered),
         rates=(
             rate("refusals that were right", "answers that refuse in full", unanswerable, refused & counted),
             rate("unanswerable questions that were refused", "unanswerable questions", refused, unanswerable),
@@ -259,11 +260,12 @@ def answered_unanswerable(
 
     An answer that refuses in part does not count as an answer. None if refusals were not judged.
     """
-    rows = refusal_rows(connection, run_id, evaluation_id)
-    if not rows:
+    if not judged_refusals(connection, evaluation_id):
         return None
     return {
-        row.position: _classify_answer(row) == "answered" for row in rows if stated.get(row.position) == "unanswerable"
+        row.position: _classify_answer(row) == "answered"
+        for row in refusal_rows(connection, run_id, evaluation_id)
+        if stated.get(row.position) == "unanswerable"
     }
 
 

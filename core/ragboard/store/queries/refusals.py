@@ -8,7 +8,7 @@ from ragboard.answerability import READ_COLUMNS
 from ragboard.records import Answerability
 from ragboard.store.queries.query import Connection
 
-__all__ = ["RefusalRow", "answerability_columns", "refusal_rows"]
+__all__ = ["RefusalRow", "answerability_columns", "judged_refusals", "refusal_rows"]
 
 
 class RefusalRow(NamedTuple):
@@ -29,20 +29,35 @@ class RefusalRow(NamedTuple):
 
 
 _COLUMNS = ", ".join(f"json_extract(s.metadata, '$.{name}')::VARCHAR" for name in READ_COLUMNS)
+_NAMED = " OR ".join(f"contains(s.metadata::VARCHAR, '\"{name}\"')" for name in READ_COLUMNS)
+_IN_FILE = f"(({_NAMED}) AND coalesce({_COLUMNS}) IS NOT NULL)"
+"""SQL condition: the run file has a value. Looking for the names first is much faster than parsing all metadata."""
 _LABELS = "LEFT JOIN current_question_labels l ON l.question = s.question AND l.history::VARCHAR = s.history::VARCHAR"
 
 
 def answerability_columns(connection: Connection, run_id: str) -> list[tuple[Any, ...]]:
-    """Return (position, human label of the question, values of `READ_COLUMNS` as JSON ...) of each sample."""
+    """Return (position, human label of the question, values of `READ_COLUMNS` as JSON ...) of samples that have any."""
     return connection.execute(
         f"SELECT s.position, l.answerability, {_COLUMNS} FROM samples s {_LABELS} WHERE s.run_id = ?"
-        " ORDER BY s.position",
+        f" AND (l.answerability IS NOT NULL OR {_IN_FILE}) ORDER BY s.position",
         [run_id],
     ).fetchall()
 
 
+def judged_refusals(connection: Connection, evaluation_id: str | None) -> int:
+    """Return the number of answers that were judged as refusals or not."""
+    ((count,),) = connection.execute(
+        "SELECT count(*) FROM sides WHERE evaluation_id = ? AND side = 'response' AND refuses IS NOT NULL",
+        [evaluation_id],
+    ).fetchall()
+    return int(count)
+
+
 def refusal_rows(connection: Connection, run_id: str, evaluation_id: str | None) -> list[RefusalRow]:
-    """Return the samples whose answers were judged as refusals or not, by position."""
+    """Return the samples whose answers were judged as refusals or not, by position.
+
+    Samples are left out if neither people, nor the run file, nor the judge says whether their question can be answered.
+    """
     rows = connection.execute(
         f"SELECT s.position, s.sample_id, s.question, d.refuses, t.position IS NOT NULL, c.selected, [{_COLUMNS}],"
         " l.answerability"
@@ -52,7 +67,8 @@ def refusal_rows(connection: Connection, run_id: str, evaluation_id: str | None)
         " AND side = 'response') t USING (position)"
         " LEFT JOIN (SELECT position, bool_or(chosen) AS selected FROM sentences WHERE evaluation_id = $evaluation"
         " GROUP BY position) c USING (position)"
-        f" {_LABELS} WHERE s.run_id = $run ORDER BY s.position",
+        f" {_LABELS} WHERE s.run_id = $run AND (l.answerability IS NOT NULL OR c.selected IS NOT NULL OR {_IN_FILE})"
+        " ORDER BY s.position",
         {"run": run_id, "evaluation": evaluation_id},
     ).fetchall()
     return [RefusalRow(*row) for row in rows]

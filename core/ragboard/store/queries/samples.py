@@ -282,9 +282,10 @@ def passage_counts(connection: Connection, run_id: str) -> Scored:
     """Return the number of passages of each sample, without samples whose passages are unknown."""
     return read_scored(
         connection.execute(
-            "SELECT s.position, count(p.rank)::DOUBLE AS value FROM samples s LEFT JOIN passages p"
-            " ON p.run_id = s.run_id AND p.position = s.position WHERE s.run_id = ? AND s.has_contexts GROUP BY ALL",
-            [run_id],
+            "SELECT s.position, coalesce(p.passages, 0)::DOUBLE AS value FROM samples s LEFT JOIN"
+            " (SELECT position, count(*) AS passages FROM passages WHERE run_id = $run GROUP BY position) p"
+            " USING (position) WHERE s.run_id = $run AND s.has_contexts",
+            {"run": run_id},
         )
     )
 
@@ -309,12 +310,15 @@ def answers_equal_to_references(
     Only the `first` samples of each run are read. Case and outer spaces are ignored. Answers of fewer than `min_length`
     characters do not count as equal.
     """
-    rows = connection.execute(
-        "SELECT run_id, count(*) FILTER (length(answer) >= ? AND answer = reference), count(*) FROM"
-        " (SELECT run_id, lower(trim(answer, ?)) AS answer, lower(trim(reference, ?)) AS reference FROM samples"
-        " JOIN (SELECT run_id, min(position) AS least FROM samples WHERE run_id IN (SELECT unnest(?)) GROUP BY 1)"
-        " USING (run_id) WHERE position < least + ?) WHERE answer <> '' AND reference <> '' GROUP BY run_id",
-        [min_length, _SPACES, _SPACES, list(run_ids), first],
+    given = {"runs": list(run_ids), "first": first}
+    starts = "SELECT run_id, min(position) AS start FROM samples WHERE run_id IN (SELECT unnest($runs)) GROUP BY run_id"
+    ((end,),) = connection.execute(f"SELECT max(start) + $first FROM ({starts})", given).fetchall()
+    rows = connection.execute(  # with the constant `end`, DuckDB skips most texts of large runs
+        "SELECT run_id, count(*) FILTER (length(answer) >= $least AND answer = reference), count(*) FROM"
+        " (SELECT run_id, lower(trim(answer, $spaces)) AS answer, lower(trim(reference, $spaces)) AS reference"
+        f" FROM samples JOIN ({starts}) USING (run_id) WHERE position < start + $first AND position < $end)"
+        " WHERE answer <> '' AND reference <> '' GROUP BY run_id",
+        {**given, "least": min_length, "spaces": _SPACES, "end": end},
     ).fetchall()
     return {run_id: (equal, total) for run_id, equal, total in rows}
 

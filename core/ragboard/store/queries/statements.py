@@ -530,8 +530,13 @@ def _found(query: HallucinationQuery, evaluations: Sequence[str], separate: Sequ
     return Query(sql="\n".join([select, *joins, "WHERE " + "\n  AND ".join(tests)]), given=given)
 
 
-def _page(query: HallucinationQuery, columns: str, *joins: str) -> Query:
-    """Return the query for a page of the table `found`, in the order `_WORST`."""
+def _page(query: HallucinationQuery, columns: str, *joins: str, contradicted: int = 0) -> Query:
+    """Return the query for a page of the table `found`, in the order `_WORST`.
+
+    `contradicted` is the number of contradicted statements in `found`, if it is known: if the page has no others, the
+    others need not be ordered, which takes long.
+    """
+    labels = ["contradicted"] if query.offset + query.limit <= contradicted else query.labels
     found = f"SELECT f.* FROM found f {_STATEMENT} WHERE list_contains($labels, f.verdict)"
     parts = (
         f"SELECT {columns}",
@@ -539,7 +544,7 @@ def _page(query: HallucinationQuery, columns: str, *joins: str) -> Query:
         *(_EVALUATION, _SAMPLE, _STATEMENT, *joins),
         f"ORDER BY {_WORST}",
     )
-    return Query(sql="\n".join(parts), given={"labels": query.labels, "limit": query.limit, "offset": query.offset})
+    return Query(sql="\n".join(parts), given={"labels": labels, "limit": query.limit, "offset": query.offset})
 
 
 def create_matches(connection: Connection, query: HallucinationQuery, evaluations: Sequence[str]) -> None:
@@ -556,9 +561,18 @@ def matched_labels(connection: Connection) -> dict[Label, int]:
     return dict(connection.execute("SELECT verdict, count(*) FROM found GROUP BY verdict").fetchall())
 
 
-def matched_page(connection: Connection, query: HallucinationQuery) -> list[MatchedStatement]:
-    """Return a page of matched statements: contradicted first, then those with numbers or names."""
-    page = _page(query, "f.evaluation_id, f.position, s.sample_id, s.question, f.statement + 1, t.text")
+def matched_page(
+    connection: Connection, query: HallucinationQuery, counts: Mapping[Label, int]
+) -> list[MatchedStatement]:
+    """Return a page of matched statements: contradicted first, then those with numbers or names.
+
+    `counts` is the result of `matched_labels`.
+    """
+    page = _page(
+        query,
+        "f.evaluation_id, f.position, s.sample_id, s.question, f.statement + 1, t.text",
+        contradicted=counts.get("contradicted", 0) if "contradicted" in query.labels else 0,
+    )
     return [MatchedStatement(*row) for row in page.on(connection).fetchall()]
 
 

@@ -173,9 +173,10 @@ def known_values(connection: Connection, values: Query) -> Scored:
 def grades_by_dimension(connection: Connection, run_id: str) -> dict[str, Scored]:
     """Return {dimension: mean human grade of each sample} from the metadata of a run."""
     columns = ", ".join(f"json_extract(metadata, '/{name}')" for name in GRADES)
+    named = " OR ".join(f"""contains(metadata::VARCHAR, '"{name}"')""" for name in GRADES)
     rows = connection.execute(
-        f"SELECT position, coalesce({columns}) FROM samples WHERE run_id = ? AND coalesce({columns}) IS NOT NULL"
-        " ORDER BY position",
+        f"SELECT position, coalesce({columns}) FROM samples WHERE run_id = ? AND ({named})"
+        f" AND coalesce({columns}) IS NOT NULL ORDER BY position",
         [run_id],
     ).fetchall()
     found: dict[str, dict[int, float]] = {}
