@@ -3,11 +3,13 @@
     python benchmarks/scale.py import FOLDER --samples 100000 --pairs 3
     python benchmarks/scale.py workers FOLDER --samples 2000 --pairs 3
     python benchmarks/scale.py rerun FOLDER --samples 100000 --pairs 5
+    python benchmarks/scale.py memory FOLDER --samples 10000 --pairs 1
 
 - `import`: `ragboard import` of a JSONL file (5.3 kB per sample), compared with DuckDB's `CREATE TABLE AS SELECT * FROM
   read_json` with the same memory limit.
 - `workers`: the embedded judge with two workers, compared with two processes that have half of the samples each.
 - `rerun`: an evaluation with nothing left to do, compared with `ragboard runs`.
+- `memory`: the embedded judge on ten times as many samples, compared with `--samples`.
 
 Each measurement has its own process; those of a pair run one after the other. Figures are medians of pairs. If other
 programs are running, use CPU time. Memory is that of the process and its children (Linux).
@@ -37,13 +39,13 @@ OVERLAP = "overlap.rouge_l,overlap.token_f1"
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["import", "workers", "rerun"])
+    parser.add_argument("what", choices=["import", "workers", "rerun", "memory"])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--samples", type=int, default=10_000)
     parser.add_argument("--pairs", type=int, default=3)
     args = parser.parse_args()
     args.folder.mkdir(parents=True, exist_ok=True)
-    compare = {"import": imports, "workers": workers, "rerun": reruns}[args.what]
+    compare = {"import": imports, "workers": workers, "rerun": reruns, "memory": memories}[args.what]
     print(json.dumps({"samples": args.samples, **compare(args.folder, args.samples, args.pairs)}, indent=2))
 
 
@@ -89,6 +91,16 @@ def reruns(folder: Path, samples: int, pairs: int) -> dict[str, Any]:
         listed.append(measure([command("runs", store=store)]))
         again.append(measure([command("evaluate", "run", "--metrics", OVERLAP, store=store)]))
     return ratios(again, listed)
+
+
+def memories(folder: Path, samples: int, pairs: int) -> dict[str, Any]:
+    measured: dict[int, list[dict[str, float]]] = {10 * samples: [], samples: []}
+    for pair in range(pairs):
+        for size, found in measured.items():
+            store = folder / f"memory-{size}-{pair}"
+            Store(store).import_file(write_samples(folder, size), name="run")
+            found.append(measure([command("evaluate", "run", "--metrics", METRICS, store=store)]))
+    return ratios(measured[10 * samples], measured[samples])
 
 
 def command(*words: str, store: Path) -> list[str]:
