@@ -574,7 +574,7 @@ class AlceF1(AlceMetric):
 
     def score_sentences(self, sentences: Sequence[SentenceSupport]) -> Outcome:
         """Return the harmonic mean of precision and recall; undefined if there are no citations."""
-        return f_score(AlcePrecision().count(sentences), AlceRecall().count(sentences))
+        return f_score(AlcePrecision().score_sentences(sentences), AlceRecall().score_sentences(sentences))
 
     def score_entailed(self, sentences: Sequence[EntailedSentence]) -> Outcome:
         """Return the harmonic mean of precision and recall."""
