@@ -50,7 +50,7 @@ Prices: TypeAlias = Mapping[str, Price]
 def read_prices(file: Path | None = None) -> Prices:
     """Return the prices included in ragboard; for models in a TOML file, the prices in that file.
 
-    The file has a table for each model: `["my-model"]` with `prompt = 0.1`, `completion = 0.4` and optionally `cached`,
+    The file has a table for each model: `["my-model"]` with `prompt = 0.1` and optionally `completion`, `cached`,
     `batch` (a share), `date` and `source`. Raises SettingError for an invalid file.
     """
     overrides = {} if file is None else _read(str(file), _text(file))
@@ -89,19 +89,19 @@ def _price(where: str, table: Any) -> Price:
     if unknown := sorted(table.keys() - set(_KEYS)):
         raise SettingError(f"{where}: unknown key {unknown[0]!r}; expected one of {', '.join(_KEYS)}")
     dollars = {
-        key: _dollars(f"{where}: {key}", table[key]) for key in ("prompt", "completion", "cached") if key in table
+        key: _number(f"{where}: {key}", table[key]) for key in ("prompt", "completion", "cached") if key in table
     }
     return Price(
         prompt=dollars["prompt"],
         completion=dollars.get("completion", 0.0),
         cached=dollars.get("cached"),
-        batch=_dollars(f"{where}: batch", table["batch"], "a share of the prices") if "batch" in table else Price.batch,
+        batch=_number(f"{where}: batch", table["batch"], "a share of the prices") if "batch" in table else Price.batch,
         date=str(table.get("date", "")),
         source=str(table.get("source", "")),
     )
 
 
-def _dollars(where: str, value: Any, expected: str = "US dollars per million tokens") -> float:
+def _number(where: str, value: Any, expected: str = "US dollars per million tokens") -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
         raise SettingError(f"{where}: got {value!r}, expected {expected}, 0 or more")
     return float(value)

@@ -1,4 +1,4 @@
-"""Split texts into marked parts for a page, and replace bidirectional control characters."""
+"""Split texts into marked parts for a page, and neutralize bidirectional control characters."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ class Piece:
 
 
 def strip_bidi_controls(text: str) -> str:
-    """Replace bidirectional control characters, which could reorder other text on a page. Positions do not change.
+    """Neutralize bidirectional control characters, which could reorder other text on a page.
 
-    Embeddings, overrides and isolates become word joiners, which are invisible. Right-to-left letters and marks keep
-    their direction.
+    Bidi embedding, override and isolate characters become word joiners, which are invisible, so positions do not
+    change. Right-to-left letters and marks keep their direction.
     """
     return _ORDERING.sub("\u2060", text)
 

@@ -90,7 +90,7 @@ def serve(
     """Serve the dashboard until interrupted; prints the URL.
 
     Without `port`, the first free one from 8501 is used. `traces` says who may send traces; by default, nobody may.
-    Raises SettingError if the port is in use, StoreError if the store cannot be read.
+    Raises SettingError if the port is in use, StoreError if a read-only dashboard cannot read its store.
     """
     chosen = free_port(port, given.host)
     if given.read_only:

@@ -316,7 +316,7 @@ def pair_reports(store: Store, first: str, second: str) -> dict[str, Any]:
             )
             for text in ("ragas.faithfulness < -0.02", "ragas.faithfulness > 0.5", "ragas.faithfulness < 0")
         },
-        "html": comparison_report(store, a, b, samples=3),
+        "html": comparison_report(store, a, b, pairs=3),
     }
 
 

@@ -115,13 +115,14 @@ ANSWERS_UNANSWERABLE = "answers unanswerable"
 MAY_BE_ANSWERABLE = "may be answerable"
 """A column: 0 for questions that labels or the run file call unanswerable, else 1."""
 FROM_RUN_FILE = (RETRIEVED_NOTHING, ANSWERS_UNANSWERABLE, MAY_BE_ANSWERABLE)
-"""Columns that need the run file, not only an evaluation."""
+"""Columns that `diagnose` computes itself; `_input_columns` reads the others."""
 EVALUATED_WITH = {
     ANSWERS_UNANSWERABLE: FAITHFULNESS,
     "refuses": FAITHFULNESS,
     "statements": FAITHFULNESS,
     "contradicted": FAITHFULNESS,
-    "late evidence": FAITHFULNESS,
+    "late evidence": FAITHFULNESS,  # share of supported statements with evidence only in the second half of the list
+    # share of the relevant passages that the answer uses, in the first half of the list minus in the second half
     "early minus late use": "ragchecker.noise_sensitivity_in_relevant",
 }
 """Columns that are not metrics, each with the metric whose evaluation provides its values."""
@@ -167,7 +168,7 @@ class Breakdown:
     """A metric grouped by a metadata column."""
 
     column: str
-    """The metric."""
+    """The name of the metric, whose scores are shown for each value of `by`."""
     by: str
     """The metadata column, with the prefix `metadata.`."""
 
@@ -185,13 +186,13 @@ class Quantity:
     text: str
     """Describes the value."""
     inputs: tuple[str, ...]
-    """The columns that the value is computed from: metrics, or keys of `EVALUATED_WITH`."""
+    """The columns that the value is computed from: metrics, keys of `EVALUATED_WITH`, or `FROM_RUN_FILE`."""
     compute: Callable[..., FloatArray]
     """Computes the values from the input columns. If `compares_groups`, it returns two rows of values, one per
     group."""
     bounds: tuple[float, float]
     unit: str
-    """What the value is a share of. If `compares_groups`, it belongs to the second group."""
+    """What the value is a share of. If `compares_groups`, it describes the second group's values."""
     reference: bool
     """Whether the value depends on a comparison of the answer with the reference answer."""
     compares_groups: bool
@@ -273,7 +274,7 @@ class Finding:
     min_impact_basis: str = ""
     """How `min_impact` was computed; empty if it was not computed from a CI."""
     hint_reason: str = ""
-    """Why the finding is only a hint; empty for a main finding."""
+    """Why the finding is only a hint or only suspected; empty for a main finding."""
 
     @property
     def advice(self) -> str:
@@ -284,8 +285,8 @@ class Finding:
     def impact_text(self) -> str:
         """The minimum impact, and how it was computed; empty if it rounds to 0%.
 
-        For example `at least 15% of an average answer's statements (lower bound of the 95% CI; counting 4 of 98
-        samples without a value as unaffected)`.
+        For example `at least 15% of an average answer's statements (from the end of the 95% CI nearest the
+        threshold; counting 4 of 98 samples without a value as unaffected)`.
         """
         unit = QUANTITIES[self.rule.quantity].unit
         if self.min_impact < 0.005:
@@ -308,10 +309,11 @@ class NotTriggered:
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionIssue:
-    """A question, and the number of unsupported statements in its answer."""
+    """A question whose answers have unsupported statements."""
 
     question: str
     statements: int
+    """Number of unsupported statements, including contradicted ones."""
     contradicted: int
     query: HallucinationQuery
 
@@ -334,7 +336,7 @@ class PassageIssue:
 
 @dataclass(frozen=True, kw_only=True)
 class WeakGroup:
-    """A group of samples, with one value of a metadata column, that scores lower than the other samples."""
+    """Samples with one value of a metadata column that score lower than the others, significantly or not."""
 
     by: str
     """The metadata column, with the prefix `metadata.`."""
@@ -353,7 +355,7 @@ class WeakGroup:
 
 @dataclass(frozen=True, kw_only=True)
 class SmallGroup:
-    """A group of samples, with one value of a metadata column, that is too small to compare."""
+    """Samples with one value of a metadata column that are too few to compare."""
 
     by: str
     """The metadata column, with the prefix `metadata.`."""
@@ -374,7 +376,7 @@ class GroupComparisons:
     """Groups that are lower than the other samples, but have fewer than `MIN_GROUP_SIZE` scored samples; lowest first,
     at most `MAX_LOW_GROUPS`. Columns without any larger group are left out."""
     groups: int
-    """Number of comparisons, each of one group on one metric."""
+    """Number of comparisons: one for each group and metric."""
     metrics: tuple[str, ...]
     """The metrics on which groups were compared."""
     columns: tuple[str, ...]
@@ -400,7 +402,8 @@ class Diagnosis:
     findings: tuple[Finding, ...]
     """The triggered rules, largest impact first; hints last."""
     suspected: tuple[Finding, ...]
-    """Inconclusive rules whose estimate is beyond the threshold and whose CI shows an impact, largest impact first."""
+    """Inconclusive rules whose estimate is beyond the threshold and whose minimum impact does not round to 0%, largest
+    impact first."""
     not_triggered: tuple[NotTriggered, ...]
     missing: tuple[str, ...]
     """Metrics that rules need and that can be evaluated for this run."""
@@ -571,7 +574,7 @@ def diagnose(store: Store, run: RunRef) -> Diagnosis:
         measured[key] = NotEvaluated(metrics=tuple(absent)) if absent else measure(quantity, columns, clusters)
     triggered, not_triggered = apply_rules(measured, run)
     not_triggered = tuple(_mark_unreliable(result, run, rule_based) for result in not_triggered)
-    findings = [
+    findings: Sequence[Finding] = [
         replace(_with_impact(finding, columns), hint_reason=_hint_reason(finding, run, rule_based))
         for finding in triggered
     ]
@@ -590,7 +593,7 @@ def diagnose(store: Store, run: RunRef) -> Diagnosis:
             attributed = (_with_evidence(finding, other, loss) for finding in partial)
             return tuple(_with_samples(connection, finding, run, columns, positions) for finding in attributed)
 
-        triggered, suspected = completed(findings), completed(suspected)
+        findings, suspected = completed(findings), completed(suspected)
     if summary.judged:
         with matching_statements(store, HallucinationQuery(runs=(run,))) as connection:
             verdicts = matched_labels(connection)
@@ -603,7 +606,7 @@ def diagnose(store: Store, run: RunRef) -> Diagnosis:
         question_count=asked,
         references=references,
         attribution_note=_attribution_note(references, columns, run, rule_based),
-        findings=tuple(sorted(triggered, key=lambda finding: (bool(finding.hint_reason), -finding.min_impact))),
+        findings=tuple(sorted(findings, key=lambda finding: (bool(finding.hint_reason), -finding.min_impact))),
         suspected=suspected,
         not_triggered=not_triggered,
         missing=tuple(metric for metric in missing if references or "reference" not in METRICS[metric].requires),
@@ -763,7 +766,7 @@ def _with_impact(finding: Finding, columns: Columns) -> Finding:
     if not rule.harms_answers or not isinstance(interval, Interval):
         return finding
     values = quantity.compute(*(columns[name] for name in quantity.inputs))
-    # `unit` belongs to the second of two groups
+    # `unit` describes the second of two groups
     valued = ~np.isnan(values[1] if quantity.compares_groups else values)
     if quantity.observed:
         return replace(finding, min_impact=interval.estimate * float(valued.mean()))
@@ -774,7 +777,7 @@ def _with_impact(finding: Finding, columns: Columns) -> Finding:
     count = ""
     if without:
         count = f"; counting {without:,} of {valued.size:,} samples without a value as unaffected"
-    basis = f"(lower bound of the 95% CI{count})"
+    basis = f"(from the end of the 95% CI nearest the threshold{count})"
     return replace(finding, min_impact=max(0.0, loss * float(valued.mean())), min_impact_basis=basis)
 
 

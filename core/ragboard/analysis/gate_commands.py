@@ -155,6 +155,10 @@ jobs:
     runs-on: ubuntu-latest
     steps:
       - uses: actions/checkout@v4
+      - uses: actions/checkout@v4
+        with:
+          repository: OWNER/ragboard
+          path: ragboard
       - uses: actions/setup-python@v5
         with:
           python-version: "3.12"

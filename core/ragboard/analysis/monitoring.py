@@ -145,8 +145,8 @@ class TrendChange:
         return f"{verb} by {size} around {self.start:%Y-%m-%d}"
 
     def __str__(self) -> str:
-        """For example `fell by 0.06 (0.87 to 0.81) around 2026-11-20, seen 2026-11-22`."""
-        return f"{self.in_short}, seen {self.seen:%Y-%m-%d}"
+        """For example `fell by 0.06 (0.87 to 0.81) around 2026-11-20, detected 2026-11-22`."""
+        return f"{self.in_short}, detected {self.seen:%Y-%m-%d}"
 
 
 @dataclass(frozen=True, kw_only=True)

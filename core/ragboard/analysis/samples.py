@@ -68,7 +68,7 @@ class SampleRow:
     file_scores: Mapping[str, Outcome]
     """Scores of another tool, from the run file."""
     labels: Mapping[Label, int]
-    """Number of statements of the answer by the judge's joint verdict."""
+    """Number of statements of the answer, by the verdict against all passages together."""
     refuses: bool
     """Whether the answer declines to answer, at least in part."""
     flips: tuple[int, int] | None = None
@@ -118,7 +118,7 @@ class SampleReport:
     """Scores of another tool, from the run file."""
     statements: tuple[JudgedStatement, ...]
     recomputed: Mapping[str, Outcome]
-    """Metrics recomputed with labels in place of verdicts; empty if annotators overruled no verdict."""
+    """Metrics recomputed with annotators' labels in place of the verdicts they overrule; empty if there are none."""
     refuses: bool | None
     questions: tuple[GeneratedQuestion, ...]
     chosen_sentences: tuple[Sentence, ...]
@@ -132,7 +132,7 @@ class SampleReport:
     rewritten: RewrittenQuestion | None
     """The question, rewritten to need no earlier turns, from the run file or a judge; None if it was not rewritten."""
     judgements: tuple[Judgement, ...]
-    """Judgements that are not verdicts: useful passages, aspects, ratings, repeated replies, entities."""
+    """Judgements that are not verdicts, such as useful passages, aspects, ratings and entities."""
     previous: str | None
     """Id of the previous sample of the run, or None."""
     following: str | None
@@ -146,11 +146,12 @@ class SampleReport:
             for judgement in self.judgements
             if judgement.about.startswith(PASSAGE_GRADE) and judgement.value is not None
         ]
-        first = min((judgement.about for judgement in graded), key=len, default="")  # the first of several draws
+        # `about` is shorter for grades from one call for all passages; they are preferred to grades from separate calls
+        preferred = min((judgement.about for judgement in graded), key=len, default="")
         return {
             judgement.number: judgement.value
             for judgement in graded
-            if judgement.about == first and judgement.value is not None
+            if judgement.about == preferred and judgement.value is not None
         }
 
 

@@ -35,7 +35,9 @@ __all__ = ["report_judge"]
 def report_judge(
     file: Path, judge: str, label: str | None, at_least: float, cluster: str | None, seed: int, as_json: bool
 ) -> None:
-    """Compare a judge with the labels in FILE and with trivial baselines; use `ragboard agree` instead.
+    """Deprecated: use `ragboard agree FILE`, which also saves the result.
+
+    Compares a judge with the labels in FILE and with trivial baselines.
 
     `judge-bench` compares several judges on several files, `agree` compares metrics with labels. Both save the results.
 

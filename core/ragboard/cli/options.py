@@ -48,7 +48,7 @@ __all__ = [
 F = TypeVar("F", bound=Callable[..., Any])
 
 SEED_TYPE = click.IntRange(0)
-"""Type of `--seed`. numpy requires seeds of 0 or more."""
+"""Type of `--seed` in commands that bootstrap: numpy requires 0 or more. The seed of `--sample` may be negative."""
 
 
 class Finite(click.FloatRange):
@@ -318,7 +318,7 @@ def judge_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def batch_options(command: F) -> F:
     """Add --batch and --batch-interval.
 
-    If this decorator is above `judge_options`, their values are in the argument `judge_options` of the command.
+    Put this decorator above `@judge_options`: the command then gets both values inside its `JudgeOptions` argument.
     """
     for option in reversed(_BATCH_OPTIONS):
         command = option(command)

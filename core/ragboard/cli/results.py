@@ -356,7 +356,7 @@ def _report(store: Store, runs: list[RunRef], samples: int | None, metric: str |
     a, b = runs
     spec = resolve_spec(metric, tuple(one.metric for one in compare_runs(store, a, b).metrics)) if metric else ""
     pairs = PAIRS if samples is None else samples
-    return comparison_report(store, a, b, samples=pairs, metric=spec, unscored=unscored)
+    return comparison_report(store, a, b, pairs=pairs, metric=spec, unscored=unscored)
 
 
 @click.command()

@@ -47,10 +47,10 @@ MAX_STATEMENTS = 5
 def trend(dataset: str, metric: str, column: str | None, days: int, judge: str, store: Store, as_json: bool) -> None:
     """Show a METRIC of a DATASET (its name, or that of a run) over time. The default is its first metric.
 
-    Prints the state of the metric, when it and the configuration changed, the last 7 days compared with the 7 days
-    before, the mean by day, and new unsupported statements.
+    For live traffic, prints the state of the metric, when it and the configuration changed, the last 7 days compared
+    with the 7 days before, the mean by day, and new unsupported statements.
 
-    If the runs of the dataset have the same questions, prints the difference between each run and the run before.
+    If the runs of the dataset have the same questions, prints only the difference between each run and the run before.
 
     \b
     ragboard trend 'chat (production)'

@@ -76,6 +76,7 @@ def sample_of(spans: Sequence[RawSpan], received: int, conversations: Conversati
     no plausible time. Raises UnusableTraceError for a trace without a question or with a malformed field.
     """
     run = run_of(_top_resource(spans))
+    # the dataset, because a conversation goes on if the version of the service, and with it the run, changes
     trace = read_trace([replace(span_of(span), run=run.dataset) for span in spans])
     if trace is None:
         raise UnusableTraceError("no span has a question")

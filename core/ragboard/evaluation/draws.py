@@ -59,7 +59,7 @@ class Draws:
         earlier_draws = cls(tuple(metrics), dict(earlier), panel)
         if draws is None or draws == 1:
             return earlier_draws
-        drawable = [metric.spec for metric in named if earlier_draws.needs_to_redraw(metric.needs())]
+        drawable = [metric.spec for metric in named if earlier_draws.redrawn_needs(metric.needs())]
         if not drawable:
             raise SettingError(
                 "--draws has no effect: no chat model judges these metrics, and other judges always reply the same;"
@@ -92,7 +92,7 @@ class Draws:
         """Return whether further draws send this task again."""
         return self._is_redrawn(type(task))
 
-    def needs_to_redraw(self, needs: Iterable[Need[Any]]) -> list[Need[Any]]:
+    def redrawn_needs(self, needs: Iterable[Need[Any]]) -> list[Need[Any]]:
         """Return those of the needs for which further draws call a model again."""
         return [need for need in needs if any(map(self._is_redrawn, tasks_for([need])))]
 
@@ -112,6 +112,6 @@ class Draws:
         if len(results) < 2:
             return []
         judged = [
-            need for need in self.needs_to_redraw(results[1].by_need) if any(kind.is_judgement for kind in need.tasks())
+            need for need in self.redrawn_needs(results[1].by_need) if any(kind.is_judgement for kind in need.tasks())
         ]
         return [NeedResults({need: draw.by_need[need] for need in judged if need in draw.by_need}) for draw in results]

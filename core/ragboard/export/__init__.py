@@ -1,4 +1,4 @@
-"""Export runs as tables, in RAGChecker's output format, or as scores for the tool that a run was exported from."""
+"""Export runs as tables, in RAGChecker's output format, or as scores to upload to the tool that the run came from."""
 
 from __future__ import annotations
 

@@ -34,11 +34,11 @@ def comparison_report(
     a: RunRef,
     b: RunRef,
     *,
-    samples: int = PAIRS,
+    pairs: int = PAIRS,
     metric: str = "",
     unscored: UnscoredPolicy = "excluded",
 ) -> str:
-    """Return a report of B compared with A as HTML, with `samples` pairs in full, largest losses in `metric` first.
+    """Return a report of B compared with A as HTML, with this many `pairs` in full, largest losses in `metric` first.
 
     The default of `metric` is the first metric that got worse, or the first metric if none did. `unscored` says how
     samples without a score count in the differences. The file has no scripts and needs no other files. Raises
@@ -48,8 +48,8 @@ def comparison_report(
     pairing = pair_runs(store, a, b)
     compared = compare_runs(store, a, b, pairing, unscored=unscored)
     sorted_by = metric or _default_metric(compared)
-    rows = pair_rows(store, a, b, pairing, PairQuery(metric=sorted_by, limit=samples)).rows if sorted_by else ()
-    pairs = [pair_report(store, a, b, pairing, row.sample_a) for row in rows]
+    rows = pair_rows(store, a, b, pairing, PairQuery(metric=sorted_by, limit=pairs)).rows if sorted_by else ()
+    reports = [pair_report(store, a, b, pairing, row.sample_a) for row in rows]
     return render(
         "comparison.html",
         f"{compared.b.name} vs {compared.a.name} · ragboard",
@@ -57,7 +57,7 @@ def comparison_report(
         max_magnitude=max(_magnitudes(compared), default=0.0) or 1.0,
         known=metric_descriptions(store),
         by=sorted_by,
-        pairs=[(row, pair, _answer_pieces(pair)) for row, pair in zip(rows, pairs, strict=True)],
+        pairs=[(row, pair, _answer_pieces(pair)) for row, pair in zip(rows, reports, strict=True)],
         identities={"A": judge_identity(store, a), "B": judge_identity(store, b)},
     )
 

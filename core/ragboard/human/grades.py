@@ -55,7 +55,7 @@ class GradeAgreement:
 
     correlations: Correlations
     auroc: Measure
-    """How often a good item has a higher score than another item, in [0, 1]; 0.5 is chance level."""
+    """How often a good item has a higher score than an item that is not good, in [0, 1]; 0.5 is chance level."""
     kappa: Measure
     """Cohen's kappa of good against not good."""
     weighted_kappa: Measure
@@ -117,7 +117,8 @@ class GradeReport:
     good: int
     """Number of good items."""
     compared: int
-    """Number of graded items that the judge and all baselines scored; scorers are compared on these."""
+    """Number of graded items that all metrics of the judge and all trivial baselines scored, or of all graded items if
+    these are all good or all not good. Scorers are compared on these items."""
     clusters: int
     """Number of clusters of items."""
     lines: tuple[GradeLine, ...]
@@ -182,7 +183,7 @@ def grade_report(
 
 
 def _compared_positions(data: AgreementData, dimension: str, at_least: float) -> frozenset[int]:
-    """Return the graded items that all scorers of the judge and all trivial baselines scored.
+    """Return the graded items that all metrics of the judge and all trivial baselines scored.
 
     If these items are all good or all not good, return all graded items.
     """
@@ -257,35 +258,37 @@ def _compare_scorer(
     scores = {position: score for position, score in all_scores.items() if position in compared}
     if not scores:
         return None
-    graded = list(scores.values())
-    mean = [means[position] for position in scores]
-    good = [value >= at_least for value in mean]
-    points = roc(graded, good) if 0 < sum(good) < len(good) else ()
+    values = list(scores.values())
+    mean_grades = [means[position] for position in scores]
+    good = [grade >= at_least for grade in mean_grades]
+    points = roc(values, good) if 0 < sum(good) < len(good) else ()
     if chosen is None:
         cut = best_cut(points) if points else None
     else:
-        cut = Cut(threshold=chosen, agreement=binary_agreement([score >= chosen for score in graded], good))
-    rounded = [_nearest(value, levels) for value in mean]
+        cut = Cut(threshold=chosen, agreement=binary_agreement([score >= chosen for score in values], good))
+    rounded = [_nearest(grade, levels) for grade in mean_grades]
     # the scores as grades: each score becomes the grade with the same rank among the annotators' grades
     ranked = sorted(rounded)
-    matched = [ranked[min(len(ranked) - 1, round(rank * (len(ranked) - 1)))] for rank in _relative_ranks(graded)]
+    matched = [ranked[min(len(ranked) - 1, round(rank * (len(ranked) - 1)))] for rank in _relative_ranks(values)]
     return GradeLine(
         scorer=scorer,
         metric=scorer.metrics.get(dimension, ""),
         unscored=len(means) - len(all_scores),
         agreement=_grade_agreement(
-            graded,
-            mean,
+            values,
+            mean_grades,
             good,
-            [score >= cut.threshold for score in graded] if cut else [],
-            (matched, rounded, levels),
+            [score >= cut.threshold for score in values] if cut else [],
+            matched,
+            rounded,
+            levels,
             [data.clusters[position] for position in scores],
             data.seed,
         ),
         cut=cut,
         chosen=chosen is not None,
         roc=points,
-        calibration=calibration(graded, good) if all(0 <= score <= 1 for score in graded) else None,
+        calibration=calibration(values, good) if all(0 <= score <= 1 for score in values) else None,
     )
 
 
@@ -294,11 +297,12 @@ def _grade_agreement(
     means: Sequence[float],
     good: Sequence[bool],
     called_good: Sequence[bool],
-    graded: tuple[Sequence[float], Sequence[float], Sequence[float]],
+    grades: Sequence[float],
+    others: Sequence[float],
+    levels: Sequence[float],
     groups: Sequence[Hashable],
     seed: int,
 ) -> GradeAgreement:
-    first, second, levels = graded
     bootstrap_options: dict[str, Any] = {"draws": REPORT_DRAWS, "seed": seed}
     return GradeAgreement(
         correlations=correlations(scores, means, groups, seed),
@@ -311,8 +315,8 @@ def _grade_agreement(
             lambda: kappa_interval(called_good, good, groups, **bootstrap_options),
         ),
         weighted_kappa=measure(
-            lambda: cohen_kappa(first, second, weights="quadratic", order=levels),
-            lambda: kappa_interval(first, second, groups, weights="quadratic", order=levels, **bootstrap_options),
+            lambda: cohen_kappa(grades, others, weights="quadratic", order=levels),
+            lambda: kappa_interval(grades, others, groups, weights="quadratic", order=levels, **bootstrap_options),
         ),
         confusion=binary_agreement(called_good, good) if called_good else None,
     )
@@ -354,4 +358,4 @@ def _compare_annotators(data: AgreementData, dimension: str, at_least: float) ->
     good = [value >= at_least for value in others]
     rounded = [_nearest(value, levels) for value in others]
     called_good = [grade >= at_least for grade in grades_given]
-    return _grade_agreement(grades_given, others, good, called_good, (grades_given, rounded, levels), groups, data.seed)
+    return _grade_agreement(grades_given, others, good, called_good, grades_given, rounded, levels, groups, data.seed)

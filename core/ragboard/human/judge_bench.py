@@ -71,7 +71,7 @@ class BenchSet:
     clusters: int
     """Number of clusters of texts."""
     base_rate: float
-    """The share of texts labelled supported (for sentences: helping)."""
+    """The share of texts labelled supported; for sentences, helpful for answering the question."""
     verdicts: Mapping[Label, int]
     """Number of texts by label; `contradicted` occurs only if the file distinguishes it from `unsupported`."""
 
@@ -81,7 +81,7 @@ class VerdictFigures:
     """How well one verdict of a judge agrees with labels.
 
     In a set without the label contradicted, the verdict contradicted counts as unsupported. For sentences, `supported`
-    means helping.
+    means helpful for answering the question.
     """
 
     labelled: int

@@ -46,7 +46,7 @@ class JudgeReport:
     n: int
     """Number of labelled texts with a score."""
     positive: int
-    """Number of these texts that are labelled supported (for sentences: helping)."""
+    """Number of these texts that are labelled supported; for sentences, helpful for answering the question."""
     clusters: int
     """Number of clusters of texts."""
     unscored: int
@@ -74,12 +74,12 @@ class JudgedRow:
     """Labelled texts with the same question and passages."""
 
     kind: Kind
-    """Statements and answers are labelled supported or not, sentences helping or not."""
+    """Statements and answers are labelled supported or not, sentences helpful or not."""
     sample: Sample
     """The question, its history and the passages."""
     texts: tuple[str, ...]
     labels: tuple[bool | None, ...]
-    """For each text, whether it is supported (or helps); None if it has no label."""
+    """For each text, whether it is supported or helpful; None if it has no label."""
     cluster: str
     """Rows with the same cluster are not independent."""
 
@@ -108,15 +108,15 @@ def read_judged_rows(
         kind = row.kind or "answers"
         if rows and kind != rows[0].kind:
             raise RunFileError(path, f"contains {kind} after {rows[0].kind}", line=row.line)
-        answer = row.samples[0]
-        texts = (answer.answer or "",) if kind == "answers" else tuple(text.text for text in row.texts)
+        sample = row.samples[0]
+        texts = (sample.answer or "",) if kind == "answers" else tuple(text.text for text in row.texts)
         ratings = row.human_labels[label] if label else tuple(text.label for text in row.texts)
 
         threshold = at_least if label else 1.0
         rows.append(
             JudgedRow(
                 kind=kind,
-                sample=answer,
+                sample=sample,
                 texts=texts,
                 labels=tuple(None if rating is None else rating >= threshold for rating in ratings),
                 cluster=row.cluster or (texts or ("",))[0],
@@ -130,13 +130,13 @@ def read_judged_rows(
 async def judge_report(judge: Judge, rows: Sequence[JudgedRow], *, seed: int = 0) -> JudgeReport:
     """Run the judge on every labelled text. Raises SettingError if all scored texts have the same label."""
     start = time.perf_counter()
-    answers = [await _ask(judge, row) for row in rows]
+    outcomes = [await _ask(judge, row) for row in rows]
     seconds = time.perf_counter() - start
     judged_texts = [
-        (row, text, label, *answer)
-        for row, row_answers in zip(rows, answers, strict=True)
-        for text, label, answer in zip(row.texts, row.labels, row_answers, strict=True)
-        if label is not None and answer is not None
+        (row, text, label, *outcome)
+        for row, row_outcomes in zip(rows, outcomes, strict=True)
+        for text, label, outcome in zip(row.texts, row.labels, row_outcomes, strict=True)
+        if label is not None and outcome is not None
     ]
     truth = [label for _, _, label, _, _ in judged_texts]
     if not any(truth) or all(truth):
@@ -190,14 +190,14 @@ async def _ask(judge: Judge, row: JudgedRow) -> Sequence[tuple[float, bool] | No
     if row.kind == "answers":
         extracted = await ask(ExtractStatements(question=sample.question, text=texts[0], history=sample.history))
         texts = tuple(statement.text for statement in extracted.statements) if isinstance(extracted, Extraction) else ()
-    outcomes = await ask_about_texts(sample, texts, ask, helping=row.kind == "sentences") if texts else []
-    answers = [
+    replies = await ask_about_texts(sample, texts, ask, helping=row.kind == "sentences") if texts else []
+    outcomes = [  # a verdict is a Score of 1 (supported, helpful) or 0
         (score.value if isinstance(score, Score) else verdict.value, verdict.value == 1)
         if isinstance(verdict, Score)
         else None
-        for verdict, score in outcomes
+        for verdict, score in replies
     ]
     if row.kind != "answers":
-        return answers
-    scored = [answer for answer in answers if answer]
+        return outcomes
+    scored = [outcome for outcome in outcomes if outcome]
     return [(sum(score for score, _ in scored) / len(scored), all(yes for _, yes in scored)) if scored else None]

@@ -195,8 +195,8 @@ def undo(store: Store, run: RunRef, *, annotator: str, queue: LabelQueue, kind: 
         last = last_label(connection, run, annotator=annotator.strip(), queue=queue, kind=kind)
         if last is None:
             return None
-        number, sample_id, value, statement = last
-        remove_labels(connection, [number])
+        label_number, sample_id, value, statement = last
+        remove_labels(connection, [label_number])
     return Undone(sample_id=sample_id, value=value, statement=statement)
 
 

@@ -49,7 +49,7 @@ class ReplayJudge:
         return cls(recorded, blake2b(content, digest_size=8).hexdigest(), name=f"replay:{path.name}")
 
     def identity(self, task: type[Task]) -> str:
-        """Return the digest of the recording."""
+        """Return an identity with the recording's digest and the task type."""
         return f"replay/{self.version}/{task.__name__}"
 
     async def answer(self, tasks: Sequence[Task], _on_call: OnCall = ignore_call) -> Sequence[Reply | Failure]:

@@ -447,10 +447,10 @@ class CitationMetric(Metric):
 
     def score(self, sample: Sample, results: NeedResults) -> Outcome:
         support = results.value(CitedSentences(self.by))
-        return _nothing_to_count(sample, support) or self.count(support.sentences)
+        return _nothing_to_count(sample, support) or self.score_sentences(support.sentences)
 
     @abstractmethod
-    def count(self, sentences: Sequence[SentenceSupport]) -> Outcome:
+    def score_sentences(self, sentences: Sequence[SentenceSupport]) -> Outcome:
         """Compute the score of an answer that has a sentence with statements."""
 
 
@@ -500,10 +500,10 @@ class AlceMetric(CitationMetric):
         if not self.compat:
             return super().score(sample, results)
         sentences = results.value(EntailedSentences(self.at_most))
-        return self.count_entailed(sentences) if sentences else NO_SENTENCE
+        return self.score_entailed(sentences) if sentences else NO_SENTENCE
 
     @abstractmethod
-    def count_entailed(self, sentences: Sequence[EntailedSentence]) -> Outcome:
+    def score_entailed(self, sentences: Sequence[EntailedSentence]) -> Outcome:
         """Compute the score with `compat`; there is at least one sentence."""
 
 
@@ -518,11 +518,11 @@ class AlceRecall(AlceMetric):
     title: ClassVar[str] = "Citation recall"
     formula: ClassVar[str] = "sentences that their cited passages fully support / all sentences with statements"
 
-    def count(self, sentences: Sequence[SentenceSupport]) -> Outcome:
+    def score_sentences(self, sentences: Sequence[SentenceSupport]) -> Outcome:
         """Fully supported sentences / all sentences."""
         return share_score([_is_recalled(sentence) for sentence in sentences], "sentences")
 
-    def count_entailed(self, sentences: Sequence[EntailedSentence]) -> Outcome:
+    def score_entailed(self, sentences: Sequence[EntailedSentence]) -> Outcome:
         """Entailed sentences / all sentences."""
         return share_score([sentence.recalled for sentence in sentences], "sentences")
 
@@ -541,7 +541,7 @@ class AlcePrecision(AlceMetric):
         "needed citations of fully supported sentences / all citations of sentences with statements"
     )
 
-    def count(self, sentences: Sequence[SentenceSupport]) -> Outcome:
+    def score_sentences(self, sentences: Sequence[SentenceSupport]) -> Outcome:
         """Needed citations of supported sentences / all citations."""
         right = [
             _is_recalled(sentence) and cited.needed and cited.rank is not None
@@ -550,7 +550,7 @@ class AlcePrecision(AlceMetric):
         ]
         return share_score(right, "citations") if right else NO_CITATION
 
-    def count_entailed(self, sentences: Sequence[EntailedSentence]) -> Outcome:
+    def score_entailed(self, sentences: Sequence[EntailedSentence]) -> Outcome:
         """Precise citations / all citations; 0 if there are no citations."""
         total, precise = (
             sum(sentence.citations for sentence in sentences),
@@ -572,13 +572,13 @@ class AlceF1(AlceMetric):
     title: ClassVar[str] = "Citation F1"
     formula: ClassVar[str] = "2 PR / (P + R) of citation precision and citation recall"
 
-    def count(self, sentences: Sequence[SentenceSupport]) -> Outcome:
+    def score_sentences(self, sentences: Sequence[SentenceSupport]) -> Outcome:
         """Return the harmonic mean of precision and recall; undefined if there are no citations."""
-        return f_score(AlcePrecision().count(sentences), AlceRecall().count(sentences))
+        return f_score(AlcePrecision().score_sentences(sentences), AlceRecall().score_sentences(sentences))
 
-    def count_entailed(self, sentences: Sequence[EntailedSentence]) -> Outcome:
+    def score_entailed(self, sentences: Sequence[EntailedSentence]) -> Outcome:
         """Return the harmonic mean of precision and recall."""
-        return f_score(AlcePrecision().count_entailed(sentences), AlceRecall().count_entailed(sentences))
+        return f_score(AlcePrecision().score_entailed(sentences), AlceRecall().score_entailed(sentences))
 
 
 def _is_recalled(sentence: SentenceSupport) -> bool:
@@ -610,7 +610,7 @@ class SupportMetric(CitationMetric):
             return Score(value=0.0, counted=f"0 by convention: {outcome.detail}")
         return outcome
 
-    def count(self, sentences: Sequence[SentenceSupport]) -> Outcome:
+    def score_sentences(self, sentences: Sequence[SentenceSupport]) -> Outcome:
         """Return the mean over sentences."""
         most = 1 if self.citations == "first" else None
         return self.mean([tuple(cited.support for cited in sentence.distinct[:most]) for sentence in sentences])
@@ -720,7 +720,7 @@ class UnsupportedCitations(CitationMetric):
     direction: ClassVar[Direction] = "lower"
     calls: ClassVar[str] = VERDICT_CALLS
 
-    def count(self, sentences: Sequence[SentenceSupport]) -> Outcome:
+    def score_sentences(self, sentences: Sequence[SentenceSupport]) -> Outcome:
         """Citations without support / all citations."""
         wrong = [cited.support == "none" for sentence in sentences for cited in sentence.distinct]
         return share_score(wrong, "citations") if wrong else NO_CITATION

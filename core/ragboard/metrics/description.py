@@ -32,6 +32,7 @@ def describe(metric: Metric) -> MetricDescription:
         direction=metric.direction,
         calls=metric.calls,
         settings=_settings(metric),
+        # a score with a cutoff k does not change with passages after rank k
         more_passages="" if getattr(metric, "k", None) else metric.more_passages,
     )
 

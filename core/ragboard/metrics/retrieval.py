@@ -81,10 +81,10 @@ class RetrievalMetric(Metric):
         top = RankedPassages(
             gold=ranked.gold, relevant=ranked.relevant[:cutoff], first_matches=ranked.first_matches[:cutoff]
         )
-        return self.count(top, cutoff)
+        return self.score_ranks(top, cutoff)
 
     @abstractmethod
-    def count(self, ranked: RankedPassages, cutoff: int) -> Outcome:
+    def score_ranks(self, ranked: RankedPassages, cutoff: int) -> Outcome:
         """Compute the score from the list up to rank `cutoff`; there is at least one gold passage."""
 
 
@@ -97,7 +97,7 @@ class Recall(RetrievalMetric):
     formula: ClassVar[str] = "gold passages in the top k / all gold passages"
     more_passages: ClassVar[MorePassages] = "rises"
 
-    def count(self, ranked: RankedPassages, cutoff: int) -> Outcome:
+    def score_ranks(self, ranked: RankedPassages, cutoff: int) -> Outcome:
         """Gold passages found / all gold passages."""
         found = sum(ranked.first_matches)
         return Score(value=found / ranked.gold, counted=f"{found} of {ranked.gold} gold passages")
@@ -113,7 +113,7 @@ class Precision(RetrievalMetric):
     formula: ClassVar[str] = "gold passages in the top k / k (without k: all retrieved)"
     more_passages: ClassVar[MorePassages] = "falls"
 
-    def count(self, ranked: RankedPassages, cutoff: int) -> Outcome:
+    def score_ranks(self, ranked: RankedPassages, cutoff: int) -> Outcome:
         """Gold passages / cutoff; undefined if nothing was retrieved and `k` is not set."""
         if not cutoff:
             return Unscored(reason="undefined", detail="no passage was retrieved")
@@ -130,7 +130,7 @@ class HitRate(RetrievalMetric):
     formula: ClassVar[str] = "1 if a gold passage is in the top k, else 0"
     more_passages: ClassVar[MorePassages] = "rises"
 
-    def count(self, ranked: RankedPassages, cutoff: int) -> Outcome:
+    def score_ranks(self, ranked: RankedPassages, cutoff: int) -> Outcome:
         """1 if any retrieved passage is gold, else 0."""
         hit = any(ranked.relevant)
         return Score(value=float(hit), counted=_ranks_text(ranked.relevant) if hit else f"none in the top {cutoff}")
@@ -145,7 +145,7 @@ class ReciprocalRank(RetrievalMetric):
     formula: ClassVar[str] = "1 / rank of the first gold passage in the top k, else 0"
     more_passages: ClassVar[MorePassages] = "rises"
 
-    def count(self, ranked: RankedPassages, cutoff: int) -> Outcome:
+    def score_ranks(self, ranked: RankedPassages, cutoff: int) -> Outcome:
         """1 / the rank of the first gold passage."""
         if not any(ranked.relevant):
             return Score(value=0.0, counted=f"none in the top {cutoff}")
@@ -161,7 +161,7 @@ class NDCG(RetrievalMetric):
     formula: ClassVar[str] = "sum of 1 / log2(rank + 1) over gold passages found / the same for the best order"
     more_passages: ClassVar[MorePassages] = "rises"
 
-    def count(self, ranked: RankedPassages, cutoff: int) -> Outcome:
+    def score_ranks(self, ranked: RankedPassages, cutoff: int) -> Outcome:
         """DCG / ideal DCG."""
         best = ranked.gold if self.k is None else min(ranked.gold, cutoff)
         gain = sum(_discount(rank) for rank, new in enumerate(ranked.first_matches, 1) if new)
@@ -181,7 +181,7 @@ class AveragePrecision(RetrievalMetric):
     formula: ClassVar[str] = "sum over found gold passages i of precision@i / all gold passages"
     more_passages: ClassVar[MorePassages] = "rises"
 
-    def count(self, ranked: RankedPassages, cutoff: int) -> Outcome:
+    def score_ranks(self, ranked: RankedPassages, cutoff: int) -> Outcome:
         """Compute the score from the ranks at which a gold passage occurs for the first time."""
         hits = [rank for rank, new in enumerate(ranked.first_matches, 1) if new]
         total = sum(number / rank for number, rank in enumerate(hits, 1))

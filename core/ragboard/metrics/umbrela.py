@@ -90,7 +90,7 @@ class _GradedMetric(Metric):
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     direction: ClassVar[Direction] = "higher"
     calls: ClassVar[str] = "1 to grade all passages; with compat, 1 for each passage"
-    more_passages: ClassVar[MorePassages] = "falls"
+    more_passages: ClassVar[MorePassages] = "falls"  # the score tends to fall if more passages are retrieved
 
     k: int | None = None
     compat: bool = False
@@ -105,13 +105,13 @@ class _GradedMetric(Metric):
         return (self._need(),)
 
     def score(self, sample: Sample, results: NeedResults) -> Outcome:
-        return self.count(results.value(self._need()).grades)
+        return self.score_grades(results.value(self._need()).grades)
 
     def _need(self) -> GradedPassages:
         return GradedPassages(separately=self.compat)
 
     @abstractmethod
-    def count(self, grades: Sequence[int]) -> Outcome:
+    def score_grades(self, grades: Sequence[int]) -> Outcome:
         """Compute the score from the grades in order of rank; there is at least one."""
 
 
@@ -127,12 +127,12 @@ class NDCG(_GradedMetric):
 
     name: ClassVar[str] = "ndcg"
     title: ClassVar[str] = "Graded nDCG"
-    formula: ClassVar[str] = "sum of gain / log2(rank + 1) over the top k / the same for the best order of all passages"
+    formula: ClassVar[str] = "DCG of the top k / DCG of the top k in the best order; DCG = sum of gain / log2(rank + 1)"
     paper: ClassVar[str] = f"{UMBRELA}; nDCG: Järvelin and Kekäläinen 2002, as in trec_eval"
 
     gain: Literal["linear", "exponential"] = "linear"
 
-    def count(self, grades: Sequence[int]) -> Outcome:
+    def score_grades(self, grades: Sequence[int]) -> Outcome:
         """DCG / DCG of the best order."""
         cutoff = len(grades) if self.k is None else self.k
         best = self._dcg(sorted(grades, reverse=True)[:cutoff])
@@ -162,15 +162,15 @@ class _ThresholdMetric(_GradedMetric):
                 f"at_least, the lowest grade of a relevant passage, must be 1, 2 or 3, got {self.at_least}"
             )
 
-    def count(self, grades: Sequence[int]) -> Outcome:
+    def score_grades(self, grades: Sequence[int]) -> Outcome:
         """Score the top k. With `compat`, undefined if fewer than k passages were retrieved."""
         cutoff = len(grades) if self.k is None else self.k
         if self.compat and len(grades) < cutoff:
             return Unscored(reason="undefined", detail=f"only {len(grades)} of k = {cutoff} passages were retrieved")
-        return self.count_relevant(tuple(grade >= self.at_least for grade in grades[:cutoff]), cutoff)
+        return self.score_relevance(tuple(grade >= self.at_least for grade in grades[:cutoff]), cutoff)
 
     @abstractmethod
-    def count_relevant(self, relevant: tuple[bool, ...], cutoff: int) -> Outcome:
+    def score_relevance(self, relevant: tuple[bool, ...], cutoff: int) -> Outcome:
         """Compute the score. `relevant` says of each passage up to rank `cutoff` whether it is relevant."""
 
 
@@ -184,9 +184,9 @@ class Precision(_ThresholdMetric):
 
     name: ClassVar[str] = "precision"
     title: ClassVar[str] = "Graded precision"
-    formula: ClassVar[str] = "passages in the top k with grade >= 2 / k (without k: all retrieved)"
+    formula: ClassVar[str] = "(passages in the top k with grade >= 2) / k (without k: all retrieved)"
 
-    def count_relevant(self, relevant: tuple[bool, ...], cutoff: int) -> Outcome:
+    def score_relevance(self, relevant: tuple[bool, ...], cutoff: int) -> Outcome:
         """Relevant passages / cutoff."""
         return Score(value=sum(relevant) / cutoff, counted=f"{sum(relevant)} in the top {cutoff}")
 
@@ -203,9 +203,9 @@ class AveragePrecision(_ThresholdMetric):
 
     name: ClassVar[str] = "average_precision"
     title: ClassVar[str] = "Graded average precision"
-    formula: ClassVar[str] = "sum of precision@i over ranks i in the top k with grade >= 2 / number of these ranks"
+    formula: ClassVar[str] = "(sum of precision@i over ranks i in the top k with grade >= 2) / number of these ranks"
 
-    def count_relevant(self, relevant: tuple[bool, ...], cutoff: int) -> Outcome:
+    def score_relevance(self, relevant: tuple[bool, ...], cutoff: int) -> Outcome:
         """Mean of the precision at the rank of each relevant passage."""
         ranks = ", ".join(str(rank) for rank, yes in enumerate(relevant, 1) if yes)
         counted = f"relevant at rank {ranks} of {len(relevant)}" if ranks else f"none of {len(relevant)} relevant"

@@ -27,7 +27,7 @@ __all__ = [
     "QUESTION_KEYS",
     "BadCellError",
     "Conversation",
-    "Note",
+    "OnNote",
     "UniqueIds",
     "clean",
     "is_clean",
@@ -45,7 +45,7 @@ __all__ = [
     "storable",
 ]
 
-Note: TypeAlias = Callable[[str], None]
+OnNote: TypeAlias = Callable[[str], None]
 """A function called with a description of each conversion, such as `answer: number read as text`."""
 
 MAX_DEPTH = 64
@@ -131,7 +131,7 @@ def storable(text: str) -> str:
     return text if text.isascii() else text.encode(errors="replace").decode()
 
 
-def clean(value: Any, note: Note, depth: int = 0) -> JsonValue:
+def clean(value: Any, note: OnNote, depth: int = 0) -> JsonValue:
     """Return a JSON value that can be stored: no lone surrogates, no NaN or infinity, text as keys.
 
     Raises BadCellError for a duplicate key, and for more than `MAX_DEPTH` levels.
@@ -173,7 +173,7 @@ def is_clean(value: Any, depth: int = 0) -> bool:
     return True
 
 
-def _to_text(value: Any, note: Note) -> str:
+def _to_text(value: Any, note: OnNote) -> str:
     """Return a value that JSON does not have, such as a date, as text. Raises BadCellError if it has no text form."""
     if isinstance(value, bytes):
         note("bytes read as text")
@@ -184,7 +184,7 @@ def _to_text(value: Any, note: Note) -> str:
         raise BadCellError("", f"got a value of type {type(value).__name__} that cannot be written as text") from error
 
 
-def read_answer(value: JsonValue, note: Note) -> str | None:
+def read_answer(value: JsonValue, note: OnNote) -> str | None:
     """Return the answer from a text, a message, or a list of messages (the assistant's last message)."""
     content = _parse_messages("answer", value, note)
     if not _are_messages(content):
@@ -196,7 +196,7 @@ def read_answer(value: JsonValue, note: Note) -> str | None:
     return replies[-1]
 
 
-def read_question(value: JsonValue, note: Note) -> Conversation:
+def read_question(value: JsonValue, note: OnNote) -> Conversation:
     """Return the question from a text, a message, or a list of messages (the user's last message)."""
     content = _parse_messages("question", value, note)
     if _are_messages(content):
@@ -212,29 +212,29 @@ def read_question(value: JsonValue, note: Note) -> Conversation:
     return conversation
 
 
-def read_reference(value: JsonValue, note: Note, *, text_only: bool) -> str | None:
+def read_reference(value: JsonValue, note: OnNote, *, lists_as_text: bool) -> str | None:
     """Return the reference from a text, or from a list of references (the first, as ragas does).
 
-    `text_only`: the cell is from a CSV, where a list is written as text.
+    `lists_as_text`: the file format cannot hold lists, so a text may be a list.
     """
     content = _parse_messages("reference", value, note)
-    items = _parse_list(content, note) if text_only else content
+    items = _parse_list(content, note) if lists_as_text else content
     texts = isinstance(items, list) and all(isinstance(item, str) for item in items)
-    if not isinstance(items, list) or _are_parts(items) or (text_only and not texts):
+    if not isinstance(items, list) or _are_parts(items) or (lists_as_text and not texts):
         return read_text("reference", content, note)
     if len(items) > 1:
         note("reference: only the first of several was read")
     return read_text("reference", items[0], note) if items else None
 
 
-def read_passages(name: str, value: JsonValue, note: Note, *, text_only: bool) -> tuple[Passage, ...] | None:
+def read_passages(name: str, value: JsonValue, note: OnNote, *, lists_as_text: bool) -> tuple[Passage, ...] | None:
     """Return the passages in a list of texts or objects, ranked from 1.
 
-    `text_only`: the cell is from a CSV, where a list is written as text.
+    `lists_as_text`: the file format cannot hold lists, so a text may be a list.
     """
     if value is None:
         return None
-    items = _items(name, _parse_printed(name, value, note), note, text_only=text_only)
+    items = _items(name, _parse_printed(name, value, note), note, lists_as_text=lists_as_text)
     present = [item for item in items if item is not None]
     for _ in range(len(items) - len(present)):
         note(f"{name}: null dropped")
@@ -243,7 +243,7 @@ def read_passages(name: str, value: JsonValue, note: Note, *, text_only: bool) -
     )
 
 
-def read_history(name: str, value: JsonValue, note: Note) -> tuple[Turn, ...]:
+def read_history(name: str, value: JsonValue, note: OnNote) -> tuple[Turn, ...]:
     """Return the turns in a list of messages: objects with role and text, or texts by user and assistant in turn."""
     value = _parse_printed(name, value, note)
     if isinstance(value, str):
@@ -259,7 +259,7 @@ def read_history(name: str, value: JsonValue, note: Note) -> tuple[Turn, ...]:
     return tuple(_turn(name, index, turn, note) for index, turn in enumerate(value))
 
 
-def read_nuggets(name: str, value: JsonValue, note: Note) -> tuple[Nugget, ...] | None:
+def read_nuggets(name: str, value: JsonValue, note: OnNote) -> tuple[Nugget, ...] | None:
     """Return the nuggets in a list of texts, or of objects with a text and an importance (vital or okay).
 
     The importance `failed`, which nuggetizer writes if its judge gave none, is read as None.
@@ -301,7 +301,7 @@ def messages_in(column: str, value: JsonValue) -> list[str]:
     return []
 
 
-def read_ids(value: JsonValue, note: Note) -> JsonValue:
+def read_ids(value: JsonValue, note: OnNote) -> JsonValue:
     """Return the list of ids written in a text, or the value unchanged if it is not such a text."""
     ids = _parse_list(value, note)
     return value if ids is None else ids
@@ -320,10 +320,10 @@ def kind_of_value(value: Any) -> str:
     return "null" if value is None else names.get(type(value), f"an object of type {type(value).__name__}")
 
 
-def _turn(name: str, index: int, turn: JsonValue, note: Note) -> Turn:
+def _turn(name: str, index: int, turn: JsonValue, note: OnNote) -> Turn:
     position = f"message {index + 1}"
-    printed, turn = isinstance(turn, str), _parse_printed(name, turn, note, position=f"{position} ")
-    if printed and isinstance(turn, Mapping) and "role" not in turn:
+    was_text, turn = isinstance(turn, str), _parse_printed(name, turn, note, position=f"{position} ")
+    if was_text and isinstance(turn, Mapping) and "role" not in turn:
         raise BadCellError(
             name, f"{position} is the repr() of a message and lacks its role, expected an object with role and content"
         )
@@ -344,7 +344,7 @@ def _turn(name: str, index: int, turn: JsonValue, note: Note) -> Turn:
     return Turn(role=role or "user", text=json.dumps(content, ensure_ascii=False) if content else "")
 
 
-def read_text(name: str, value: JsonValue, note: Note) -> str | None:
+def read_text(name: str, value: JsonValue, note: OnNote) -> str | None:
     """Return the text of a cell: a text, the text of an object or of a list of content parts, or a number as text.
 
     Raises BadCellError for anything else.
@@ -398,10 +398,10 @@ def read_time(metadata: Mapping[str, JsonValue]) -> datetime | None:
     return None
 
 
-def _parse_printed(name: str, value: JsonValue, note: Note, position: str = "") -> JsonValue:
+def _parse_printed(name: str, value: JsonValue, note: OnNote, position: str = "") -> JsonValue:
     """Return the object whose repr() or str() is in the cell, else the value unchanged.
 
-    Raises BadCellError if the text of the object is cut off or ambiguous. `position` begins the message.
+    Raises BadCellError if the text of the object is cut off or ambiguous. `position` begins the error message.
     """
     if not isinstance(value, str) or not may_be_printed(value):
         return value
@@ -421,7 +421,7 @@ def _path_hint(value: Mapping[str, JsonValue]) -> str:
     return f"; to read one of its texts, map the field to a path such as COLUMN.{texts[0]}" if texts else ""
 
 
-def _parse_messages(name: str, value: JsonValue, note: Note) -> JsonValue:
+def _parse_messages(name: str, value: JsonValue, note: OnNote) -> JsonValue:
     """Return the messages, or the parts of one message, written in a text as JSON or Python; else the value unchanged.
 
     Raises BadCellError for messages that cannot be parsed.
@@ -526,7 +526,7 @@ def _usual_passage(rank: int, item: JsonValue) -> Passage | None:
     return Passage(id=given, text=text, rank=rank, score=score)
 
 
-def _passage(name: str, rank: int, item: JsonValue, note: Note) -> Passage:
+def _passage(name: str, rank: int, item: JsonValue, note: OnNote) -> Passage:
     if type(item) is str:
         item = _parse_printed(name, item, note, position=f"passage {rank} ")
     if not isinstance(item, Mapping):
@@ -563,13 +563,13 @@ def _score(value: JsonValue) -> float | None:
         return None
 
 
-def _items(name: str, value: JsonValue, note: Note, *, text_only: bool) -> Sequence[JsonValue]:
+def _items(name: str, value: JsonValue, note: OnNote, *, lists_as_text: bool) -> Sequence[JsonValue]:
     if isinstance(value, str):
         items = _parse_list(value, note)
         if items is None:
             note(f"{name}: single text read as a list")
             return [value] if value.strip() else []
-        if not text_only:
+        if not lists_as_text:
             note(f"{name}: list parsed from text")
         return items
     if isinstance(value, list):
@@ -580,7 +580,7 @@ def _items(name: str, value: JsonValue, note: Note, *, text_only: bool) -> Seque
     raise BadCellError(name, f"got {kind_of_value(value)}, expected a list of passages")
 
 
-def _parse_list(value: JsonValue, note: Note) -> list[JsonValue] | None:
+def _parse_list(value: JsonValue, note: OnNote) -> list[JsonValue] | None:
     """Return the list written in a text by numpy (without commas), as JSON or as Python; None for any other value."""
     if not isinstance(value, str):
         return None

@@ -304,7 +304,7 @@ class _RowReader:
     """Reads the cells of a row with the expected types. Raises BadCellError for a cell of another type."""
 
     def __init__(self, row: RawRow) -> None:
-        self.line, self.cells, self.text_only = row.line, row.cells, row.text_only
+        self.line, self.cells, self.lists_as_text = row.line, row.cells, row.lists_as_text
 
     def has(self, *columns: str) -> bool:
         """Return whether all these columns have a value."""
@@ -327,7 +327,7 @@ class _RowReader:
         return text
 
     def passages(self, column: str) -> tuple[Passage, ...] | None:
-        return read_passages(column, self.cells.get(column), _ignore_note, text_only=self.text_only)
+        return read_passages(column, self.cells.get(column), _ignore_note, lists_as_text=self.lists_as_text)
 
     def history(self) -> tuple[Turn, ...]:
         return read_history("history", self.cells.get("history"), _ignore_note)
@@ -335,7 +335,7 @@ class _RowReader:
     def parsed(self, column: str) -> Any:
         """Return the value of a cell; for a CSV, parse it as JSON if possible."""
         value = self.cells.get(column)
-        if not (self.text_only and isinstance(value, str)):
+        if not (self.lists_as_text and isinstance(value, str)):
             return value
         try:
             return clean(json.loads(value), _ignore_note)

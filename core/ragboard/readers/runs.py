@@ -18,7 +18,7 @@ from ragboard.readers.cells import (
     NAMES_ONLY,
     BadCellError,
     Conversation,
-    Note,
+    OnNote,
     UniqueIds,
     messages_in,
     read_answer,
@@ -39,7 +39,7 @@ from ragboard.readers.formats.shapes import as_object, decode_json
 from ragboard.readers.labels import GRADE_COLUMNS, human_grades
 from ragboard.readers.paths import with_paths
 from ragboard.readers.report import Coerced, ColumnUse, DroppedRow, ImportReport, ReadResult, Renamed
-from ragboard.readers.scores import ScoreColumns, file_scores, inconsistent_totals
+from ragboard.readers.scores import ScoreColumns, file_scores, inconsistent_means
 from ragboard.readers.tables import BadRow, RawRow, Table
 from ragboard.readers.tools import tool_notes, tool_scores
 from ragboard.records import JsonValue, Outcome, Run, Sample
@@ -396,9 +396,9 @@ def report_notes(
         yield _derived_ids_note(row_notes.derived_ids)
     if scores:
         yield f"scores by {scores.tool}, kept next to ragboard's scores: {', '.join(scores.columns.values())}"
-    elif table.totals:
+    elif table.means:
         yield "the means in the file were dropped, because it has no scores of samples"
-    inconsistent = inconsistent_totals(table.totals, outcomes)
+    inconsistent = inconsistent_means(table.means, outcomes)
     if inconsistent and not row_notes.dropped:
         yield f"these means in the file differ from the means of its scores: {', '.join(inconsistent)}"
 
@@ -656,7 +656,7 @@ def read_row(
     return run_name, sample
 
 
-def _sample(row: RawRow, matched: Mapping[str, str], run_column: str | None, note: Note) -> tuple[str | None, Sample]:
+def _sample(row: RawRow, matched: Mapping[str, str], run_column: str | None, note: OnNote) -> tuple[str | None, Sample]:
     for what in row.notes:
         note(what)
     cells = {name: row.cells.get(column) for name, column in matched.items()}
@@ -665,10 +665,10 @@ def _sample(row: RawRow, matched: Mapping[str, str], run_column: str | None, not
     if given is not None and not isinstance(given, (str, int, float)):
         raise BadCellError("id", "got a list or an object, expected text or a number")
     answer = _answer(cells.get("answer"), question, note)
-    contexts = read_passages("contexts", cells.get("contexts"), note, text_only=row.text_only)
-    reference = read_reference(cells.get("reference"), note, text_only=row.text_only)
+    contexts = read_passages("contexts", cells.get("contexts"), note, lists_as_text=row.lists_as_text)
+    reference = read_reference(cells.get("reference"), note, lists_as_text=row.lists_as_text)
     reference_passages = read_passages(
-        "reference_contexts", cells.get("reference_contexts"), note, text_only=row.text_only
+        "reference_contexts", cells.get("reference_contexts"), note, lists_as_text=row.lists_as_text
     )
     history = read_history("history", cells.get("history"), note)
     metadata = _metadata(row, matched, run_column, note)
@@ -702,7 +702,7 @@ def _run_name(row: RawRow, run_column: str | None) -> str | None:
     return str(value)
 
 
-def _answer(value: JsonValue, asked: Conversation, note: Note) -> str | None:
+def _answer(value: JsonValue, asked: Conversation, note: OnNote) -> str | None:
     """Return the answer; if the cell is empty, the last reply in the conversation after the question."""
     answer = read_answer(value, note)
     replies = [turn.text for turn in asked.after if turn.role == "assistant"]
@@ -714,10 +714,10 @@ def _answer(value: JsonValue, asked: Conversation, note: Note) -> str | None:
     return answer
 
 
-def _metadata(row: RawRow, matched: Mapping[str, str], run_column: str | None, note: Note) -> dict[str, JsonValue]:
+def _metadata(row: RawRow, matched: Mapping[str, str], run_column: str | None, note: OnNote) -> dict[str, JsonValue]:
     used = {*matched.values(), run_column}
     found = {
-        column: _metadata_value(column, cell, note) if row.text_only else cell
+        column: _metadata_value(column, cell, note) if row.lists_as_text else cell
         for column, cell in row.cells.items()
         if column not in used and cell is not None
     }
@@ -730,7 +730,7 @@ def _metadata(row: RawRow, matched: Mapping[str, str], run_column: str | None, n
     return found if merged is None else {**found, "metadata": merged}
 
 
-def _metadata_value(column: str, cell: JsonValue, note: Note) -> JsonValue:
+def _metadata_value(column: str, cell: JsonValue, note: OnNote) -> JsonValue:
     """Return the value of a CSV cell for the metadata."""
     return read_ids(cell, note) if column in ID_LISTS else _number(cell)
 

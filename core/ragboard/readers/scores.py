@@ -20,7 +20,7 @@ __all__ = [
     "ScoreColumns",
     "describe_file_metric",
     "file_scores",
-    "inconsistent_totals",
+    "inconsistent_means",
     "is_score",
     "object_at",
     "read_score",
@@ -130,8 +130,8 @@ def _label(written: str) -> str:
     return f"{shown} ({settings}" if bracket else shown
 
 
-def inconsistent_totals(totals: Mapping[str, float], outcomes: Iterable[Mapping[str, Outcome]]) -> list[str]:
-    """Return the metrics whose total (RAGChecker's percentage for the whole file) is not the mean of their scores."""
+def inconsistent_means(means: Mapping[str, float], outcomes: Iterable[Mapping[str, Outcome]]) -> list[str]:
+    """Return the metrics whose mean in the file, a percentage, is not the mean of their scores."""
     values: dict[str, list[float]] = {}
     for row in outcomes:
         for metric, outcome in row.items():
@@ -139,8 +139,8 @@ def inconsistent_totals(totals: Mapping[str, float], outcomes: Iterable[Mapping[
                 values.setdefault(metric.partition(".")[2], []).append(outcome.value)
     return [
         name
-        for name, total in totals.items()
-        if name in values and abs(100 * math.fsum(values[name]) / len(values[name]) - total) > ROUNDED
+        for name, mean in means.items()
+        if name in values and abs(100 * math.fsum(values[name]) / len(values[name]) - mean) > ROUNDED
     ]
 
 

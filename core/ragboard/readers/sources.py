@@ -33,7 +33,7 @@ class Source:
 
     path: Path
     shown: str = ""
-    """The name in messages. Empty for a local file, whose messages have its path."""
+    """Name in messages. Empty if the source is a path: messages then show the path."""
     parts: tuple[Path, ...] = ()
     """The files to read if the source is several files. `path` is then only a name for messages."""
 
@@ -54,7 +54,7 @@ def is_address(source: object) -> bool:
 def opened(source: FileSource) -> Generator[Source]:
     """Yield the file of a source. Downloads and streams are saved in a temporary folder.
 
-    Raises RunFileError if a download fails or is too large. Errors raised in the block name the source.
+    Raises RunFileError if a download fails or is too large. Errors raised inside the `with` block mention the source.
     """
     if isinstance(source, Path) or (isinstance(source, str) and not is_address(source)):
         yield Source(path=Path(source))

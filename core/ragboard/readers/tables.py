@@ -70,8 +70,8 @@ class RawRow:
     """The location of the row in a JSON file: `results[3]`."""
     notes: tuple[str, ...] = ()
     """What was changed to make the cells storable, for the import report."""
-    text_only: bool = False
-    """Whether all cells are text, as in a CSV. Lists and objects are then written as JSON."""
+    lists_as_text: bool = False
+    """Whether the file format cannot hold lists and objects, such as CSV. They are then written as text."""
     tool_sample: ToolSample | None = None
     """In a file of another tool: the sample with these cells, and its scores and verdicts."""
 
@@ -97,7 +97,7 @@ class Table:
     """The run's name, config, dataset and tags; None if the file does not describe its run."""
     ours: bool = False
     """Whether the file is in ragboard's format."""
-    totals: Mapping[str, float] = field(default_factory=dict[str, float])
+    means: Mapping[str, float] = field(default_factory=dict[str, float])
     """The mean of each metric in percent, as the tool wrote it to the file; empty if the file has no means."""
     tool: ToolFile | None = None
     """The parsed file of another tool; None if no tool's format was recognised."""
@@ -287,7 +287,7 @@ def _json(path: Path, encoding: str, *, plain: bool) -> Table:
         if found:
             return found
     name, run = "", None
-    totals: dict[str, float] = {}
+    means: dict[str, float] = {}
     if isinstance(value, dict):
         name = next((key for key in SAMPLE_KEYS if isinstance(value.get(key), list)), "") or _only_rows(value)
         if not name:
@@ -296,7 +296,7 @@ def _json(path: Path, encoding: str, *, plain: bool) -> Table:
         if name == "samples" and "run" in value:
             run = _run(path, value["run"], lines["run"][0])
         owner = SAMPLE_KEYS.get(name)
-        totals = owner.totals(value) if owner else {}
+        means = owner.means(value) if owner else {}
         value = value[name]
     if not isinstance(value, list):
         raise RunFileError(path, f"contains {kind_of_value(value)}, expected a list of samples")
@@ -309,7 +309,7 @@ def _json(path: Path, encoding: str, *, plain: bool) -> Table:
         columns=columns_of(path, rows),
         run=run,
         ours=name == "samples",
-        totals=totals,
+        means=means,
         notes=(f"the samples are read from {name!r}",) if name and name not in SAMPLE_KEYS else (),
     )
 
@@ -449,7 +449,7 @@ def _csv_row(line: int, head: list[str], cells: list[str]) -> RawRow | BadRow:
     found: dict[str, JsonValue] = {
         name: cell if cell.strip() and not nan else None for name, cell, nan in zip(head, cells, absent, strict=True)
     }
-    return RawRow(line=line, cells=found, notes=("NaN or infinity read as missing",) * sum(absent), text_only=True)
+    return RawRow(line=line, cells=found, notes=("NaN or infinity read as missing",) * sum(absent), lists_as_text=True)
 
 
 def _binary(kind: str, read: Callable[[Path], tuple[list[str], list[dict[str, Any]]]]) -> Callable[[Path, str], Table]:
@@ -473,7 +473,7 @@ def _excel(path: Path, sheet: str | None) -> Table:
     rows: list[RawRow | BadRow] = []
     for line, cells in lines[1:]:
         row = _row(line, {name: cell for name, cell in zip(names, cells, strict=False) if cell is not None})
-        rows.append(replace(row, text_only=True) if isinstance(row, RawRow) else row)
+        rows.append(replace(row, lists_as_text=True) if isinstance(row, RawRow) else row)
     notes = (f"only {title!r} of {len(titles)} sheets was read; --sheet NAME reads another",) if len(titles) > 1 else ()
     return Table(kind="Excel", encoding="binary", rows=tuple(rows), columns=tuple(names), notes=notes)
 

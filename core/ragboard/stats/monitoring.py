@@ -96,7 +96,7 @@ class Change:
     start: int
     """Index of the first batch with the changed mean, most probably."""
     earliest: int
-    """Start of the 95% credible interval of `start`, at the time the change was seen."""
+    """Start of the 95% credible interval of `start`, at the time the change was detected."""
     latest: int
     """End of this interval."""
     seen: int
@@ -228,7 +228,7 @@ class _Scan:
         return self.earlier[0] + max(squares, 0.0), self.earlier[1] + end - 1
 
     def first_change(self, first: int, threshold: float, min_batches: int) -> Change | None:
-        """Return the first change that is seen with batch `first` or a later one; None if there is none."""
+        """Return the first change that is detected with batch `first` or a later one; None if there is none."""
         for row in range(max(first - self.start, 1), self.batches, ROWS):
             ends = np.arange(row, min(row + ROWS, self.batches)) + 1
             tests = self._tests(ends, min_batches)

@@ -60,9 +60,9 @@ def insert_rows(connection: duckdb.DuckDBPyConnection, rows: Mapping[str, Any], 
             continue
         key = "run_id" if table in _RUN_TABLES else "evaluation_id"
         connection.register("copied", content)
-        given = "* REPLACE ($name AS name)" if table == "runs" else "*"
+        columns = "* REPLACE ($name AS name)" if table == "runs" else "*"
         connection.execute(
-            f"INSERT INTO {table} BY NAME SELECT {given} FROM copied WHERE {key} NOT IN (SELECT unnest($known))",
+            f"INSERT INTO {table} BY NAME SELECT {columns} FROM copied WHERE {key} NOT IN (SELECT unnest($known))",
             {"known": known[key]} | ({"name": name} if table == "runs" else {}),
         )
         connection.unregister("copied")

@@ -63,8 +63,8 @@ class WriteAnswer(Task[WrittenText]):
         return f"write_{self.kind}_answer"
 
     def prompt_fields(self, prompts: PromptTexts, mark: str) -> dict[str, str]:
-        written = "contradictory" if self.kind == "contradictory" else "answer"
-        examples = format_writing_examples(self.examples, written, mark)
+        field = "contradictory" if self.kind == "contradictory" else "answer"
+        examples = format_writing_examples(self.examples, field, mark)
         return {"question": self.question, "passage": self.passage, "examples": examples}
 
     def parse(self, value: Json) -> WrittenText:

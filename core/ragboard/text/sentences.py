@@ -47,8 +47,8 @@ MAX_CACHED_WORDS = 65536
 
 MAX_ENDING_LENGTH = 5
 """Length of the longest Hindi ending."""
-SAMPLE_LENGTH = 1500
-"""Number of characters from which the language is detected."""
+DETECTION_LENGTH = 1500
+"""The language is detected from the first 1,500 characters."""
 
 _boundaries = cast(
     "Callable[[str, str], list[dict[str, Any]]]",
@@ -84,7 +84,8 @@ _MARKER = re.compile(r"[ \t>]*(?:#{1,6}[ \t]+|[-*+\u2022\u2023\u25e6\u25aa\u2013
 _SENTENCE_END = re.compile(r"[.!?\u2026:;\u3002\uff01\uff1f][\"'\u201d\u2019)\]*_]*\s*$")
 _PERIOD = re.compile(r"\.\s+(?=[A-Z][a-z]|A )")
 _UNIT = re.compile(r"(?<![a-zA-Z])(?:\d[ \u00a0]?(?:[ckm]?m|k?g|km/h|m/s|[lhst]|\u00b0[CF])|[Aa]rt)\Z")
-"""Ends of words after which sentencex expects no end of a sentence: units after a number, and "art"."""
+"""Words before a period that sentencex takes for abbreviations; the sentence ends there nevertheless: units after a
+number, and "art"."""
 _INITIALS = re.compile(r"[A-Z]\.[A-Z]\.\Z")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 WRAPPED_LINE = 60
@@ -211,7 +212,7 @@ def _hindi(word: str) -> str:
 
 def language_of(text: str) -> Language:
     """Detect the language of a text by its script or function words. A text without function words is English."""
-    head = text[:SAMPLE_LENGTH].lower()
+    head = text[:DETECTION_LENGTH].lower()
     words = (_PLAIN_WORD if head.isascii() else _WORD).findall(head)
     if _SCRIPT.search(head):
         if 2 * len(_CJK_CHARACTER.findall(head)) > len(words):

@@ -19,8 +19,8 @@ __all__ = ["Epoch", "Input", "TrainConfig", "optimise"]
 WARM_UP = 0.1
 """Share of the steps in which the learning rate rises."""
 
-SIMILAR_LENGTH = 200
-"""Texts whose lengths differ by less than this many characters may share a batch."""
+LENGTH_STEP = 200
+"""Texts are sorted by length in steps of this many characters, then cut into batches."""
 
 Input = tuple[str, bool]
 """A text for the model, and whether the quality holds."""
@@ -109,7 +109,7 @@ def _batches(inputs: Sequence[Input], size: int, rng: random.Random) -> list[lis
     """Return all inputs in batches, in random order. Texts of similar length share a batch, which saves padding."""
     shuffled = list(inputs)
     rng.shuffle(shuffled)
-    shuffled.sort(key=lambda item: len(item[0]) // SIMILAR_LENGTH)
+    shuffled.sort(key=lambda item: len(item[0]) // LENGTH_STEP)
     batches = [shuffled[start : start + size] for start in range(0, len(shuffled), size)]
     rng.shuffle(batches)
     return batches

@@ -61,7 +61,7 @@ def test_a_run_says_who_judged_it_and_every_metric_with_its_interval(store: Stor
 
 def test_a_comparison_says_the_result_and_shows_what_got_worse(store: Store) -> None:
     a, b = store.resolve("bm25-k3"), store.resolve("bm25-rerank-k5")
-    found = comparison_report(store, a, b, samples=20)
+    found = comparison_report(store, a, b, pairs=20)
     assert (
         "No significant difference between bm25-rerank-k5 and bm25-k3 on 2 metrics; Context relevance is lower" in found
     )
@@ -72,7 +72,7 @@ def test_a_comparison_says_the_result_and_shows_what_got_worse(store: Store) -> 
     assert "largest losses in Faithfulness first" in found
     assert "<mark>" in found
     assert "<del>" not in found
-    by = comparison_report(store, a, b, samples=2, metric="ragas.faithfulness")
+    by = comparison_report(store, a, b, pairs=2, metric="ragas.faithfulness")
     assert "largest losses in Faithfulness first" in by
     with pytest.raises(NotFoundError):
         comparison_report(store, a, b, metric="nope")

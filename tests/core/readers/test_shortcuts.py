@@ -35,7 +35,7 @@ PASSAGES = st.fixed_dictionaries(
 def read(passages: list[Any]) -> tuple[Any, list[str]]:
     notes: list[str] = []
     try:
-        return read_passages("contexts", passages, notes.append, text_only=False), notes
+        return read_passages("contexts", passages, notes.append, lists_as_text=False), notes
     except cells.BadCellError as error:
         return str(error), notes
 

@@ -1,4 +1,7 @@
-"""Decide by a logistic regression whether sentences of the passages support a claim."""
+"""Decide by a logistic regression whether sentences of the passages support a claim.
+
+The scope of a claim is one passage or, if None, all passages.
+"""
 
 from __future__ import annotations
 
@@ -54,15 +57,15 @@ def load_model(name: str, features: tuple[str, ...]) -> Model:
 
 
 FEATURES = {
-    "sentence": "share of the claim's weight that the best sentence covers; rare words weigh more",
+    "sentence": "share of the claim's weight that the candidate sentence covers; rare words weigh more",
     "pair": "share of the claim's weight that this sentence and its best companion cover together",
     "words": "share of the claim's words, including function words, that these two sentences have",
     "new_words": "log of 1 + number of words of the claim that are not in the scope",
     "name_missing": "1 if a word of a name in the claim is not in the scope, else 0",
     "figure_missing": "1 if a number or date of the claim is not in the scope, else 0",
     "figures_away": "share of the claim's numbers and dates that are not in these sentences",
-    "other_figure": "1 if the sentence has another number or date in its place, else 0",
-    "other_name": "1 if the sentence has another name in its place, else 0",
+    "other_figure": "1 if the sentence has a different number or date where the claim has its own, else 0",
+    "other_name": "1 if the sentence has a different name where the claim has its own, else 0",
     "denial": "1 if sentence and claim say opposite things or one denies the other, else 0",
     "negation": "1 if the claim has a negation and the sentence has no negating word, else 0",
     "strong": "words such as first, only, all, most that these sentences lack, as a share of the claim's words",
@@ -106,20 +109,20 @@ def compare(lookup: Lookup, candidate: int, scope: Scope) -> Comparison:
         claim, first, _with_referents(claim, first, frozenset(items), scope_items), scope_items
     )
     name_missing, figure_missing = not claim.name_terms <= scope_items, not claim.figure_keys <= scope_items
-    figures_elsewhere = claim.figure_keys - all_items.keys()
+    figures_not_in_sentences = claim.figure_keys - all_items.keys()
     values = (
         lookup.share(items),
         lookup.share(all_items),
         *_wording_features(claim.parsed, sentences, corpus.words(scope)),
         float(name_missing),
         float(figure_missing),
-        len(figures_elsewhere) / len(claim.figure_keys) if figures_elsewhere else 0.0,
+        len(figures_not_in_sentences) / len(claim.figure_keys) if figures_not_in_sentences else 0.0,
         *_conflict_features(found_conflict),
         *_manner_features(claim.parsed, sentences, corpus.words(scope)),
     )
     missing = claim.items - all_items.keys()
     missing_key_item = (
-        name_missing or figure_missing or bool(figures_elsewhere and len(claim.parsed.spelt) <= MAX_SHORT_WORDS)
+        name_missing or figure_missing or bool(figures_not_in_sentences and len(claim.parsed.spelt) <= MAX_SHORT_WORDS)
     )
     return Comparison(
         values,
@@ -156,10 +159,10 @@ def _companion(
     if not non_figures or len(items) == len(lookup.weights):
         return None, items
     gains: list[tuple[float, int, dict[str, float]]] = []
-    weights, counted = lookup.weights, lookup.claim.figure_keys
+    weights, figures = lookup.weights, lookup.claim.figure_keys
     for number in lookup.companions(candidate, scope):
         added = lookup.items_of_sentence(number)
-        if not added.keys() <= counted:
+        if not added.keys() <= figures:
             gained = math.fsum([weights[item] * weight for item, weight in added.items() if item not in items])
             gains.append((-gained, number, added))
     gained, number, added = min(gains, default=(0.0, -1, items))
@@ -259,7 +262,7 @@ def best_match(lookup: Lookup, scope: Scope) -> Match:
 
 
 def judge_comparison(comparison: Comparison, support: Model) -> Match:
-    """Return the verdict and its probability for a comparison."""
+    """Return the verdict and the probability of support for a comparison."""
     score = support(comparison.values)
     if comparison.conflict or comparison.missing_key_item:
         certain = comparison.conflict is not None and comparison.conflict.certain

@@ -38,7 +38,7 @@ class TrainedJudge:
         if not self.folder.is_dir():
             raise SettingError(f"{folder}: no such folder; expected one that ragboard train-judge wrote")
         self.file = read_judge_file(self.folder)
-        model_folder(str(self.folder))
+        model_folder(str(self.folder))  # raises JudgeError if sentence-transformers is not installed
         for quality in self.file.qualities:
             if not (self.folder / quality / "config.json").is_file():
                 raise JudgeError(

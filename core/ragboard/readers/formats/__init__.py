@@ -44,6 +44,7 @@ FORMATS: tuple[Format, ...] = (
     *deepeval.FORMATS,
     *phoenix.FORMATS,
 )
+"""Formats of tables, recognised by their columns."""
 
 FILE_FORMATS: tuple[FileFormat, ...] = (
     *otlp.FILE_FORMATS,
@@ -63,17 +64,18 @@ FILE_FORMATS: tuple[FileFormat, ...] = (
     *langchain.FILE_FORMATS,
     *open_rag_eval.FILE_FORMATS,
 )
+"""Formats recognised by the structure of the whole file, such as nested JSON."""
 
 REPEATED_COLUMNS = (promptfoo.OUTPUT_COLUMNS,)
 """Groups of columns that a tool repeats in a CSV, once for each output."""
 
 
 def file_format_of(file: ParsedFile) -> FileFormat | None:
-    """Return the first format that recognises the file, or None."""
+    """Return the first of `FILE_FORMATS` that recognises the whole file, or None."""
     return next((candidate for candidate in FILE_FORMATS if candidate.recognises(file)), None)
 
 
 def format_of(columns: Sequence[str]) -> Format | None:
-    """Return the first format whose characteristic columns are all among these, or None."""
+    """Return the first of `FORMATS` whose characteristic columns are all among these, or None."""
     names = frozenset(columns)
     return next((candidate for candidate in FORMATS if candidate.columns <= names), None)

@@ -147,7 +147,7 @@ def no_scores(_columns: Sequence[str], _rows: Sequence[FileRow]) -> ScoreColumns
     return None
 
 
-def no_totals(_rest: Mapping[str, Any]) -> dict[str, float]:
+def no_means(_rest: Mapping[str, Any]) -> dict[str, float]:
     """Return an empty dict: the default for tools that write no means."""
     return {}
 
@@ -161,7 +161,7 @@ class Format:
     columns: frozenset[str]
     """The format is recognised if the file has all of these columns."""
     fields: Mapping[str, str] = field(default_factory=dict[str, str])
-    """The columns of fields, by field, if other tools use these column names for something else."""
+    """{field: column}, for column names that mean something else in other tools' files."""
     passage_rows: PassageRows | None = None
     """The columns of a table with one row for each passage; None if it has one row for each sample."""
     joined: str = ""
@@ -172,5 +172,5 @@ class Format:
     """Keys of a JSON object under which this tool writes the samples."""
     scores: Callable[[Sequence[str], Sequence[FileRow]], ScoreColumns | None] = no_scores
     """Returns the score columns, given the columns that are not fields and all rows; None if there are none."""
-    totals: Callable[[Mapping[str, Any]], dict[str, float]] = no_totals
+    means: Callable[[Mapping[str, Any]], dict[str, float]] = no_means
     """Returns the mean of each metric in percent, given the JSON object of the whole file."""

@@ -64,7 +64,7 @@ def _scores(_columns: Sequence[str], rows: Sequence[FileRow]) -> ScoreColumns | 
     )
 
 
-def _totals(rest: Mapping[str, Any]) -> dict[str, float]:
+def _means(rest: Mapping[str, Any]) -> dict[str, float]:
     """Return the means in the groups of `metrics`. The names of the groups differ between versions."""
     groups = rest.get("metrics")
     tables = [table for table in groups.values() if isinstance(table, dict)] if isinstance(groups, dict) else []
@@ -73,7 +73,7 @@ def _totals(rest: Mapping[str, Any]) -> dict[str, float]:
 
 def _format(name: str, *columns: str) -> Format:
     keys = ("results", "input_data")
-    return Format(name=name, columns=frozenset(columns), sample_keys=keys, scores=_scores, totals=_totals)
+    return Format(name=name, columns=frozenset(columns), sample_keys=keys, scores=_scores, means=_means)
 
 
 FORMATS = (

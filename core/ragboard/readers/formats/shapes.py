@@ -32,7 +32,7 @@ def as_text(value: object) -> str:
 
 
 def as_number(value: object) -> float | None:
-    """Return a finite number of at most 2**53, or 1 or 0 for a boolean, as a float; None for anything else."""
+    """Return a number of magnitude at most 2**53, or 1 or 0 for a boolean, as a float; None for anything else."""
     if not isinstance(value, (int, float)) or abs(value) > 2**53 or not math.isfinite(value):
         return None
     return float(value)
@@ -44,7 +44,7 @@ def drop_missing(cells: Mapping[str, Any], *names: str) -> dict[str, Any]:
 
 
 def as_texts(value: object) -> list[str]:
-    """Return the texts in a list, or a list with the only text; empty for anything else."""
+    """Return the strings in a list; a lone string as a list of one; empty for anything else."""
     if isinstance(value, list):
         return [item for item in value if isinstance(item, str)]
     return [value] if value and isinstance(value, str) else []

@@ -1,4 +1,4 @@
-"""Evaluations: their judges, tasks and cost, and which of them pages show."""
+"""Evaluations: their judges, tasks and cost, and which ones pages show."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def ranked_evaluations(connection: Connection) -> tuple[RankedEvaluation, ...]:
     """Return all evaluations except scores in run files: newest run first and, within a run, by rank."""
     rows = connection.execute(
         "SELECT e.run_id, run, place, evaluation_id, judge, heuristic, finished, covered, e.samples"
-        " FROM ranked_evaluations e JOIN runs USING (run_id) ORDER BY imported DESC, place"
+        " FROM ranked_evaluations e JOIN runs USING (run_id) ORDER BY runs.imported DESC, place"
     ).fetchall()
     return tuple(
         RankedEvaluation(run_id, run, place, JudgedBy(**dict(zip(_JUDGED, judged, strict=True))))

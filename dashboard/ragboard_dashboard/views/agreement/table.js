@@ -25,7 +25,7 @@ function figure(found, column) {
     return node
   }
   const value = element("div", "value")
-  value.append(element("strong", "", found.shown), element("span", "note", found.bounds))
+  value.append(element("strong", "", found.shown), element("span", "note", found.interval))
   node.append(value)
   if (found.value !== null) node.append(picture(found, column))
   for (const note of found.notes) node.append(element("div", "note", note))

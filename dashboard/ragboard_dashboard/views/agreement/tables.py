@@ -147,7 +147,7 @@ def _pair_cell(cell: PairAgreement | None, against: str) -> dict[str, Any] | Non
         wins, losses = cell.mcnemar.wins, cell.mcnemar.losses
         notes.append(f"{wins} better and {losses} worse than {against}, p = {cell.p:.2g}")
     if found.accuracy is None:
-        return {"shown": "unscored", "bounds": "", "value": None, "low": None, "high": None, "notes": notes}
+        return {"shown": "unscored", "interval": "", "value": None, "low": None, "high": None, "notes": notes}
     return _cell(f"{found.accuracy:.2f}", found.accuracy, cell.interval, notes)
 
 
@@ -161,14 +161,14 @@ def _ceiling_cell(people: PairAnnotators) -> dict[str, Any] | None:
 
 
 def _cell(shown: str, value: float, interval: Interval | NoInterval | None, notes: Sequence[str]) -> dict[str, Any]:
-    bounds = interval if isinstance(interval, Interval) else None
+    ci = interval if isinstance(interval, Interval) else None
     why = [ci_text(interval)] if isinstance(interval, NoInterval) else []
     return {
         "shown": shown,
-        "bounds": interval_text(interval, ".2f"),
+        "interval": interval_text(interval, ".2f"),
         "value": value,
-        "low": bounds.low if bounds else None,
-        "high": bounds.high if bounds else None,
+        "low": ci.low if ci else None,
+        "high": ci.high if ci else None,
         "notes": [strip_bidi_controls(note) for note in (*notes, *why)],
     }
 
@@ -221,7 +221,7 @@ def _measure_cell(found: Measure, notes: Sequence[str]) -> dict[str, Any]:
         reason = found.interval.reason if isinstance(found.interval, NoInterval) else ""
         return {
             "shown": "–",
-            "bounds": "",
+            "interval": "",
             "value": None,
             "low": None,
             "high": None,

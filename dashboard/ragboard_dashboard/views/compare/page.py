@@ -221,7 +221,7 @@ def _same_questions(runs: tuple[ListedRun, ...], names: Mapping[str, str]) -> bo
 
 
 def _evaluation_names(runs: tuple[ListedRun, ...]) -> list[str]:
-    """Return the names in URLs of the newest run's evaluations; the default evaluation comes first."""
+    """Return the names that URLs use for the newest run's evaluations; the default evaluation comes first."""
     evaluations = get_evaluations().get(runs[0].run_id, ()) if runs else ()
     return [f"{runs[0].name}@{evaluation.judged.evaluation_id}" for evaluation in evaluations]
 
@@ -243,7 +243,7 @@ def _select_run(label: str, key: str, runs: tuple[ListedRun, ...], default: str)
 
 
 def _name_in_url(run: RunRef) -> str:
-    """Return the name in URLs of this evaluation, which for the default evaluation is the run's name."""
+    """Return the name that URLs use for this evaluation: the run's name for the default one, else `RUN@ID`."""
     return run.name if resolve(run.name).evaluation_id == run.evaluation_id else f"{run.name}@{run.evaluation_id}"
 
 
@@ -281,7 +281,10 @@ def _draw_result(a: RunRef, b: RunRef, compared: Comparison, noise: tuple[JudgeN
 
 
 def _detectable_difference(compared: Comparison) -> str:
-    """Say which difference the first metric can detect, if no difference is significant; else return an empty text."""
+    """Say what difference would have been detectable in the first metric for which this is known.
+
+    Return an empty text if a difference is significant.
+    """
     if any(one.change in ("better", "worse", "differs") for one in compared.metrics):
         return ""
     detectable = ((one.label, detectable_in_words(one)) for one in compared.metrics)
@@ -478,7 +481,7 @@ def _draw_unpaired(a: RunRef, b: RunRef, compared: Comparison, *, expanded: bool
                     )
                     for row in rows
                 ],
-                columns=["Question", "Only in", "Why it has no partner", "Sample"],
+                columns=["Question", "Run", "Why it has no partner", "Sample"],
             ),
             hide_index=True,
             height=min(35 * (len(rows) + 1) + 3, 320),
@@ -576,9 +579,9 @@ def _draw_pairs(a: RunRef, b: RunRef, compared: Comparison) -> None:
         export_control(
             f"{b.name} vs {a.name} pairs", lambda: _pairs_table(a, b, replace(query, limit=page.total, offset=0))
         )
-    shown_by = _url_parameters(compared) | {"metric": metric, "which": which}
+    list_parameters = _url_parameters(compared) | {"metric": metric, "which": which}
     caption = f"{page.total:,} of {compared.paired:,} pairs. Click a question to see both answers."
-    clicked = pair_list(pairs_data(page.rows, compared, shown_by, caption), key="pairs")
+    clicked = pair_list(pairs_data(page.rows, compared, list_parameters, caption), key="pairs")
     offer_sql(get_pairs_sql(a, b, query), "pairs")
     pager(page.total, PAGE_SIZE, page_index)
     if clicked:
@@ -633,14 +636,17 @@ def _draw_pair_heading(a: RunRef, b: RunRef, compared: Comparison, sample_id: st
 
 def _draw_pair(pair: PairReport, a: RunRef, b: RunRef) -> None:
     """Draw the scores of a pair and both answers."""
-    shown = headline(tuple(pair.a.scores))
+    headline_metrics = headline(tuple(pair.a.scores))
     sides = [(f"{side} · {short_name(report.run.name)}", report) for side, report in (("A", pair.a), ("B", pair.b))]
     for title, report in sides:
-        facts([("", title, ""), *(outcome_fact(spec, one) for spec, one in report.scores.items() if spec in shown)])
-    if hidden := len(pair.a.scores) - len(shown):
+        shown = [outcome_fact(spec, one) for spec, one in report.scores.items() if spec in headline_metrics]
+        facts([("", title, ""), *shown])
+    if hidden := len(pair.a.scores) - len(headline_metrics):
         with st.expander(f"{hidden} more metric{'s' if hidden > 1 else ''}"):
             for title, report in sides:
-                other_metrics = [outcome_fact(spec, one) for spec, one in report.scores.items() if spec not in shown]
+                other_metrics = [
+                    outcome_fact(spec, one) for spec, one in report.scores.items() if spec not in headline_metrics
+                ]
                 facts([("", title, ""), *other_metrics])
     for title, report in sides:
         if grades := human_grades(report.sample.metadata):

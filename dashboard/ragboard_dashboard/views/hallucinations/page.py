@@ -67,8 +67,8 @@ RENAMED = {"no label by people": "no human label", "people agree": "annotators a
 """{name of a `HUMAN` choice in older links: current name}."""
 FILTERS = ("by", "judge", "people", "passage", "miscited")
 """URL parameters of the collapsed filters."""
-ALL_RUNS = "hallucinations-all"
-"""Session key: whether the user has cleared the choice of runs, after which the page has no default runs."""
+RUNS_CLEARED = "hallucinations-all"
+"""Session key, true once the user has cleared the run selection; the page then no longer preselects runs."""
 LISTED = "statements"
 OPENED = "hallucinations-opened"
 """Session key of the group that was clicked. The next script run filters by it."""
@@ -116,7 +116,7 @@ def _choose_newest_runs() -> None:
     evaluated = [run for run in get_runs() if run.evaluated]
     own = [run for run in evaluated if SAMPLE_TAG not in run.tags]
     newest = [run.name for run in own if run.dataset_key == own[0].dataset_key]
-    if own and len(evaluated) > len(newest) and not st.query_params and not st.session_state.get(ALL_RUNS):
+    if own and len(evaluated) > len(newest) and not st.query_params and not st.session_state.get(RUNS_CLEARED):
         st.session_state["runs"] = newest
 
 
@@ -231,7 +231,7 @@ def _query() -> tuple[HallucinationQuery, Grouping | None]:
 
 
 def _runs_chosen() -> None:
-    st.session_state[ALL_RUNS] = not st.session_state["runs"]
+    st.session_state[RUNS_CLEARED] = not st.session_state["runs"]
     first_page()
 
 
@@ -299,8 +299,8 @@ def _groups(query: HallucinationQuery, by: Grouping) -> None:
         found = get_hallucination_groups(query, by)
     if by == "passage":
         plain(
-            "Counts are over the answers for which a passage was retrieved: their unsupported statements and, after ✕, "
-            "the statements that this passage contradicts.",
+            "Each row counts the unsupported statements in the answers for which its passage was retrieved "
+            "and, after ✕, the statements that the passage contradicts.",
             "note",
         )
     opened = group_list(found.groups, query=by, name=f"Statements by {by}", key=f"groups-{by}")

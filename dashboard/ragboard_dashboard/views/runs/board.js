@@ -38,7 +38,7 @@ function metricCell(found, column) {
   }
   const line = element("div", "value")
   line.append(element("strong", "", found.shown))
-  if (found.bounds) line.append(element("span", "bounds", found.bounds))
+  if (found.interval) line.append(element("span", "interval-text", found.interval))
   node.append(line)
   if (found.mean !== null || found.least !== null) node.append(drawInterval(found, column))
   const count = element("div", "count", found.count)

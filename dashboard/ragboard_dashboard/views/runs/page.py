@@ -163,10 +163,10 @@ def _head() -> tuple[tuple[RunSummary, ...], tuple[RunSummary, ...], UnscoredPol
         unscored = unscored_choice()
         export = st.container()
     runs = sample_runs_last(get_leaderboard(unscored=unscored))
-    samples = [SAMPLE_TAG in run.tags for run in runs]
-    if any(samples) and not all(samples):
+    are_sample_data = [SAMPLE_TAG in run.tags for run in runs]
+    if any(are_sample_data) and not all(are_sample_data):
         plain('Runs with the tag "sample" are sample data. To delete them: ragboard demo --remove', "note")
-    elif any(samples):
+    elif any(are_sample_data):
         st.markdown(
             "Sample data: the same questions, answered by two configurations of one retrieval pipeline. "
             "Click a run to see where it fails, or a statement below to see what its passages say. "
@@ -315,7 +315,7 @@ def _cell(summary: MetricSummary | None, judge: str) -> dict[str, Any] | None:
         "note": strip_bidi_controls(" · ".join(filter(None, (summary.note, summary.caution, judge)))),
         "low": interval.low if interval else None,
         "high": interval.high if interval else None,
-        "bounds": interval_text(interval, ".2f"),
+        "interval": interval_text(interval, ".2f"),
         "count": f"{count} scored",
         "why": _why(summary, count),
     }

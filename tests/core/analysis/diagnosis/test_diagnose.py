@@ -158,7 +158,8 @@ def test_the_costliest_comes_first_by_the_lower_end_of_what_it_explains(store: S
     assert isinstance(first.figure.interval, Interval)
     assert (first.rule.side, first.min_impact) == ("below", pytest.approx(1 - first.figure.interval.high))
     assert first.impact_text == (
-        f"at least {first.min_impact:.0%} of {QUANTITIES[first.rule.quantity].unit} (lower bound of the 95% CI)"
+        f"at least {first.min_impact:.0%} of {QUANTITIES[first.rule.quantity].unit}"
+        " (from the end of the 95% CI nearest the threshold)"
     )
     assert (costs["own-knowledge-right"], found.main_findings[-1].impact_text) == (0.0, ""), (
         "what is right costs nothing"
