@@ -203,9 +203,9 @@ def show_item(stored: StoredAgreement, wanted: str) -> None:
         _draw_answer(found)
         if at := get_item_sample(stored.agreement.id, wanted):
             link = {"run": at[0], "sample": at[1]}
-            link_to("sample", "Statements and comparisons of this answer", link, ":material/fact_check:")
+            link_to("sample", "Statements and verdicts of this answer", link, ":material/fact_check:")
         else:
-            plain("To see statements and comparisons, import these answers as a run and evaluate it.", "note")
+            plain("To see statements and verdicts, import these answers as a run and evaluate it.", "note")
     for dimension in found.human_labels:
         scores = _score_facts(stored, found, dimension)
         if scores:
