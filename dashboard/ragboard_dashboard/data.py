@@ -18,6 +18,7 @@ from ragboard.analysis import (
     PairQuery,
     PairReport,
     PairsPage,
+    RefusalReport,
     RunSummary,
     UnpairedSample,
     UnscoredPolicy,
@@ -70,6 +71,7 @@ from ragboard.analysis import (
     unsupported_statements,
 )
 from ragboard.datasets import Dataset, DatasetQuestion, NuggetTable, datasets, load_dataset, nugget_table
+from ragboard.errors import NotFoundError
 from ragboard.evaluation.background import LaunchContext
 from ragboard.evaluation.calls import SampleCalls, sample_calls
 from ragboard.evaluation.offers import run_contents
@@ -236,7 +238,6 @@ get_columns = cached(32, by_run=True)(columns)
 get_self_agreement = cached(32)(self_agreement)
 get_bundling = cached(32)(compare_bundling)
 get_question_label = cached(64)(find_question_label)
-get_refusals = cached(32, by_run=True)(refusal_report)
 get_truthfulness = cached(32, by_run=True)(truthfulness_shares)
 get_distribution = cached(64, by_run=True)(distribution)
 get_breakdown = cached(64, by_run=True)(breakdown)
@@ -330,6 +331,18 @@ def _calls(store: Store, run: RunRef, sample_id: str, own: tuple[Path, ...]) -> 
 def get_calls(run: RunRef, sample_id: str) -> SampleCalls:
     """Return the judge tasks of one sample."""
     return _calls(run, sample_id, plugins())
+
+
+@cached(32, by_run=True)
+def get_refusals(store: Store, run: RunRef) -> RefusalReport | None:
+    """Return which refusals are right; None if refusals were not judged or no question's answerability is known.
+
+    Raises SettingError for a value in the run file that cannot be read.
+    """
+    try:
+        return refusal_report(store, run)
+    except NotFoundError:  # not raised, because errors are not cached
+        return None
 
 
 def save_threshold(spec: str, value: float | None) -> None:

@@ -20,7 +20,7 @@ from ragboard.analysis import (
     headline,
     ragas_score,
 )
-from ragboard.errors import NotFoundError, RagboardError, SettingError
+from ragboard.errors import RagboardError, SettingError
 from ragboard.evaluation.background import start_retry
 from ragboard.export.run_report import run_report
 from ragboard.metrics.claim_classes import CORRECT, ClaimClass
@@ -239,10 +239,10 @@ def _refusals(run: RunRef) -> None:
         plain(str(shares), "note")
     try:
         found = get_refusals(run)
-    except NotFoundError:
-        return
     except SettingError as error:
         plain(f"Refusals cannot be checked: {error}.", "note")
+        return
+    if found is None:
         return
     by_judge = "Refusals: the judge decides which questions can be answered, because the file does not say"
     title = by_judge if "judge" in found.sources else found.wrong_in_words
