@@ -129,8 +129,7 @@ class _SharedConnections:
                 return
             if self._by_path.get(shared.path) is shared:
                 closer = threading.Timer(LINGER_SECONDS, self._close_if_unused, (shared, shared.uses))
-                closer.daemon = True
-                closer.start()
+                closer.start()  # not a daemon: closing DuckDB while Python exits would crash
             else:
                 shared.connection.close()
 
@@ -143,6 +142,15 @@ class _SharedConnections:
 
 
 _shared = _SharedConnections()
+
+_checked: dict[Path, tuple[int, int, int, int]] = {}
+"""The state of each file when it was last found to be a DuckDB file."""
+_checking = threading.Lock()
+
+
+def _file_state(path: Path) -> tuple[int, int, int, int]:
+    stat = path.stat()
+    return stat.st_dev, stat.st_ino, stat.st_mtime_ns, stat.st_size
 
 
 def _file_id(path: Path) -> tuple[int, int] | None:
@@ -345,17 +353,27 @@ class Database:
             pause = min(pause * 1.5, 0.05)
 
     def _check_kind(self) -> None:
-        """Raise StoreError unless this is a DuckDB file. For some other files, DuckDB would download an extension."""
+        """Raise StoreError unless this is a DuckDB file. For some other files, DuckDB would download an extension.
+
+        A file is checked once after each change: closing it would end the locks that DuckDB's open connections of this
+        process have on it (POSIX), and other processes could write while they read.
+        """
         position, magic = MAGIC_BYTES
-        try:
-            with self.path.open("rb") as file:
-                header = file.read(position.stop)
-        except OSError as error:
-            raise StoreError(f"{self.path}: cannot be read: {error.strerror or error}") from error
-        if header[position] != magic:
-            raise StoreError(
-                f"{self.path}: not a valid DuckDB database; move the file away, or choose another folder with --store"
-            )
+        with _checking:
+            try:
+                state = _file_state(self.path)
+                if _checked.get(self.path) == state:
+                    return
+                with self.path.open("rb") as file:
+                    header = file.read(position.stop)
+            except OSError as error:
+                raise StoreError(f"{self.path}: cannot be read: {error.strerror or error}") from error
+            if header[position] != magic:
+                raise StoreError(
+                    f"{self.path}: not a valid DuckDB database; move the file away, or choose another folder with"
+                    " --store"
+                )
+            _checked[self.path] = state
 
 
 @contextmanager

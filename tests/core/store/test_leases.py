@@ -150,3 +150,11 @@ def test_an_error_in_a_shared_read_does_not_keep_the_database_open(store: Store)
     with pytest.raises(NotFoundError):
         Store(store.folder, shares_reads=True).resolve("missing")
     wait_until_writable(store)
+
+
+def test_opening_the_database_again_does_not_end_the_lock_of_an_open_connection(store: Store) -> None:
+    store.add_runs([make_run("first")])
+    with store.database.read():
+        Store(store.folder).check()
+        assert not write_elsewhere(store)
+    assert write_elsewhere(store)
