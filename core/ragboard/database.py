@@ -16,6 +16,7 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TypeAlias
 
 import duckdb
 from filelock import FileLock, Timeout
@@ -63,20 +64,23 @@ MAX_SHARED_SECONDS = 1.0
 """Maximum age of a shared connection for a new read, so that writers of other processes get their turn."""
 
 
+FileState: TypeAlias = tuple[int, int, int, int]
+
+
 class _Shared:
     """A read-only connection that reads of this process share."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, path: Path) -> None:
         self.connection = connection
         self.path = path
-        self.file = _file_id(path)
+        self.file = _file_state(path)
         self.opened = time.monotonic()
         self.users = 0
         self.uses = 0
         """Number of reads so far."""
 
     def is_current(self) -> bool:
-        return time.monotonic() - self.opened < MAX_SHARED_SECONDS and self.file == _file_id(self.path)
+        return time.monotonic() - self.opened < MAX_SHARED_SECONDS and self.file == _file_state(self.path)
 
 
 class _SharedConnections:
@@ -143,23 +147,18 @@ class _SharedConnections:
 
 _shared = _SharedConnections()
 
-_checked: dict[Path, tuple[int, int, int, int]] = {}
+_checked: dict[Path, FileState | None] = {}
 """The state of each file when it was last found to be a DuckDB file."""
 _checking = threading.Lock()
 
 
-def _file_state(path: Path) -> tuple[int, int, int, int]:
-    stat = path.stat()
-    return stat.st_dev, stat.st_ino, stat.st_mtime_ns, stat.st_size
-
-
-def _file_id(path: Path) -> tuple[int, int] | None:
-    """Return what identifies the file at a path; None if there is none."""
+def _file_state(path: Path) -> FileState | None:
+    """Return what changes when the file at a path is written or replaced; None if there is none."""
     try:
         stat = path.stat()
     except OSError:
         return None
-    return stat.st_dev, stat.st_ino
+    return stat.st_dev, stat.st_ino, stat.st_mtime_ns, stat.st_size
 
 
 class _KeptConnections(threading.local):
@@ -360,10 +359,10 @@ class Database:
         """
         position, magic = MAGIC_BYTES
         with _checking:
+            state = _file_state(self.path)
+            if state is not None and _checked.get(self.path) == state:
+                return
             try:
-                state = _file_state(self.path)
-                if _checked.get(self.path) == state:
-                    return
                 with self.path.open("rb") as file:
                     header = file.read(position.stop)
             except OSError as error:

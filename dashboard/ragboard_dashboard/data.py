@@ -288,6 +288,8 @@ def get_leaderboard(store: Store, unscored: UnscoredPolicy = "excluded") -> tupl
     if changed:
         for summary in leaderboard(store, unscored=unscored, run_ids=changed):
             known[summary.run_id] = states[summary.run_id], summary
+    for deleted in known.keys() - states.keys():
+        known.pop(deleted, None)
     return tuple(known[run.run_id][1] for run in get_runs() if run.run_id in known)
 
 

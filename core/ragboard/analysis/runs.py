@@ -329,7 +329,7 @@ def _summaries(
     other_evaluations: Mapping[str, Mapping[str, str]],
     unscored: UnscoredPolicy,
 ) -> tuple[RunSummary, ...]:
-    """Summarise runs. `other_evaluations` is {run id: {metric: evaluation other than the main one}}."""
+    """Summarize runs. `other_evaluations` is {run id: {metric: evaluation other than the main one}}."""
     others = {row.run_id: other_evaluations.get(row.run_id, {}) for row in rows}
     evaluations = [row.evaluation_id for row in rows if row.evaluation_id]
     other_ids = (evaluation for by_metric in others.values() for evaluation in by_metric.values())

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from ragboard.answerability import READ_COLUMNS
 from ragboard.records import Answerability
 from ragboard.store.queries.query import Connection
+from ragboard.store.queries.values import mentions
 
 __all__ = ["RefusalRow", "answerability_columns", "judged_refusals", "refusal_rows"]
 
@@ -29,9 +30,8 @@ class RefusalRow(NamedTuple):
 
 
 _COLUMNS = ", ".join(f"json_extract(s.metadata, '$.{name}')::VARCHAR" for name in READ_COLUMNS)
-_NAMED = " OR ".join(f"contains(s.metadata::VARCHAR, '\"{name}\"')" for name in READ_COLUMNS)
-_IN_FILE = f"(({_NAMED}) AND coalesce({_COLUMNS}) IS NOT NULL)"
-"""SQL condition: the run file has a value. Looking for the names first is much faster than parsing all metadata."""
+_IN_FILE = f"({mentions(READ_COLUMNS)} AND coalesce({_COLUMNS}) IS NOT NULL)"
+"""SQL condition: the run file says whether the question can be answered."""
 _LABELS = "LEFT JOIN current_question_labels l ON l.question = s.question AND l.history::VARCHAR = s.history::VARCHAR"
 
 
