@@ -149,24 +149,29 @@ def known_metrics() -> Mapping[str, Metric]:
 
 
 def cached(
-    entries: int = 16, *, spinner: bool | str = False, by_run: bool = False
+    entries: int = 16, *, spinner: bool | str = False, by_run: bool = False, reads_labels: bool = True
 ) -> Callable[[Read[P, T]], Callable[P, T]]:
     """Decorate a function that reads a store. It gets this server's store; results are cached until the store changes.
 
     Each caller gets a copy of the result. `entries` is the maximum number of cached results, `spinner` the text that is
     shown during computation. With `by_run`, changes of runs that are not among the arguments do not matter: the
-    function must read nothing else of the store than those runs and what `Store.run_states` covers.
+    function must read nothing else of the store than those runs and what `Store.run_states` covers. Without
+    `reads_labels`, labels do not matter either, nor anything else in `RunStates.labels`.
     """
-    return _cached(st.cache_data(max_entries=entries, show_spinner=spinner), by_run=by_run)
+    cache = st.cache_data(max_entries=entries, show_spinner=spinner)
+    return _cached(cache, by_run=by_run, reads_labels=reads_labels)
 
 
 def shared(entries: int = 4, *, by_run: bool = False) -> Callable[[Read[P, T]], Callable[P, T]]:
-    """Do the same as `cached` for large results: all callers share one object, which they must not change."""
-    return _cached(st.cache_resource(max_entries=entries, show_spinner=False), by_run=by_run)
+    """Do the same as `cached` for large results: all callers share one object, which they must not change.
+
+    With `by_run`, the function must not read labels.
+    """
+    return _cached(st.cache_resource(max_entries=entries, show_spinner=False), by_run=by_run, reads_labels=not by_run)
 
 
 def _cached(
-    cache: Callable[[Callable[..., T]], Callable[..., T]], *, by_run: bool
+    cache: Callable[[Callable[..., T]], Callable[..., T]], *, by_run: bool, reads_labels: bool
 ) -> Callable[[Read[P, T]], Callable[P, T]]:
     def keep(read: Read[P, T]) -> Callable[P, T]:
         def read_folder(folder: str, version: str, *given: P.args, **options: P.kwargs) -> T:
@@ -184,7 +189,10 @@ def _cached(
             current = store()
             call = form.bind(current, *given, **options)
             call.apply_defaults()
-            version = _state_of_runs(call.arguments.values()) if by_run else current.version
+            version = current.version
+            if by_run:
+                version = _state_of_runs(call.arguments.values())
+                version += get_run_states().labels if reads_labels else ""
             return cached_read(str(current.folder), version, *call.args[1:], **call.kwargs)
 
         return get
@@ -194,7 +202,7 @@ def _cached(
 
 def _state_of_runs(arguments: Iterable[object]) -> str:
     """Return a text that changes when a run in the arguments changes; without one, when any evaluated run does."""
-    states = get_run_states()
+    states = get_run_states().by_run
     runs = set(_run_ids(arguments)) or {run.run_id for run in get_runs() if run.evaluated}
     return " ".join(states.get(run_id, "deleted") for run_id in sorted(runs))
 
@@ -215,10 +223,10 @@ def _run_ids(values: Iterable[object]) -> Iterator[str]:
 resolve = cached(64)(Store.resolve)
 get_run_states = shared(4)(Store.run_states)
 get_runs = cached(4)(list_runs)
-get_run = cached(by_run=True)(run_summary)
+get_run = cached(by_run=True, reads_labels=False)(run_summary)
 get_evaluations = cached(4)(evaluations_by_run)
 get_comparable = cached(64)(choose_evaluations)
-get_sample_rows = cached(64, by_run=True)(sample_rows)
+get_sample_rows = cached(64, by_run=True, reads_labels=False)(sample_rows)
 get_hallucinations = cached(64, by_run=True)(hallucinations)
 get_hallucination_groups = cached(64, by_run=True)(hallucination_groups)
 get_judges = cached(4)(list_judges)
@@ -227,21 +235,21 @@ get_samples_sql = cached(64)(samples_sql)
 get_hallucinations_sql = cached(64)(hallucinations_sql)
 get_pairs_sql = cached(64)(pairs_sql)
 get_contents = cached()(run_contents)
-get_failures = cached(by_run=True)(failures)
+get_failures = cached(by_run=True, reads_labels=False)(failures)
 get_failed_evaluations = cached()(failed_evaluations)
 get_diagnosis = cached()(diagnose)
 get_batch = cached(64)(plan_batch)
 get_draw = cached(64)(find_draw)
 get_queue = cached()(annotation_queue)
 get_annotator_agreement = cached()(annotator_agreement)
-get_columns = cached(32, by_run=True)(columns)
+get_columns = cached(32, by_run=True, reads_labels=False)(columns)
 get_self_agreement = cached(32)(self_agreement)
 get_bundling = cached(32)(compare_bundling)
 get_question_label = cached(64)(find_question_label)
-get_truthfulness = cached(32, by_run=True)(truthfulness_shares)
-get_distribution = cached(64, by_run=True)(distribution)
-get_breakdown = cached(64, by_run=True)(breakdown)
-get_scatter = cached(by_run=True)(scatter)
+get_truthfulness = cached(32, by_run=True, reads_labels=False)(truthfulness_shares)
+get_distribution = cached(64, by_run=True, reads_labels=False)(distribution)
+get_breakdown = cached(64, by_run=True, reads_labels=False)(breakdown)
+get_scatter = cached(by_run=True, reads_labels=False)(scatter)
 get_tables = cached(4)(store_tables)
 get_estimated_metrics = cached()(estimated_metrics)
 get_estimates = cached()(estimate_runs)
@@ -283,7 +291,7 @@ def _known_summaries(folder: str, unscored: UnscoredPolicy) -> dict[str, tuple[s
 @cached(4, spinner="Reading the runs")
 def get_leaderboard(store: Store, unscored: UnscoredPolicy = "excluded") -> tuple[RunSummary, ...]:
     """Return every run with all its metrics, newest run first. Only runs that changed are summarized again."""
-    states, known = get_run_states(), _known_summaries(str(store.folder), unscored)
+    states, known = get_run_states().by_run, _known_summaries(str(store.folder), unscored)
     changed = [run_id for run_id, state in states.items() if run_id not in known or known[run_id][0] != state]
     if changed:
         for summary in leaderboard(store, unscored=unscored, run_ids=changed):
@@ -293,7 +301,7 @@ def get_leaderboard(store: Store, unscored: UnscoredPolicy = "excluded") -> tupl
     return tuple(known[run.run_id][1] for run in get_runs() if run.run_id in known)
 
 
-@cached(4, by_run=True)
+@cached(4, by_run=True, reads_labels=False)
 def _unsupported_statements(store: Store, runs: tuple[RunRef, ...], limit: int) -> tuple[UnsupportedStatement, ...]:
     return unsupported_statements(store, runs, limit=limit)
 
@@ -352,7 +360,7 @@ def save_threshold(spec: str, value: float | None) -> None:
     set_threshold(store(), spec, value, get_metrics())
 
 
-@cached(spinner="Comparing", by_run=True)
+@cached(spinner="Comparing", by_run=True, reads_labels=False)
 def get_comparison(store: Store, a: RunRef, b: RunRef, unscored: UnscoredPolicy = "excluded") -> Comparison:
     """Return the comparison of run B with run A."""
     return compare_runs(store, a, b, _pairing(a, b), unscored=unscored)
@@ -370,13 +378,13 @@ def get_unpaired(store: Store, a: RunRef, b: RunRef) -> tuple[UnpairedSample, ..
     return unpaired_samples(store, a, b, _pairing(a, b))
 
 
-@cached(64, by_run=True)
+@cached(64, by_run=True, reads_labels=False)
 def get_pair_rows(store: Store, a: RunRef, b: RunRef, query: PairQuery) -> PairsPage:
     """Return a page of the pairs of two runs."""
     return pair_rows(store, a, b, _pairing(a, b), query)
 
 
-@cached(64, by_run=True)
+@cached(64, by_run=True, reads_labels=False)
 def get_pair_position(store: Store, a: RunRef, b: RunRef, query: PairQuery, sample_id: str) -> PairPosition:
     """Return the position of a pair in a query's result. Raises NotFoundError."""
     return pair_position(store, a, b, _pairing(a, b), query, sample_id)

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator
+import re
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
+import streamlit as st
 
 from ragboard import EmbeddedJudge, Panel, Run, Sample, Store, evaluate_run, sample_runs
-from ragboard.analysis import RunSummary, leaderboard
+from ragboard.analysis import PairQuery, RunSummary, leaderboard
+from ragboard.database import Database
+from ragboard.human.labels import label_statement
 from ragboard.metrics import metrics_named
 from ragboard.store import RunRef
+from ragboard.store.queries.samples import SampleQuery
 from ragboard_dashboard import data
 from ragboard_dashboard import settings as served
-from ragboard_dashboard.data import cached, get_leaderboard
+from ragboard_dashboard.data import cached, get_leaderboard, get_unsupported_statements
 from ragboard_dashboard.settings import ServerSettings, publish_settings
 
 
@@ -91,3 +98,70 @@ def test_the_leaderboard_summarizes_runs_again_that_changed(store: Store, monkey
     assert boards[0] == boards[1]
     assert boards[2] == boards[3]
     assert summarized == [set(names), {names[0]}]
+
+
+LABEL_TABLES = re.compile(
+    r"\b(current_labels|labelled_answers|(latest_)?human_verdicts|statement_verdicts|(current_)?question_labels|"
+    r"nugget_lists|current_nuggets|rewritten_questions|draws|agreements|FROM labels)\b"
+)
+"""The tables and views with labels and the rest of `RunStates.labels`."""
+
+FAITHFULNESS = "ragas.faithfulness"
+WITHOUT_LABELS: dict[str, Callable[[RunRef, RunRef], object]] = {
+    "get_run": lambda a, _: data.get_run(a),
+    "get_sample_rows": lambda a, _: data.get_sample_rows(a, SampleQuery(column=FAITHFULNESS, order="worst")),
+    "get_failures": lambda a, _: data.get_failures(a),
+    "get_columns": lambda a, _: data.get_columns(a),
+    "get_truthfulness": lambda a, _: data.get_truthfulness(a),
+    "get_distribution": lambda a, _: data.get_distribution(a, FAITHFULNESS),
+    "get_breakdown": lambda a, _: data.get_breakdown(a, FAITHFULNESS, "topic"),
+    "get_scatter": lambda a, _: data.get_scatter(a, FAITHFULNESS, "metadata.latency"),
+    "get_unsupported_statements": lambda _a, _b: data.get_unsupported_statements(3),
+    "get_comparison": data.get_comparison,
+    "get_pair_rows": lambda a, b: data.get_pair_rows(a, b, PairQuery(metric=FAITHFULNESS)),
+    "get_pair_position": lambda a, b: data.get_pair_position(a, b, PairQuery(metric=FAITHFULNESS), "q01"),
+}
+
+
+class NotingConnection:
+    """A connection that adds every query to a list."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, queries: list[str]) -> None:
+        self._connection = connection
+        self._queries = queries
+
+    def execute(self, query: str, *given: Any) -> duckdb.DuckDBPyConnection:
+        self._queries.append(query)
+        return self._connection.execute(query, *given)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)
+
+
+def test_results_that_are_kept_when_somebody_labels_a_statement_read_no_labels(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for run in store.add_runs(sample_runs()):
+        evaluate_run(store, run.id, metrics_named([FAITHFULNESS]), Panel(judge=EmbeddedJudge()))
+    a, b = (store.resolve(run.name) for run in sample_runs())
+    first = {name: get(a, b) for name, get in WITHOUT_LABELS.items()}
+    label_statement(store, a, get_unsupported_statements(1)[0].sample_id, 1, "supported", annotator="ann")
+    get_leaderboard()
+    queries: list[str] = []
+    read = Database.read
+
+    @contextmanager
+    def noted(database: Database) -> Iterator[NotingConnection]:
+        with read(database) as connection:
+            yield NotingConnection(connection, queries)
+
+    monkeypatch.setattr(Database, "read", noted)
+    assert {name: get(a, b) for name, get in WITHOUT_LABELS.items()} == first
+    assert not queries
+    st.cache_data.clear()
+    st.cache_resource.clear()
+    get_leaderboard()
+    queries.clear()
+    assert {name: get(a, b) for name, get in WITHOUT_LABELS.items()} == first
+    assert queries
+    assert not [query for query in queries if LABEL_TABLES.search(query)]

@@ -236,16 +236,19 @@ def _largest_changes(
     Ties are broken by the sum of the changes on all metrics, then by positions, symmetrically in A and B.
     """
     total, everything = np.max(changes, axis=0).round(9), np.sum(changes, axis=0).round(9)
-    order = np.lexsort((np.minimum(paired.a, paired.b), paired.a + paired.b, -everything, -total)).tolist()
-    changed = [row for row in order if total[row] >= NEGLIGIBLE]
-    further = [row for row in changed if refused[row]][1:]
-    changed = [row for row in changed if row not in further] + further
-    first, rest = changed[:limit], changed[limit:]
+    rows = np.flatnonzero(total >= NEGLIGIBLE)
+    a, b = paired.a[rows], paired.b[rows]
+    changed = rows[np.lexsort((np.minimum(a, b), a + b, -everything[rows], -total[rows]))]
+    further = refused[changed] & (np.cumsum(refused[changed]) > 1)
+    changed = np.concatenate((changed[~further], changed[further]))
+    first: list[int] = changed[:limit].tolist()
+    rest = changed[limit:]
     signs = np.sign(improvements.round(9))
     direction: set[float] = set(signs[first].tolist()) - {0.0}  # a refusal is neither better nor worse
-    one_sided = direction in ({1.0}, {-1.0})
-    other = next((row for row in rest if one_sided and direction == {-float(signs[row])}), None)
-    return first if other is None or limit < 2 else [*first[:-1], other]
+    if limit < 2 or direction not in ({1.0}, {-1.0}):
+        return first
+    others = rest[signs[rest] == -direction.pop()]
+    return [*first[:-1], int(others[0])] if others.size else first
 
 
 def _changed_question(

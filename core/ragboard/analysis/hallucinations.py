@@ -28,8 +28,7 @@ from ragboard.store.queries.statements import (
     create_matches,
     grouped_statements,
     matched_frame,
-    matched_labels,
-    matched_page,
+    matched_statements,
     separately_judged,
     statements_query,
     verdicts_of,
@@ -161,9 +160,7 @@ def hallucinations(store: Store, query: HallucinationQuery) -> HallucinationPage
     """
     with store.database.read() as connection:
         covered = _covered_evaluations(connection, query)
-        create_matches(connection, query, list(covered))
-        labels = matched_labels(connection)
-        page = matched_page(connection, query, labels)
+        labels, page = matched_statements(connection, query, list(covered))
         keys = [statement.key for statement in page]
         verdicts, people = verdicts_of(connection, keys), human_verdicts(connection, keys)
         draws, cites = label_draws(connection, keys), cited_names(connection, keys)

@@ -229,6 +229,8 @@ def pair_clusters(connection: Connection, a: RunRef, b: RunRef, paired: PairedRu
     """
     both = ((sample_clusters(connection, run.run_id), positions) for run, positions in ((a, paired.a), (b, paired.b)))
     clustered = [(clusters, positions) for clusters, positions in both if clusters]
+    if not clustered:
+        return None
     connected = _connected_clusters([clusters.ids[positions] for clusters, positions in clustered], paired.a.size)
     if np.unique(connected).size == connected.size:
         return None
@@ -236,20 +238,17 @@ def pair_clusters(connection: Connection, a: RunRef, b: RunRef, paired: PairedRu
 
 
 def _connected_clusters(partitions: Sequence[Positions], pairs: int) -> Positions:
-    """Merge overlapping clusters of several partitions (union-find), and return a cluster number for each pair."""
-    parent = list(range(pairs))
+    """Merge overlapping clusters of several partitions, and return a cluster number for each pair."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
 
-    def find(pair: int) -> int:
-        while parent[pair] != pair:
-            parent[pair] = parent[parent[pair]]
-            pair = parent[pair]
-        return pair
-
+    links: list[Positions] = []
     for partition in partitions:
-        first: dict[int, int] = {}
-        for pair, number in enumerate(partition.tolist()):
-            parent[find(pair)] = find(first.setdefault(number, pair))
-    return np.array([find(pair) for pair in range(pairs)], dtype=np.int64)
+        _, first, cluster = np.unique(partition, return_index=True, return_inverse=True)
+        links.append(first[cluster])
+    here, there = np.tile(np.arange(pairs), len(links)), np.concatenate(links)
+    graph = coo_array((np.ones(here.size, dtype=np.int8), (here, there)), shape=(pairs, pairs))
+    return np.asarray(connected_components(graph, directed=False)[1], dtype=np.int64)
 
 
 def compute_difference(

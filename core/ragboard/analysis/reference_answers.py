@@ -9,7 +9,7 @@ from ragboard.records import MetricDescription, Sample
 from ragboard.store import Store
 from ragboard.store.queries.query import Connection
 from ragboard.store.queries.runs import listed_runs
-from ragboard.store.queries.samples import answers_equal_to_references
+from ragboard.store.queries.samples import MIN_COPY_LENGTH, answers_equal_to_references
 
 __all__ = [
     "ANSWERS_ARE_REFERENCES",
@@ -23,11 +23,6 @@ __all__ = [
 ANSWERS_ARE_REFERENCES: Final = "answers are references"
 """Shown in place of better or worse for metrics that compare the references of a run with themselves."""
 
-MIN_LENGTH = 40
-"""An answer that equals its reference is a copy if it has at least this many characters. A shorter one, such as a name
-or a year, may be equal because it is right."""
-MAX_SAMPLES = 200
-"""Number of samples of a run to check, so that pages with large runs are fast."""
 MIN_SHARE = 0.5
 """The answers of a run are the references if more than this share of its answers with a reference are copies."""
 
@@ -37,7 +32,7 @@ def read_reference_runs(connection: Connection, run_ids: Sequence[str]) -> froze
 
     Case and outer spaces are ignored.
     """
-    counts = answers_equal_to_references(connection, run_ids, min_length=MIN_LENGTH, first=MAX_SAMPLES)
+    counts = answers_equal_to_references(connection, run_ids)
     return frozenset(run_id for run_id, (copies, answers) in counts.items() if copies > MIN_SHARE * answers)
 
 
@@ -48,9 +43,9 @@ def reference_runs(store: Store) -> frozenset[str]:
 
 
 def answer_is_reference(sample: Sample) -> bool:
-    """Return whether the answer is a copy of the reference, ignoring case and outer spaces; see `MIN_LENGTH`."""
+    """Return whether the answer is a copy of the reference, ignoring case and outer spaces; see `MIN_COPY_LENGTH`."""
     answer = (sample.answer or "").strip().lower()
-    return len(answer) >= MIN_LENGTH and answer == (sample.reference or "").strip().lower()
+    return len(answer) >= MIN_COPY_LENGTH and answer == (sample.reference or "").strip().lower()
 
 
 def compares_with_reference(metric: MetricDescription | None) -> bool:

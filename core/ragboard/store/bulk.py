@@ -30,6 +30,7 @@ from ragboard.readers import ImportReport, Renamed, RunStream
 from ragboard.readers.runs import RowNotes, SampleIds, question_key
 from ragboard.readers.stream import BLOCK_BYTES, Block, RowPlan
 from ragboard.readers.tables import MAX_COLUMNS
+from ragboard.store.rollups import refresh_rollups
 from ragboard.store.rows import arrow_table, as_json, passage_rows, sample_row
 from ragboard.store.run_refs import AddedRun
 from ragboard.store.writing import (
@@ -220,6 +221,7 @@ def _load(database: Database, stream: RunStream, staged: _StagedRun) -> AddedRun
                     f"INSERT INTO {table} BY NAME SELECT ? AS run_id, * FROM read_parquet(?)", [run_id, str(path)]
                 )
             mark_clusters(connection, run_id)
+            refresh_rollups(connection)
     stored_id, name = existing or (run_id, run.name)
     return AddedRun(id=stored_id, name=name, samples=staged.count, added=existing is None)
 

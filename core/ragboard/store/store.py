@@ -28,7 +28,8 @@ from ragboard.store.queries.agreements import Agreement, ScorerResult, keep_agre
 from ragboard.store.queries.draws import draw_counts
 from ragboard.store.queries.evaluations import usage_by_evaluation
 from ragboard.store.queries.references import dataset_references_digest, with_dataset_references
-from ragboard.store.queries.runs import run_states
+from ragboard.store.queries.rollups import kept_rollups
+from ragboard.store.queries.runs import RunStates, run_states
 from ragboard.store.reading import (
     column,
     evaluation_named,
@@ -40,6 +41,7 @@ from ragboard.store.reading import (
     run_id_and_name,
     run_shown,
 )
+from ragboard.store.rollups import refresh_rollups
 from ragboard.store.run_refs import RESULT_TABLES, AddedRun, RunRef
 from ragboard.store.sampling import SamplingRate, add_rate, end_sampling, read_rates
 from ragboard.store.score_hours import update_score_hours
@@ -112,6 +114,9 @@ JOURNAL_ID = re.compile("[0-9A-Za-z_-]{1,100}")
 MAX_POSITION = 2**31 - 1
 PAGE_SIZE = 256
 """Number of samples that `Store.samples` reads at a time."""
+MIN_GROWTH = 0.01
+"""Rollups are computed again when at least this share of an evaluation's samples gets new results. Smaller additions to
+a large run would take too long otherwise; pages then read the run itself."""
 
 
 class Store:
@@ -154,10 +159,10 @@ class Store:
             return "none"
         return f"{stat.st_mtime_ns}-{stat.st_size}"
 
-    def run_states(self) -> Mapping[str, str]:
-        """Return {run id: a text that changes when anything changes that pages show of the run}.
+    def run_states(self) -> RunStates:
+        """Return texts that change when anything changes that pages show of a run.
 
-        Unlike `version`, it stays the same when only other runs change.
+        Unlike `version`, they stay the same when only other runs change.
         """
         with self.database.read() as connection:
             return run_states(connection)
@@ -178,7 +183,9 @@ class Store:
             check_run(run)
             prepared.append((run, run_digest(run)))
         with self.database.write() as connection:
-            return tuple(add_run(connection, run, run_id) for run, run_id in prepared)
+            added = tuple(add_run(connection, run, run_id) for run, run_id in prepared)
+            refresh_rollups(connection)
+        return added
 
     def import_file(
         self, file: FileSource, *, tags: Sequence[str] = (), **reading: Any
@@ -224,6 +231,7 @@ class Store:
             if named and named[0] != run.run_id:
                 raise RunExistsError(f"another run is already called {name!r}")
             insert_rows(connection, rows, name)
+            refresh_rollups(connection)
         return replace(run, name=existing[1] if existing and existing[0] == run.run_id else name)
 
     def same_run(self, run: Run) -> str | None:
@@ -507,9 +515,12 @@ class Store:
     def mark_newest(self, evaluation_id: str) -> None:
         """Make an evaluation the newest of its run."""
         with self.database.write() as connection:
-            connection.execute(
-                "UPDATE evaluations SET finished = now() AT TIME ZONE 'UTC' WHERE evaluation_id = ?", [evaluation_id]
-            )
+            with kept_rollups(connection, evaluation_id):
+                connection.execute(
+                    "UPDATE evaluations SET finished = now() AT TIME ZONE 'UTC' WHERE evaluation_id = ?",
+                    [evaluation_id],
+                )
+            refresh_rollups(connection)
 
     def watch_costs(self, day: date, costs: Mapping[str, float]) -> dict[str, float]:
         """Return {evaluation: its cost in US dollars up to the start of a day (UTC)}.
@@ -665,6 +676,8 @@ class Store:
                 "UPDATE evaluations SET loaded = ? WHERE evaluation_id = ?",
                 [None if loaded is None else json.dumps(loaded), evaluation.id],
             )
+            if not extend or len(extended["positions"]) >= MIN_GROWTH * (covered or 0):
+                refresh_rollups(connection)
 
     def keep_agreement(
         self, agreement: Agreement, items: Sequence[LabelledItem], results: Iterable[ScorerResult]

@@ -50,14 +50,13 @@ OF_ONE_RUN: dict[str, Write] = {
         run_id(store, "one"), store.resolve("one").evaluation_id or "", 0.5, 0
     ),
 }
-OF_ALL_RUNS: dict[str, Write] = {
+LABELS: dict[str, Write] = {
     "a statement is labelled": lambda store: label_statement(
         store, store.resolve("one"), "s0", 1, "contradicted", annotator="ann"
     ),
     "a label is removed": lambda store: remove_label(store, store.resolve("one"), "s0", 1, annotator="ann"),
     "an answer is graded": lambda store: grade_answer(store, store.resolve("one"), "s0", 4, annotator="ann"),
     "a question is labelled": lambda store: label_question(store, "What?", (), "answerable", annotator="ann"),
-    "a threshold is set": lambda store: store.set_threshold("ragas.faithfulness", 0.8),
 }
 
 
@@ -69,17 +68,26 @@ def test_a_change_of_one_run_changes_its_state_only(runs: Store, write: Write) -
     between = runs.run_states()
     write(runs)
     after = runs.run_states()
-    assert len({before[one], between[one], after[one]}) == 3
-    assert before[two] == between[two] == after[two]
+    assert len({before.by_run[one], between.by_run[one], after.by_run[one]}) == 3
+    assert before.by_run[two] == between.by_run[two] == after.by_run[two]
+    assert before.labels == between.labels == after.labels
 
 
-@pytest.mark.parametrize("write", OF_ALL_RUNS.values(), ids=OF_ALL_RUNS)
-def test_a_label_or_a_threshold_changes_the_state_of_every_run(runs: Store, write: Write) -> None:
+@pytest.mark.parametrize("write", LABELS.values(), ids=LABELS)
+def test_a_label_changes_the_state_of_labels_only(runs: Store, write: Write) -> None:
     before = runs.run_states()
     write(runs)
     after = runs.run_states()
-    assert before.keys() == after.keys()
-    assert all(before[run] != after[run] for run in before)
+    assert before.by_run == after.by_run
+    assert before.labels != after.labels
+
+
+def test_a_threshold_changes_the_state_of_every_run(runs: Store) -> None:
+    before = runs.run_states()
+    runs.set_threshold("ragas.faithfulness", 0.8)
+    after = runs.run_states()
+    assert before.by_run.keys() == after.by_run.keys()
+    assert all(before.by_run[run] != after.by_run[run] for run in before.by_run)
 
 
 def test_a_read_changes_no_state_and_a_deleted_run_has_none(runs: Store) -> None:
@@ -87,4 +95,4 @@ def test_a_read_changes_no_state_and_a_deleted_run_has_none(runs: Store) -> None
     assert runs.run_states() == before
     two = run_id(runs, "two")
     runs.remove_runs([run_id(runs, "one")])
-    assert runs.run_states() == {two: before[two]}
+    assert runs.run_states().by_run == {two: before.by_run[two]}

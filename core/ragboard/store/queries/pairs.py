@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -11,11 +12,13 @@ from numpy.typing import NDArray
 
 from ragboard.records import Direction
 from ragboard.store.queries.query import Connection, Query
+from ragboard.store.queries.rollups import Rollup, Row
 from ragboard.store.queries.scores import Positions
 from ragboard.store.queries.values import column_query
 from ragboard.store.run_refs import RunRef
 
 __all__ = [
+    "QUESTION_DIGESTS",
     "ComparedPair",
     "Missing",
     "PairQuery",
@@ -111,6 +114,10 @@ class UnpairedRow(NamedTuple):
 
 def paired_runs(connection: Connection, a: str, b: str) -> PairedRuns:
     """Pair samples with the same id and question, then samples whose question and history occur once in each run."""
+    same = _same_positions(connection, a, b)
+    if same is not None:
+        none = np.empty(0, dtype=np.int64)
+        return PairedRuns(a=same, b=same, only_a=none, only_b=none, ambiguous_a=none, ambiguous_b=none, by_question=0)
     found = connection.execute(
         "SELECT coalesce(a, b) AS first, coalesce(b, a) AS second, a IS NOT NULL AS in_a,"
         " paired_by IN ('id', 'question') AS paired, paired_by = 'question' AS by_question,"
@@ -128,6 +135,32 @@ def paired_runs(connection: Connection, a: str, b: str) -> PairedRuns:
         ambiguous_b=_selected_positions(found, "first", ambiguous & ~in_a),
         by_question=int(np.sum(found["by_question"])),
     )
+
+
+def _same_positions(connection: Connection, a: str, b: str) -> Positions | None:
+    """Return all positions of two runs with equal ids, questions and histories at each position.
+
+    None if they are not equal, or if a run has repeated or deleted samples. The digest of large runs is stored, so this
+    is much faster than to find the pairs.
+    """
+    rows = QUESTION_DIGESTS.rows(connection, (a, b))
+    if rows[a] != rows[b] or not rows[a]:
+        return None
+    first, last, samples, distinct, *_ = rows[a][0]
+    return np.arange(first, last + 1) if samples == distinct == last + 1 - first else None
+
+
+def _question_digests(connection: Connection, run_ids: Sequence[str]) -> Sequence[Row]:
+    return connection.execute(
+        "SELECT run_id, min(position), max(position), count(*), count(DISTINCT digest),"
+        " bit_xor(hash(position, digest)), sum(hash(digest, position))"
+        " FROM (SELECT run_id, position, hash(sample_id, question, history::VARCHAR) AS digest FROM samples"
+        " WHERE run_id IN (SELECT unnest(?))) GROUP BY run_id",
+        [run_ids],
+    ).fetchall()
+
+
+QUESTION_DIGESTS = Rollup(name="question digest 1", owner="run", query=_question_digests)
 
 
 def _selected_positions(found: dict[str, Any], column: str, selected: NDArray[np.bool_]) -> Positions:

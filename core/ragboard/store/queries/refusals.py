@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from ragboard.answerability import READ_COLUMNS
 from ragboard.records import Answerability
 from ragboard.store.queries.query import Connection
-from ragboard.store.queries.values import mentions
+from ragboard.store.queries.values import mentions, metadata_columns
 
 __all__ = ["RefusalRow", "answerability_columns", "judged_refusals", "refusal_rows"]
 
@@ -37,11 +37,23 @@ _LABELS = "LEFT JOIN current_question_labels l ON l.question = s.question AND l.
 
 def answerability_columns(connection: Connection, run_id: str) -> list[tuple[Any, ...]]:
     """Return (position, human label of the question, values of `READ_COLUMNS` as JSON ...) of samples that have any."""
+    if not _may_be_stated(connection, run_id):
+        return []
     return connection.execute(
         f"SELECT s.position, l.answerability, {_COLUMNS} FROM samples s {_LABELS} WHERE s.run_id = ?"
         f" AND (l.answerability IS NOT NULL OR {_IN_FILE}) ORDER BY s.position",
         [run_id],
     ).fetchall()
+
+
+def _may_be_stated(connection: Connection, run_id: str) -> bool:
+    """Return whether people or the run file may say which questions can be answered.
+
+    Large runs have a list of their columns, so this is much faster than reading their samples.
+    """
+    columns = {column.key for column in metadata_columns(connection, run_id)}
+    labels = connection.execute("SELECT 1 FROM current_question_labels LIMIT 1").fetchall()
+    return bool(labels) or not columns.isdisjoint(READ_COLUMNS)
 
 
 def judged_refusals(connection: Connection, evaluation_id: str | None) -> int:
@@ -58,6 +70,9 @@ def refusal_rows(connection: Connection, run_id: str, evaluation_id: str | None)
 
     Samples are left out if neither people, nor the run file, nor the judge says whether their question can be answered.
     """
+    judged = "SELECT 1 FROM sentences WHERE evaluation_id = ? LIMIT 1"
+    if not _may_be_stated(connection, run_id) and not connection.execute(judged, [evaluation_id]).fetchall():
+        return []
     rows = connection.execute(
         f"SELECT s.position, s.sample_id, s.question, d.refuses, t.position IS NOT NULL, c.selected, [{_COLUMNS}],"
         " l.answerability"

@@ -15,6 +15,7 @@ from ragboard.store.run_refs import RunRef
 __all__ = [
     "ListedRun",
     "RunRow",
+    "RunStates",
     "StoreColumn",
     "StoreTable",
     "all_runs",
@@ -110,17 +111,22 @@ def run_row(connection: Connection, run: RunRef) -> list[RunRow]:
 _SHARED = ", ".join(
     (
         "(SELECT count(*) FROM migrations)",
+        "(SELECT string_agg(t::VARCHAR, ' ' ORDER BY metric) FROM thresholds t)",
+        "(SELECT bit_xor(hash(metric, description)) FROM (SELECT DISTINCT metric, description FROM metrics))",
+    )
+)
+"""SQL values that change when something changes that belongs to no single run, such as thresholds."""
+_LABELS = ", ".join(
+    (
         "(SELECT concat_ws(' ', count(*), max(number)) FROM labels)",
         "(SELECT concat_ws(' ', count(*), max(number)) FROM question_labels)",
         "(SELECT concat_ws(' ', count(*), max(number)) FROM nugget_lists)",
         "(SELECT concat_ws(' ', count(*), max(written)) FROM rewritten_questions)",
         "(SELECT concat_ws(' ', count(*), max(drawn)) FROM draws)",
         "(SELECT concat_ws(' ', count(*), max(made)) FROM agreements)",
-        "(SELECT string_agg(t::VARCHAR, ' ' ORDER BY metric) FROM thresholds t)",
-        "(SELECT bit_xor(hash(metric, description)) FROM (SELECT DISTINCT metric, description FROM metrics))",
     )
 )
-"""SQL values that change when something changes that belongs to no single run, such as labels and thresholds."""
+"""SQL values that change when people label something, or when something changes that belongs to a question."""
 _OF_RUN = ", ".join(
     (
         "r::VARCHAR",
@@ -133,16 +139,24 @@ _OF_RUN = ", ".join(
 evaluation, and samples that are added or deleted change the numbers of the run."""
 
 
-def run_states(connection: Connection) -> dict[str, str]:
-    """Return {run: a digest that changes when anything changes that a page shows of the run}.
+@dataclass(frozen=True, kw_only=True)
+class RunStates:
+    """Texts that change when something changes that a page shows."""
 
-    It reads small tables only.
-    """
+    by_run: Mapping[str, str]
+    """For each run, by id: changes with the run, its results and thresholds."""
+    labels: str
+    """Changes with human labels of answers and questions, with nuggets, rewritten questions, draws and agreements."""
+
+
+def run_states(connection: Connection) -> RunStates:
+    """Return the states of all runs. It reads small tables only."""
     rows = connection.execute(
         f"WITH shared AS (SELECT concat_ws(chr(31), {_SHARED}) AS state)"
         f" SELECT r.run_id, md5(concat_ws(chr(31), shared.state, {_OF_RUN})) FROM runs r, shared"
     ).fetchall()
-    return dict(rows)
+    ((labels,),) = connection.execute(f"SELECT concat_ws(chr(31), {_LABELS})").fetchall()
+    return RunStates(by_run=dict(rows), labels=labels)
 
 
 def listed_runs(connection: Connection) -> tuple[ListedRun, ...]:

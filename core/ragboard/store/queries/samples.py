@@ -12,7 +12,8 @@ import numpy as np
 from ragboard.records import JsonValue
 from ragboard.store.queries.draws import FLIPS
 from ragboard.store.queries.query import Connection, Query
-from ragboard.store.queries.scores import Positions, Scored, read_scored, shown_scores
+from ragboard.store.queries.rollups import Rollup, Row
+from ragboard.store.queries.scores import Positions, Scored, read_positions, read_scored, shown_scores
 from ragboard.store.queries.values import column_query
 from ragboard.store.run_refs import RunRef
 
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
+    "COPIED_REFERENCES",
+    "MIN_COPY_LENGTH",
+    "REFUSAL_COUNTS",
     "GeneratedQuestion",
     "Judgement",
     "ListedSample",
@@ -55,6 +59,12 @@ the threshold."""
 
 MAX_SEARCH_WORDS = 8
 """Maximum number of words of a search."""
+
+MIN_COPY_LENGTH = 40
+"""An answer that equals its reference is a copy if it has at least this many characters. A shorter one, such as a name
+or a year, may be equal because it is right."""
+CHECKED_SAMPLES = 200
+"""Number of samples of a run that are checked for copies of references, so that pages with large runs are fast."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,12 +180,25 @@ def samples_query(
     found = _found(run, query, threshold)
     return Query(
         sql=f"""\
-SELECT s.position, s.sample_id, s.question, coalesce(v.supported, 0) AS supported,
-       coalesce(v.unsupported, 0) AS unsupported, coalesce(v.contradicted, 0) AS contradicted,
+WITH page AS (
+SELECT row_number() OVER () AS number, *
+FROM (
+SELECT s.position, coalesce(v.unsupported, 0) AS unsupported, coalesce(v.contradicted, 0) AS contradicted,
        coalesce(d.refuses, false) AS refuses, m.value, count(*) OVER () AS total
 {found.sql}
 ORDER BY {_ORDER[query.order]}s.position
-LIMIT $limit OFFSET $offset""",
+LIMIT $limit OFFSET $offset
+))
+SELECT p.position, s.sample_id, s.question, coalesce(v.supported, 0) AS supported, p.unsupported, p.contradicted,
+       p.refuses, p.value, p.total
+FROM page p
+JOIN samples s ON s.run_id = $run AND s.position = p.position
+LEFT JOIN (
+  SELECT position, count(*) AS supported FROM answer_verdicts
+  WHERE evaluation_id = $evaluation AND together AND verdict = 'supported'
+    AND position IN (SELECT position FROM page) GROUP BY position
+) v ON v.position = p.position
+ORDER BY number""",
         given={**found.given, "limit": query.limit, "offset": query.offset},
     )
 
@@ -209,10 +232,9 @@ def _found(run: RunRef, query: SampleQuery, threshold: tuple[Literal["below", "a
     sql = f"""\
 FROM samples s
 LEFT JOIN (
-  SELECT position, count(*) FILTER (verdict = 'supported') AS supported,
-         count(*) FILTER (verdict = 'unsupported') AS unsupported,
+  SELECT position, count(*) FILTER (verdict = 'unsupported') AS unsupported,
          count(*) FILTER (verdict = 'contradicted') AS contradicted
-  FROM answer_verdicts WHERE evaluation_id = $evaluation AND together GROUP BY position
+  FROM answer_verdicts WHERE evaluation_id = $evaluation AND together AND verdict <> 'supported' GROUP BY position
 ) v USING (position)
 LEFT JOIN (SELECT position, refuses FROM sides WHERE evaluation_id = $evaluation AND side = 'response') d
   USING (position)
@@ -280,14 +302,12 @@ def neighbours(connection: Connection, run_id: str, position: int) -> tuple[str 
 
 def passage_counts(connection: Connection, run_id: str) -> Scored:
     """Return the number of passages of each sample, without samples whose passages are unknown."""
-    return read_scored(
-        connection.execute(
-            "SELECT s.position, coalesce(p.passages, 0)::DOUBLE AS value FROM samples s LEFT JOIN"
-            " (SELECT position, count(*) AS passages FROM passages WHERE run_id = $run GROUP BY position) p"
-            " USING (position) WHERE s.run_id = $run AND s.has_contexts",
-            {"run": run_id},
-        )
+    positions = read_positions(
+        connection.execute("SELECT position FROM samples WHERE run_id = ? AND has_contexts", [run_id])
     )
+    of_passages = connection.execute("SELECT position FROM passages WHERE run_id = ?", [run_id])
+    counts = np.bincount(read_positions(of_passages), minlength=1 + int(positions.max(initial=0)))
+    return Scored(positions, counts[positions].astype(np.float64))
 
 
 def passage_digests(connection: Connection, run_id: str) -> Scored:
@@ -302,25 +322,39 @@ def passage_digests(connection: Connection, run_id: str) -> Scored:
     )
 
 
-def answers_equal_to_references(
-    connection: Connection, run_ids: Sequence[str], *, min_length: int, first: int
-) -> dict[str, tuple[int, int]]:
+def answers_equal_to_references(connection: Connection, run_ids: Sequence[str]) -> dict[str, tuple[int, int]]:
     """Return {run: (number of answers equal to their reference, number of answers with a reference)}.
 
-    Only the `first` samples of each run are read. Case and outer spaces are ignored. Answers of fewer than `min_length`
-    characters do not count as equal.
+    Only the first `CHECKED_SAMPLES` samples of each run are read. Case and outer spaces are ignored. Answers of fewer
+    than `MIN_COPY_LENGTH` characters do not count as equal.
     """
-    given = {"runs": list(run_ids), "first": first}
+    rows = COPIED_REFERENCES.rows(connection, run_ids)
+    return {run_id: (equal, total) for run_id, found in rows.items() for equal, total in found}
+
+
+def _copied_reference_rows(connection: Connection, run_ids: Sequence[str]) -> Sequence[Row]:
+    given = {"runs": list(run_ids), "first": CHECKED_SAMPLES}
     starts = "SELECT run_id, min(position) AS start FROM samples WHERE run_id IN (SELECT unnest($runs)) GROUP BY run_id"
     ((end,),) = connection.execute(f"SELECT max(start) + $first FROM ({starts})", given).fetchall()
-    rows = connection.execute(  # with the constant `end`, DuckDB skips most texts of large runs
+    return connection.execute(  # with the constant `end`, DuckDB skips most texts of large runs
         "SELECT run_id, count(*) FILTER (length(answer) >= $least AND answer = reference), count(*) FROM"
         " (SELECT run_id, lower(trim(answer, $spaces)) AS answer, lower(trim(reference, $spaces)) AS reference"
         f" FROM samples JOIN ({starts}) USING (run_id) WHERE position < start + $first AND position < $end)"
         " WHERE answer <> '' AND reference <> '' GROUP BY run_id",
-        {**given, "least": min_length, "spaces": _SPACES, "end": end},
+        {**given, "least": MIN_COPY_LENGTH, "spaces": _SPACES, "end": end},
     ).fetchall()
-    return {run_id: (equal, total) for run_id, equal, total in rows}
+
+
+def _refusal_rows(connection: Connection, evaluations: Sequence[str]) -> Sequence[Row]:
+    return connection.execute(
+        "SELECT evaluation_id, count(*) FILTER (refuses) FROM sides WHERE side = 'response'"
+        " AND evaluation_id IN (SELECT unnest(?)) GROUP BY 1",
+        [evaluations],
+    ).fetchall()
+
+
+COPIED_REFERENCES = Rollup(name="copied references 1", owner="run", query=_copied_reference_rows)
+REFUSAL_COUNTS = Rollup(name="refusals 1", owner="evaluation", query=_refusal_rows)
 
 
 def answers_to_the_same_questions(
@@ -356,13 +390,8 @@ def refusals(connection: Connection, evaluation_id: str | None) -> Scored:
 
 def refusal_counts(connection: Connection, evaluations: Sequence[str]) -> dict[str, int]:
     """Return the number of refusals by evaluation, without evaluations that did not judge refusals."""
-    return dict(
-        connection.execute(
-            "SELECT evaluation_id, count(*) FILTER (refuses) FROM sides WHERE side = 'response'"
-            " AND evaluation_id IN (SELECT unnest(?)) GROUP BY 1",
-            [evaluations],
-        ).fetchall()
-    )
+    rows = REFUSAL_COUNTS.rows(connection, evaluations)
+    return {evaluation: count for evaluation, found in rows.items() for (count,) in found}
 
 
 def generated_questions(

@@ -12,9 +12,13 @@ from ragboard.records import Outcome, Score, Unscored
 from ragboard.stats import ClusterMoments, Moments, cluster_moments
 from ragboard.stats.intervals import COMPARED_DECIMALS, LARGE_SAMPLE
 from ragboard.store.queries.query import Connection, Query
+from ragboard.store.queries.rollups import Rollup, Row
 from ragboard.store.run_refs import RunRef
 
 __all__ = [
+    "METRIC_MOMENTS",
+    "METRIC_NAMES",
+    "UNSCORED_COUNTS",
     "AnyMoments",
     "FailedScore",
     "Positions",
@@ -29,6 +33,7 @@ __all__ = [
     "moments_by",
     "outcomes_of_metric",
     "own_scores",
+    "read_positions",
     "read_scored",
     "sample_outcomes",
     "scores_by_metric",
@@ -147,9 +152,15 @@ def outcomes_of_metric(
 
 def metric_names(connection: Connection, run: RunRef) -> frozenset[str]:
     """Return the metrics that a run was evaluated with, even if no sample has a score."""
-    shown = shown_scores(run)
-    rows = connection.execute(f"SELECT DISTINCT metric FROM scores WHERE {shown.sql}", dict(shown.given)).fetchall()
-    return frozenset(row[0] for row in rows)
+    of_file = connection.execute(
+        "SELECT evaluation_id FROM evaluations WHERE run_id = ? AND imported", [run.run_id]
+    ).fetchall()
+    rows = METRIC_NAMES.rows(connection, [*run.evaluations, *(row[0] for row in of_file)])
+    metrics = {evaluation: {metric for (metric,) in found} for evaluation, found in rows.items()}
+    main = metrics.get(run.evaluation_id or "", set[str]())
+    moved = {metric for metric, _ in run.other_evaluations}
+    others = {metric for metric, evaluation in run.other_evaluations if metric in metrics[evaluation]}
+    return frozenset((main - moved) | others).union(*(metrics[row[0]] for row in of_file))
 
 
 def has_scores(connection: Connection, run: RunRef, metric: str) -> bool:
@@ -202,6 +213,11 @@ def read_scored(found: Connection) -> Scored:
     return Scored(np.asarray(got["position"], dtype=np.int64), np.asarray(got["value"], dtype=np.float64))
 
 
+def read_positions(found: Connection) -> Positions:
+    """Return the column `position` of the result of a query."""
+    return np.asarray(found.fetchnumpy()["position"], dtype=np.int64)
+
+
 def unscored_positions(connection: Connection, run: RunRef) -> tuple[tuple[str, str, Positions], ...]:
     """Return (metric, reason, positions of the unscored samples), ordered by metric and first position."""
     shown = shown_scores(run)
@@ -215,14 +231,10 @@ def unscored_positions(connection: Connection, run: RunRef) -> tuple[tuple[str, 
 
 def unscored_by_metric(connection: Connection, evaluations: Sequence[str]) -> dict[tuple[str, str], dict[str, int]]:
     """Return {(evaluation, metric): {reason: number of unscored samples}}."""
-    rows = connection.execute(
-        "SELECT evaluation_id, metric, reason, count(*) FROM scores WHERE reason IS NOT NULL"
-        " AND evaluation_id IN (SELECT unnest(?)) GROUP BY ALL",
-        [evaluations],
-    ).fetchall()
     found: dict[tuple[str, str], dict[str, int]] = {}
-    for evaluation, metric, reason, count in rows:
-        found.setdefault((evaluation, metric), {})[reason] = count
+    for evaluation, rows in UNSCORED_COUNTS.rows(connection, evaluations).items():
+        for metric, reason, count in rows:
+            found.setdefault((evaluation, metric), {})[reason] = count
     return found
 
 
@@ -283,8 +295,14 @@ def metric_moments(
     connection: Connection, evaluations: Sequence[str], fills: Mapping[str, float] | None = None
 ) -> dict[tuple[str, str], AnyMoments]:
     """Return the moments of metrics, by evaluation and metric."""
-    rows = means_query(evaluations, fills).on(connection).fetchall()
-    return {(row[6], row[7]): _moments_of(*row[:6]) for row in rows}
+    if fills:
+        rows = means_query(evaluations, fills).on(connection).fetchall()
+        return {(row[6], row[7]): _moments_of(*row[:6]) for row in rows}
+    return {
+        (evaluation, metric): _moments_of(*moments)
+        for evaluation, found in METRIC_MOMENTS.rows(connection, evaluations).items()
+        for *moments, metric in found
+    }
 
 
 def moments_by(connection: Connection, values: Query, key: str) -> dict[Any, AnyMoments]:
@@ -333,3 +351,27 @@ def _moments_of(
     if counts is not None and sums is not None:
         return cluster_moments(counts, sums)
     return Moments(n=n, mean=mean, deviation=deviation or 0.0, untied=varying)
+
+
+def _moment_rows(connection: Connection, evaluations: Sequence[str]) -> Sequence[Row]:
+    rows = means_query(evaluations).on(connection).fetchall()
+    return [(evaluation, *moments, metric) for *moments, evaluation, metric in rows]
+
+
+def _unscored_rows(connection: Connection, evaluations: Sequence[str]) -> Sequence[Row]:
+    return connection.execute(
+        "SELECT evaluation_id, metric, reason, count(*) FROM scores WHERE reason IS NOT NULL"
+        " AND evaluation_id IN (SELECT unnest(?)) GROUP BY ALL",
+        [evaluations],
+    ).fetchall()
+
+
+def _metric_rows(connection: Connection, evaluations: Sequence[str]) -> Sequence[Row]:
+    return connection.execute(
+        "SELECT DISTINCT evaluation_id, metric FROM scores WHERE evaluation_id IN (SELECT unnest(?))", [evaluations]
+    ).fetchall()
+
+
+METRIC_MOMENTS = Rollup(name="metric moments 1", owner="evaluation", query=_moment_rows)
+UNSCORED_COUNTS = Rollup(name="unscored 1", owner="evaluation", query=_unscored_rows)
+METRIC_NAMES = Rollup(name="metric names 1", owner="evaluation", query=_metric_rows)

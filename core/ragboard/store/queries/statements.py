@@ -4,23 +4,31 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
 
 from ragboard.metrics.claim_classes import CLAIM_CLASSES, ClaimClass
 from ragboard.records import Evidence, Label, Side, Span, Statement, Verdict
 from ragboard.store.queries.draws import label_draws
 from ragboard.store.queries.labels import HumanVerdict, human_verdicts
 from ragboard.store.queries.query import STATEMENT_KEYS, Connection, Query, StatementKey, key_values
-from ragboard.store.queries.scores import Scored, read_scored
+from ragboard.store.queries.rollups import Rollup, Row
+from ragboard.store.queries.scores import Scored, read_positions
 from ragboard.store.run_refs import RunRef
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
+    "LABEL_COUNTS",
     "NOT_SUPPORTED",
+    "ORIGIN_COUNTS",
+    "SEPARATELY_JUDGED",
+    "WORST_STATEMENTS",
     "AnswerVerdict",
     "Grouping",
     "HallucinationQuery",
@@ -41,7 +49,7 @@ __all__ = [
     "labels_by_target",
     "matched_frame",
     "matched_labels",
-    "matched_page",
+    "matched_statements",
     "origin_counts",
     "passages_named",
     "separately_judged",
@@ -65,6 +73,9 @@ NOT_SUPPORTED: tuple[Label, ...] = ("contradicted", "unsupported")
 
 MAX_SEARCH_WORDS = 8
 """Maximum number of words of a search."""
+
+KEPT_STATEMENTS = 500
+"""Number of worst statements in the rollup of an evaluation, by verdict."""
 DIGEST = re.compile("[0-9a-f]{32}")
 
 _STRONGEST: tuple[Label, ...] = ("supported", "contradicted", "unsupported")
@@ -315,52 +326,84 @@ def statement_counts(connection: Connection, evaluation_id: str | None, position
 
 def answer_sizes(connection: Connection, evaluation_id: str | None) -> Scored:
     """Return the number of statements of each answer, without answers that have none."""
-    return read_scored(
-        connection.execute(
-            "SELECT position, count(*) AS value FROM statements WHERE evaluation_id = ? AND side = 'response'"
-            " GROUP BY position",
-            [evaluation_id],
-        )
+    found = connection.execute(
+        "SELECT position FROM statements WHERE evaluation_id = ? AND side = 'response'", [evaluation_id]
     )
+    counts = np.bincount(read_positions(found))  # three times as fast as GROUP BY
+    return Scored(np.flatnonzero(counts), counts[counts > 0].astype(np.float64))
 
 
 def label_counts(connection: Connection, evaluations: Sequence[str]) -> dict[str, dict[Label, int]]:
     """Return {evaluation: {joint verdict: number of statements}}, most frequent verdict first."""
-    rows = connection.execute(
-        "SELECT evaluation_id, verdict, count(*) AS n FROM answer_verdicts WHERE together"
-        " AND evaluation_id IN (SELECT unnest(?)) GROUP BY ALL ORDER BY n DESC, verdict",
-        [evaluations],
-    ).fetchall()
-    found: dict[str, dict[Label, int]] = {}
-    for evaluation, label, count in rows:
-        found.setdefault(evaluation, {})[label] = count
-    return found
+    return {evaluation: dict(rows) for evaluation, rows in LABEL_COUNTS.rows(connection, evaluations).items() if rows}
 
 
 def origin_counts(connection: Connection, evaluations: Sequence[str]) -> dict[str, dict[ClaimClass, int]]:
     """Return {evaluation: {class in the six-way partition: number of statements}}."""
-    rows = connection.execute(
-        "SELECT evaluation_id, origin, count(*) FROM statements WHERE origin IS NOT NULL"
-        " AND evaluation_id IN (SELECT unnest(?)) GROUP BY ALL",
-        [evaluations],
-    ).fetchall()
     found: dict[str, dict[ClaimClass, int]] = {}
-    for evaluation, origin, count in rows:
-        found.setdefault(evaluation, dict.fromkeys(CLAIM_CLASSES, 0))[origin] = count
+    for evaluation, rows in ORIGIN_COUNTS.rows(connection, evaluations).items():
+        for origin, count in rows:
+            found.setdefault(evaluation, dict.fromkeys(CLAIM_CLASSES, 0))[origin] = count
     return found
 
 
 def worst_statements(connection: Connection, evaluations: Sequence[str], limit: int) -> list[WorstStatement]:
     """Return unsupported and contradicted statements to inspect first, one per question, worst first."""
+    worst = _worst_keys(connection, evaluations, NOT_SUPPORTED)
+    first: dict[str, StatementKey] = {}
+    texts: dict[StatementKey, tuple[str, str, str]] = {}
+    while worst and len(first) < limit:
+        keys, worst = worst[: 4 * limit], worst[4 * limit :]
+        texts |= _texts(connection, keys)
+        for key in keys:
+            first.setdefault(texts[key][1], key)
+    chosen = list(first.values())[:limit]
+    verdicts = _joint_verdicts(connection, chosen)
+    return [
+        WorstStatement(key[0], sample_id, question, key[2] + 1, text, *verdicts[key])
+        for key in chosen
+        for sample_id, question, text in (texts[key],)
+    ]
+
+
+def _worst_keys(connection: Connection, evaluations: Sequence[str], labels: Sequence[Label]) -> list[StatementKey]:
+    """Return statements with these joint verdicts in the order `_WORST`.
+
+    Of each evaluation and verdict, only the first `KEPT_STATEMENTS` are returned.
+    """
+    ranked = [
+        (label != "contradicted", admits, -checkable, score is None, score or 0.0, position, evaluation, number)
+        for evaluation, rows in WORST_STATEMENTS.rows(connection, evaluations).items()
+        for position, number, label, admits, checkable, score in rows
+        if label in labels
+    ]
+    return [(evaluation, position, number) for *_, position, evaluation, number in sorted(ranked)]
+
+
+def _texts(connection: Connection, keys: Sequence[StatementKey]) -> dict[StatementKey, tuple[str, str, str]]:
+    """Return {statement: (sample id, question, text of the statement)}."""
+    if not keys:
+        return {}
     rows = connection.execute(
-        f"WITH worst AS (SELECT f.* FROM answer_verdicts f {_STATEMENT} WHERE f.together AND f.verdict <> 'supported'"
-        f" AND f.evaluation_id IN (SELECT unnest($evaluations)) ORDER BY {_WORST} LIMIT $many)"
-        " SELECT f.evaluation_id, s.sample_id, s.question, f.statement + 1, t.text, f.verdict, f.reason, f.score"
-        f" FROM worst f {_EVALUATION} {_SAMPLE} {_STATEMENT}"
-        f" QUALIFY row_number() OVER (PARTITION BY s.question ORDER BY {_WORST}) = 1 ORDER BY {_WORST} LIMIT $limit",
-        {"evaluations": list(evaluations), "many": limit * 20, "limit": limit},
+        f"{STATEMENT_KEYS} SELECT f.evaluation_id, f.position, f.statement, s.sample_id, s.question, t.text"
+        f" FROM keys f {_EVALUATION} {_SAMPLE} {_STATEMENT}",
+        key_values(keys),
     ).fetchall()
-    return [WorstStatement(*row) for row in rows]
+    return {(evaluation, position, number): tuple(texts) for evaluation, position, number, *texts in rows}
+
+
+def _joint_verdicts(
+    connection: Connection, keys: Sequence[StatementKey]
+) -> dict[StatementKey, tuple[Label, str, float | None]]:
+    """Return {statement: (verdict, reason, score)} of the joint verdicts."""
+    if not keys:
+        return {}
+    rows = connection.execute(
+        f"{STATEMENT_KEYS} SELECT f.evaluation_id, f.position, f.statement, v.label, v.reason, v.score"
+        f" FROM keys f {_JOINT}",
+        key_values(keys),
+    ).fetchall()
+    return {(evaluation, position, number): tuple(verdict) for evaluation, position, number, *verdict in rows}
 
 
 def wrong_passages(connection: Connection, run: RunRef, limit: int) -> list[WrongPassage]:
@@ -487,13 +530,7 @@ _SEARCHED = ("t.text", "s.question", "v.reason")
 
 def separately_judged(connection: Connection, evaluations: Sequence[str]) -> list[str]:
     """Return the evaluations with statements that have separate verdicts but no joint verdict."""
-    rows = connection.execute(
-        "SELECT evaluation_id FROM statements WHERE side = 'response' AND evaluation_id IN (SELECT unnest($these))"
-        " GROUP BY evaluation_id HAVING count(*) > (SELECT count(*) FROM answer_verdicts j WHERE j.together"
-        " AND j.evaluation_id IN (SELECT unnest($these)) AND j.evaluation_id = statements.evaluation_id)",
-        {"these": list(evaluations)},
-    ).fetchall()
-    return [row[0] for row in rows]
+    return [evaluation for evaluation, rows in SEPARATELY_JUDGED.rows(connection, evaluations).items() if rows]
 
 
 def _found(query: HallucinationQuery, evaluations: Sequence[str], separate: Sequence[str]) -> Query:
@@ -547,11 +584,33 @@ def _page(query: HallucinationQuery, columns: str, *joins: str, contradicted: in
     return Query(sql="\n".join(parts), given={"labels": labels, "limit": query.limit, "offset": query.offset})
 
 
-def create_matches(connection: Connection, query: HallucinationQuery, evaluations: Sequence[str]) -> None:
-    """Create the temporary table `found` with the statements that match.
+def matched_statements(
+    connection: Connection, query: HallucinationQuery, evaluations: Sequence[str]
+) -> tuple[dict[Label, int], list[MatchedStatement]]:
+    """Return the number of statements that match, with any verdict, by verdict; and a page of those with its verdicts.
 
-    `matched_labels`, `matched_page`, `matched_frame` and `grouped_statements` read it.
+    Contradicted statements come first, and among those with the same verdict, those with numbers or names.
     """
+    is_filtered = query.text or query.question or query.passage or query.human or query.miscited
+    is_kept = query.offset + query.limit <= KEPT_STATEMENTS
+    if is_filtered or not is_kept or separately_judged(connection, evaluations):
+        create_matches(connection, query, evaluations)
+        labels = matched_labels(connection)
+        return labels, _matched_page(connection, query, labels)
+    counts: Counter[Label] = Counter()
+    for by_label in label_counts(connection, evaluations).values():
+        counts.update(by_label)
+    keys = _worst_keys(connection, evaluations, query.labels)[query.offset : query.offset + query.limit]
+    texts = _texts(connection, keys)
+    return counts, [
+        MatchedStatement(evaluation, position, sample_id, question, number + 1, text)
+        for evaluation, position, number in keys
+        for sample_id, question, text in (texts[evaluation, position, number],)
+    ]
+
+
+def create_matches(connection: Connection, query: HallucinationQuery, evaluations: Sequence[str]) -> None:
+    """Create the temporary table `found` with the statements that match, which other queries read."""
     found = _found(query, evaluations, separately_judged(connection, evaluations))
     connection.execute(f"CREATE TEMP TABLE found AS {found.sql}", dict(found.given))
 
@@ -561,13 +620,10 @@ def matched_labels(connection: Connection) -> dict[Label, int]:
     return dict(connection.execute("SELECT verdict, count(*) FROM found GROUP BY verdict").fetchall())
 
 
-def matched_page(
+def _matched_page(
     connection: Connection, query: HallucinationQuery, counts: Mapping[Label, int]
 ) -> list[MatchedStatement]:
-    """Return a page of matched statements: contradicted first, then those with numbers or names.
-
-    `counts` is the result of `matched_labels`.
-    """
+    """Return a page of the table `found`. `counts` is the result of `matched_labels`."""
     page = _page(
         query,
         "f.evaluation_id, f.position, s.sample_id, s.question, f.statement + 1, t.text",
@@ -639,3 +695,45 @@ _GROUPS: dict[Grouping, str] = {
         " SELECT md5(text), text[:300], passage_id, statements, contradicted, total FROM grouped"
     ),
 }
+
+
+def _label_rows(connection: Connection, evaluations: Sequence[str]) -> Sequence[Row]:
+    return connection.execute(
+        "SELECT evaluation_id, verdict, count(*) AS n FROM answer_verdicts WHERE together"
+        " AND evaluation_id IN (SELECT unnest(?)) GROUP BY ALL ORDER BY n DESC, verdict",
+        [evaluations],
+    ).fetchall()
+
+
+def _origin_rows(connection: Connection, evaluations: Sequence[str]) -> Sequence[Row]:
+    return connection.execute(
+        "SELECT evaluation_id, origin, count(*) FROM statements WHERE origin IS NOT NULL"
+        " AND evaluation_id IN (SELECT unnest(?)) GROUP BY ALL",
+        [evaluations],
+    ).fetchall()
+
+
+def _separate_rows(connection: Connection, evaluations: Sequence[str]) -> Sequence[Row]:
+    return connection.execute(
+        "SELECT evaluation_id, true FROM statements WHERE side = 'response'"
+        " AND evaluation_id IN (SELECT unnest($these))"
+        " GROUP BY evaluation_id HAVING count(*) > (SELECT count(*) FROM answer_verdicts j WHERE j.together"
+        " AND j.evaluation_id IN (SELECT unnest($these)) AND j.evaluation_id = statements.evaluation_id)",
+        {"these": list(evaluations)},
+    ).fetchall()
+
+
+def _worst_rows(connection: Connection, evaluations: Sequence[str]) -> Sequence[Row]:
+    return connection.execute(
+        f"SELECT f.evaluation_id, f.position, f.statement, f.verdict, {_ADMITS}, {_CHECKABLE}, f.score"
+        f" FROM answer_verdicts f {_STATEMENT} WHERE f.together AND f.verdict <> 'supported'"
+        " AND f.evaluation_id IN (SELECT unnest($evaluations))"
+        f" QUALIFY row_number() OVER (PARTITION BY f.evaluation_id, f.verdict ORDER BY {_WORST}) <= $kept",
+        {"evaluations": list(evaluations), "kept": KEPT_STATEMENTS},
+    ).fetchall()
+
+
+LABEL_COUNTS = Rollup(name="verdicts 1", owner="evaluation", query=_label_rows)
+ORIGIN_COUNTS = Rollup(name="origins 1", owner="evaluation", query=_origin_rows)
+SEPARATELY_JUDGED = Rollup(name="judged separately 1", owner="evaluation", query=_separate_rows)
+WORST_STATEMENTS = Rollup(name="worst statements 1", owner="evaluation", query=_worst_rows)

@@ -10,11 +10,13 @@ import numpy as np
 
 from ragboard.stats.checks import MAX_SQUARABLE
 from ragboard.store.queries.query import Connection, Query
+from ragboard.store.queries.rollups import Rollup, Row
 from ragboard.store.queries.scores import AnyMoments, Scored, moments_by, read_scored, shown_scores
 from ragboard.store.run_refs import RunRef
 
 __all__ = [
     "META",
+    "METADATA_COLUMNS",
     "TURN",
     "Extent",
     "GroupSize",
@@ -182,6 +184,8 @@ def mentions(names: Iterable[str]) -> str:
 
 def grades_by_dimension(connection: Connection, run_id: str) -> dict[str, Scored]:
     """Return {dimension: mean human grade of each sample} from the metadata of a run."""
+    if {column.key for column in metadata_columns(connection, run_id)}.isdisjoint(GRADES):
+        return {}
     columns = ", ".join(f"json_extract(metadata, '/{name}')" for name in GRADES)
     rows = connection.execute(
         f"SELECT position, coalesce({columns}) FROM samples WHERE run_id = ? AND {mentions(GRADES)}"
@@ -252,16 +256,23 @@ def plotted_samples(connection: Connection, run: RunRef, x: str, y: str, max_row
 
 def metadata_columns(connection: Connection, run_id: str) -> list[MetadataColumn]:
     """Return the metadata columns, by name."""
-    rows = connection.execute(
-        "WITH pairs AS (SELECT unnest(json_keys(metadata)) AS key, metadata FROM samples WHERE run_id = ?),"
-        " cells AS (SELECT key, json_extract(metadata, '/' || replace(replace(key, '~', '~0'), '/', '~1')) AS v"
+    return [MetadataColumn(*row) for row in METADATA_COLUMNS.rows(connection, [run_id])[run_id]]
+
+
+def _metadata_rows(connection: Connection, run_ids: Sequence[str]) -> Sequence[Row]:
+    return connection.execute(
+        "WITH pairs AS (SELECT run_id, unnest(json_keys(metadata)) AS key, metadata FROM samples"
+        " WHERE run_id IN (SELECT unnest(?))),"
+        " cells AS (SELECT run_id, key, json_extract(metadata, '/' || replace(replace(key, '~', '~0'), '/', '~1')) AS v"
         " FROM pairs)"
-        " SELECT key, count(*) FILTER (json_type(v) NOT IN ('UBIGINT', 'BIGINT', 'DOUBLE', 'NULL')),"
+        " SELECT run_id, key, count(*) FILTER (json_type(v) NOT IN ('UBIGINT', 'BIGINT', 'DOUBLE', 'NULL')),"
         " count(*) FILTER (json_type(v) IN ('ARRAY', 'OBJECT')), approx_count_distinct(v::VARCHAR),"
-        " count(*) FROM cells GROUP BY key ORDER BY key",
-        [run_id],
+        " count(*) FROM cells GROUP BY run_id, key ORDER BY key",
+        [run_ids],
     ).fetchall()
-    return [MetadataColumn(*row) for row in rows]
+
+
+METADATA_COLUMNS = Rollup(name="metadata columns 1", owner="run", query=_metadata_rows)
 
 
 def category_values(connection: Connection, run_id: str, column: str) -> list[str | None]:

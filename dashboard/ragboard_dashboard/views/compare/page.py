@@ -560,7 +560,8 @@ def _draw_pairs(a: RunRef, b: RunRef, compared: Comparison) -> None:
     heading = st.empty()
     choice, which_column, export = st.columns([3, 7, 1.2], vertical_alignment="bottom")
     metric = choice.selectbox("Metric", specs, format_func=column_title, **_bound("metric", pair_query.metric, "page"))
-    counts = get_pair_rows(a, b, PairQuery(metric=metric, limit=0)).counts
+    first_page = replace(pair_query, metric=metric, limit=PAGE_SIZE, offset=(page_number() - 1) * PAGE_SIZE)
+    counts = get_pair_rows(a, b, first_page).counts
     heading.subheader(_pairs_heading(shown, counts), anchor=False)
     if not _detectable_difference(compared).startswith(f"{shown.label}: "):  # else it is shown above
         plain(detectable_in_words(shown), "note")

@@ -1,0 +1,37 @@
+"""All rollups of the store."""
+
+from __future__ import annotations
+
+import duckdb
+
+from ragboard.store.queries.pairs import QUESTION_DIGESTS
+from ragboard.store.queries.samples import COPIED_REFERENCES, REFUSAL_COUNTS
+from ragboard.store.queries.scores import METRIC_MOMENTS, METRIC_NAMES, UNSCORED_COUNTS
+from ragboard.store.queries.statements import LABEL_COUNTS, ORIGIN_COUNTS, SEPARATELY_JUDGED, WORST_STATEMENTS
+from ragboard.store.queries.values import METADATA_COLUMNS
+
+__all__ = ["ROLLUPS", "refresh_rollups"]
+
+ROLLUPS = (
+    METADATA_COLUMNS,
+    QUESTION_DIGESTS,
+    COPIED_REFERENCES,
+    METRIC_NAMES,
+    METRIC_MOMENTS,
+    UNSCORED_COUNTS,
+    LABEL_COUNTS,
+    ORIGIN_COUNTS,
+    SEPARATELY_JUDGED,
+    WORST_STATEMENTS,
+    REFUSAL_COUNTS,
+)
+
+
+def refresh_rollups(connection: duckdb.DuckDBPyConnection) -> None:
+    """Compute the rollups that are missing or out of date, and delete those of deleted runs and evaluations."""
+    connection.execute(
+        "DELETE FROM rollups WHERE owner NOT IN"
+        " (SELECT run_id FROM runs UNION ALL SELECT evaluation_id FROM evaluations)"
+    )
+    for rollup in ROLLUPS:
+        rollup.refresh(connection)
