@@ -65,12 +65,15 @@ def read_samples(connection: duckdb.DuckDBPyConnection, run_id: str, start: int,
     """
     parameters = [run_id, start, stop]
     rows = connection.execute(
-        "SELECT position, sample_id, question, answer, reference, has_contexts, reference_contexts, history,"
-        " (SELECT arg_max_null(answerability, number) FROM question_labels l"
-        " WHERE l.question = s.question AND l.history::VARCHAR = s.history::VARCHAR),"
-        " (SELECT arg_max(nuggets, number) FROM nugget_lists l"
-        " WHERE l.question = s.question AND l.history::VARCHAR = s.history::VARCHAR),"
-        " metadata, time FROM samples s WHERE run_id = ? AND position >= ? AND position < ? ORDER BY position",
+        "WITH page AS (SELECT *, history::VARCHAR AS turns FROM samples"
+        " WHERE run_id = ? AND position >= ? AND position < ?),"
+        " answerable AS (SELECT question, history::VARCHAR AS turns, arg_max_null(answerability, number) AS label"
+        " FROM question_labels GROUP BY ALL),"
+        " nuggets AS (SELECT question, history::VARCHAR AS turns, arg_max(nuggets, number) AS list"
+        " FROM nugget_lists GROUP BY ALL)"
+        " SELECT position, sample_id, question, answer, reference, has_contexts, reference_contexts, history,"
+        " answerable.label, nuggets.list, metadata, time FROM page"
+        " LEFT JOIN answerable USING (question, turns) LEFT JOIN nuggets USING (question, turns) ORDER BY position",
         parameters,
     ).fetchall()
     passages = connection.execute(

@@ -60,6 +60,9 @@ the threshold."""
 MAX_SEARCH_WORDS = 8
 """Maximum number of words of a search."""
 
+NEIGHBOUR_REACH = 1_000
+"""Number of positions on each side of a sample where its neighbours are looked for first: samples may be deleted."""
+
 MIN_COPY_LENGTH = 40
 """An answer that equals its reference is a copy if it has at least this many characters. A shorter one, such as a name
 or a year, may be equal because it is right."""
@@ -292,12 +295,18 @@ def position_end(connection: Connection, run_id: str) -> int:
 
 def neighbours(connection: Connection, run_id: str, position: int) -> tuple[str | None, str | None]:
     """Return the ids of the samples before and after a position; None at an end of the run."""
-    row = connection.execute(
-        "SELECT arg_max(sample_id, position) FILTER (position < $position),"
-        " arg_min(sample_id, position) FILTER (position > $position) FROM samples WHERE run_id = $run",
-        {"run": run_id, "position": position},
-    ).fetchone()
-    return (row[0], row[1]) if row else (None, None)
+    found: tuple[str | None, str | None] = None, None
+    for reach in (NEIGHBOUR_REACH, 2**31):
+        ((before, after),) = connection.execute(
+            "SELECT arg_max(sample_id, position) FILTER (position < $position),"
+            " arg_min(sample_id, position) FILTER (position > $position) FROM samples"
+            " WHERE run_id = $run AND position BETWEEN $position - $reach AND $position + $reach",
+            {"run": run_id, "position": position, "reach": reach},
+        ).fetchall()
+        found = before, after
+        if before is not None and after is not None:
+            break
+    return found
 
 
 def passage_counts(connection: Connection, run_id: str) -> Scored:
