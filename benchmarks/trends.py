@@ -2,12 +2,16 @@
 
     python benchmarks/trends.py alarms [--years N] [--design DESIGN]
     python benchmarks/trends.py delay [--years N] [--samples N]
+    python benchmarks/trends.py unknown [--years N]
 
 `alarms` prints the share of projects with an alarm in any of their series, within a year in which nothing changes.
 `delay` prints the days from a planted drop of 5 points to its report. It also prints them for two ideal detectors that
 know the drop and the variance, with a threshold for 5% false alarms: CUSUM knows the mean before the drop, the other
 one does not. Because ragboard has fewer false alarms than 5% if days differ by no more than sampling explains, the
 table also has its false alarms in the same simulated years, and CUSUM with a threshold for as many.
+
+`unknown` prints how long the detector would take if it knew more, in the hardest case: 20 series with 20 samples a day
+each, and 60 days before the drop.
 """
 
 from __future__ import annotations
@@ -17,10 +21,13 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ragboard.stats import monitoring
 from ragboard.stats.monitoring import Batches, find_changes
 
 Values = NDArray[np.float64]
@@ -228,6 +235,36 @@ def delay(years: int, sizes: Sequence[int]) -> Iterator[str]:
                     )
 
 
+KNOWN: dict[str, dict[str, Any]] = {
+    "nothing": {"NO_DISPERSION": monitoring.NO_DISPERSION},
+    "that days differ by sampling only": {"NO_DISPERSION": 1 - 1e-12},
+    "also size and direction": {
+        "NO_DISPERSION": 1 - 1e-12,
+        "SIZE_WEIGHTS": (0.0, 1.0, 0.0, 0.0, 0.0),
+        "WORSE_WEIGHT": 1 - 1e-12,
+        "ALPHA_SHARE": 1.0,
+    },
+}
+"""What the detector knows, with the constants of `monitoring` that say so."""
+
+
+def unknown(years: int) -> Iterator[str]:
+    """Yield the table of delays of a detector that knows more."""
+    yield f"| scores | {' | '.join(KNOWN)} |"
+    yield f"|---|{'---:|' * len(KNOWN)}"
+    for number, scores in enumerate(SCORES):
+        rng = np.random.default_rng([3, number])
+        days: list[float] = []
+        drawn = [
+            np.concatenate([scores.draw(rng, (60, 20), 0.0), scores.draw(rng, (DAYS - 60, 20), DROP)])
+            for _ in range(years)
+        ]
+        for constants in KNOWN.values():
+            with patch.multiple(monitoring, **constants):
+                days.append(float(np.median([_first_delay(_batches(values), 60, 20) for values in drawn])))
+        yield f"| {scores.name} | {' | '.join(f'{one:g}' for one in days)} |"
+
+
 def _false_alarms(years: Sequence[Values]) -> dict[int, float]:
     """Return the share of years in which a series has a false alarm, by the number of series of its project."""
     with ProcessPoolExecutor(2) as pool:
@@ -250,14 +287,19 @@ def _first_delay(batches: Batches, planted: int, series: int) -> float:
 def main() -> None:
     """Run one of the simulations."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("alarms", "delay"))
+    parser.add_argument("what", choices=("alarms", "delay", "unknown"))
     parser.add_argument("--years", type=int, default=300)
     parser.add_argument("--design", choices=DESIGNS, help="of the days, for alarms; all by default")
     parser.add_argument("--samples", type=int, choices=SIZES, help="a day, for delay; all by default")
     args = parser.parse_args()
     designs = [args.design] if args.design else DESIGNS
     sizes = [args.samples] if args.samples else SIZES
-    for line in alarms(args.years, designs) if args.what == "alarms" else delay(args.years, sizes):
+    tables = {
+        "alarms": alarms(args.years, designs),
+        "delay": delay(args.years, sizes),
+        "unknown": unknown(args.years),
+    }
+    for line in tables[args.what]:
         print(line, flush=True)
 
 
