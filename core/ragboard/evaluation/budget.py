@@ -223,8 +223,10 @@ class Budget:
 
         If the request has no output limit, the reply is assumed to be as long as the longest reply so far to this task
         type. Before the first reply, the cost is unbounded. In a batch, the longest reply of an estimate is assumed
-        instead, because a whole batch is sent before the first reply.
+        instead, because a whole batch is sent before the first reply. Without a cost limit, nothing is reserved.
         """
+        if self.options.max_cost is None:
+            return _Reservation(dollars=0.0, likely=0.0, prompt_bytes=size.prompt_bytes, bounded=True)
         kind, model = type(task), self.models.get(type(task), "")
         price = self.options.prices.get(model)
         if price and kind in self.batched:
@@ -237,12 +239,11 @@ class Budget:
         likely = cost(
             price, prompt=size.prompt_bytes * self._tokens_per_byte.get(model, 1 / BYTES_PER_TOKEN), completion=0
         )
-        limited = self.options.max_cost is not None and dollars is not None
         return _Reservation(
-            dollars=dollars if limited and dollars else 0.0,
+            dollars=dollars or 0.0,
             likely=likely or 0.0,
             prompt_bytes=size.prompt_bytes,
-            bounded=reply is not None or not limited,
+            bounded=reply is not None or dollars is None,
         )
 
     def _fits(self, reservation: _Reservation) -> bool:

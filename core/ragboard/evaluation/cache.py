@@ -103,9 +103,12 @@ class ReplyCache:
             cursor = self._connection.execute("SELECT 1 FROM answers WHERE key = ?", [bytes.fromhex(key)])
             return cursor.fetchone() is not None
 
-    def put(self, key: str, judge: str, task: Task, reply: Reply) -> None:
-        """Store a reply for all processes. It is written now or by a later `put` or `write`."""
-        row = (bytes.fromhex(key), judge, type(task).__name__, encode(reply), time.time())
+    def put(self, key: str, judge: str, task: Task, reply: Reply, encoded: bytes | None = None) -> None:
+        """Store a reply for all processes. It is written now or by a later `put` or `write`.
+
+        `encoded` is the result of `encode(reply)`, if it is known.
+        """
+        row = (bytes.fromhex(key), judge, type(task).__name__, encoded or encode(reply), time.time())
         self._unwritten[key] = reply, row
         if time.monotonic() - self._written > WRITE_SECONDS:
             self.write()

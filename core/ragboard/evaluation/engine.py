@@ -167,8 +167,8 @@ class ResultFiles:
     def _flush(self, table: str) -> None:
         if not self._rows[table]:
             return
-        schema = self._schemas[table]
-        columns = zip(*self._rows[table], strict=True)
+        schema, rows = self._schemas[table], self._rows[table]
+        columns = ([row[place] for row in rows] for place in range(len(schema)))
         arrays = [pa.array(column, kind) for column, kind in zip(columns, schema.types, strict=True)]
         with _store_errors(self.folder):
             if table not in self._writers:
@@ -342,6 +342,8 @@ def evaluate_run(
         spent_before = store.spending(evaluation.id) if before.journal else ()
         stored = 0 if kept.extend else len(store.covered(evaluation.id))
         judges = panel.judges_answering({name for names in tasks_by_metric(metrics).values() for name in names})
+        end = max([before.end, 1 + max(covered, default=-1), 1 + max(positions, default=-1)])
+        inputs = input_digest(store, evaluation, draws, options, end) if kept.current or not earlier else None
     described, task_types = [describe(metric) for metric in metrics], tasks_by_metric(metrics)
     with (
         _open_files(store, evaluation, panel, judges, budget, total, before) as (runner, results, queues),
@@ -399,12 +401,8 @@ def evaluate_run(
         if work.covered and not tasks:
             evaluation = replace(evaluation, judge=NO_JUDGE, heuristic=False)
         complete = not (budget.stopped or budget.at_server)
-        end = max([before.end, 1 + max(covered, default=-1), 1 + max(positions, default=-1)])
-        known = complete and (kept.current or not earlier)
-        with store.database.keep_open():
-            inputs = input_digest(store, evaluation, draws, options, end) if known else None
         loaded = LoadedState(
-            inputs=inputs,
+            inputs=inputs if complete else None,
             end=end,
             journal=runner.journal.size if complete else 0,
             modified=path.stat().st_mtime_ns,

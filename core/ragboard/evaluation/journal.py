@@ -217,14 +217,23 @@ class Journal(JournalReader):
         self._synced = time.monotonic()
 
     def put(
-        self, key: str, sample_id: str, task: Task, reply: Reply | Failure, exchanges: Sequence[Exchange] = ()
+        self,
+        key: str,
+        sample_id: str,
+        task: Task,
+        reply: Reply | Failure,
+        exchanges: Sequence[Exchange] = (),
+        encoded: bytes | None = None,
     ) -> None:
-        """Append an answer and its calls. Raises StoreError if it cannot be written; earlier lines are not affected."""
+        """Append an answer and its calls. Raises StoreError if it cannot be written; earlier lines are not affected.
+
+        `encoded` is the result of `encode(reply)`, if it is known.
+        """
         head = self._entry_head(key, sample_id, task, exchanges)
         if isinstance(reply, Failure):
             line = _json(head | {"failure": reply.detail})
         else:
-            line = _json(head)[:-1] + b',"reply":' + encode(reply) + b"}"
+            line = _json(head)[:-1] + b',"reply":' + (encoded or encode(reply)) + b"}"
         self._offsets[bytes.fromhex(key)] = self._append(line + b"\n")
         self._count(type(task).__name__, exchanges)
 

@@ -28,7 +28,18 @@ from ragboard.judges.base import (
 from ragboard.judges.panel import Panel
 from ragboard.metrics.base import SendTask
 from ragboard.problems import kind_of_problem
-from ragboard.tasks import Exchange, Failure, NotSent, OnCall, Reply, Task, is_valid_reply, reply_or_failure, task_key
+from ragboard.tasks import (
+    Exchange,
+    Failure,
+    NotSent,
+    OnCall,
+    Reply,
+    Task,
+    encode,
+    is_valid_reply,
+    reply_or_failure,
+    task_key,
+)
 
 __all__ = ["Batcher", "Tally", "TaskRunner", "run_all", "wait_for"]
 
@@ -37,7 +48,7 @@ T = TypeVar("T")
 CLAIM_POLL_SECONDS = 0.2
 """Seconds between two cache lookups while another evaluation waits for the reply to the task."""
 
-GC_THRESHOLDS = (20_000, 20, 50)
+GC_THRESHOLDS = (100_000, 20, 50)
 """Thresholds of the garbage collector during an evaluation. With Python's default thresholds, garbage collection takes
 a fifth of the CPU time, because hundreds of concurrent requests keep many objects alive."""
 
@@ -296,13 +307,14 @@ class TaskRunner:
         if isinstance(reply, NotSent):
             self.journal.put_calls(key, sample_id, task, meter.exchanges)
             return self.journal.get(key) or reply
-        self.journal.put(key, sample_id, task, reply, meter.exchanges)
+        encoded = None if isinstance(reply, Failure) else encode(reply)
+        self.journal.put(key, sample_id, task, reply, meter.exchanges, encoded)
         self.budget.record(task, reply)
         self.tally.asked += 1
         if isinstance(reply, Failure):
             self.tally.fail(reply)
         elif route.cache:
-            route.cache.put(key, route.judge.name, task, reply)
+            route.cache.put(key, route.judge.name, task, reply, encoded)
         return reply
 
     async def _reply(self, route: _Route, task: Task, meter: TaskMeter) -> Reply | Failure:
@@ -344,9 +356,15 @@ async def run_all(
 
 
 def wait_for(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine and return its result. In a notebook, whose thread runs an event loop, use another thread."""
+    """Run a coroutine and return its result. In a notebook, whose thread runs an event loop, use another thread.
+
+    Meanwhile, the garbage collector does not search the objects that exist already, unless the caller has frozen some.
+    """
     thresholds = gc.get_threshold()
     gc.set_threshold(*GC_THRESHOLDS)
+    freezes = not gc.get_freeze_count()
+    if freezes:
+        gc.freeze()
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -355,4 +373,6 @@ def wait_for(work: Coroutine[Any, Any, T]) -> T:
         with ThreadPoolExecutor(max_workers=1) as thread:
             return thread.submit(asyncio.run, work).result()
     finally:
+        if freezes:
+            gc.unfreeze()
         gc.set_threshold(*thresholds)

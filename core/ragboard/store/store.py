@@ -112,7 +112,7 @@ def _link(first: Path, to: Path) -> None:
 
 JOURNAL_ID = re.compile("[0-9A-Za-z_-]{1,100}")
 MAX_POSITION = 2**31 - 1
-PAGE_SIZE = 256
+PAGE_SIZE = 1_000
 """Number of samples that `Store.samples` reads at a time."""
 MIN_GROWTH = 0.01
 """Rollups are computed again when at least this share of an evaluation's samples gets new results. Smaller additions to
