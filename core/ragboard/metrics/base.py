@@ -92,9 +92,10 @@ class Ask:
     async def __call__(self, task: Task[R]) -> R | Unscored:
         """Return the reply to the task, or an Unscored with the reason if there is no reply."""
         task = self._for_this_draw(task)
-        if task not in self._replies:
-            self._replies[task] = asyncio.ensure_future(self.send(task))
-        reply = await self._replies[task]
+        answer = self._replies.get(task)
+        if answer is None:
+            answer = self._replies[task] = asyncio.ensure_future(self.send(task))
+        reply = await answer
         if isinstance(reply, Failure):
             return Unscored(reason="skipped" if isinstance(reply, NotSent) else "failed", detail=reply.detail)
         if not isinstance(reply, task.reply):

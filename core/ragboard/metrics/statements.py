@@ -6,12 +6,13 @@ before, the same task is sent, so that the stored reply is reused.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, TypeAlias
 
 from ragboard.metrics.base import Ask, Need, no_column
 from ragboard.records import Sample, Side, Span, Statement, Target, Unscored, Verdict, VerdictTarget
-from ragboard.tasks import ExtractStatements, Task, Verify
+from ragboard.tasks import ExtractStatements, Task, VerifiedAgainst, Verify
 from ragboard.text.citations import without_marks_of
 
 __all__ = ["ExtractedStatements", "JointVerdicts", "JudgedStatements", "SeparateVerdicts", "Statements", "VerdictTable"]
@@ -102,7 +103,7 @@ class JointVerdicts(Need[JudgedStatements]):
         )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class VerdictTable:
     """A table of verdicts with one row per statement, in order, and one column per target."""
 
@@ -112,7 +113,7 @@ class VerdictTable:
     rows: VerdictRows
     refuses: bool | None
 
-    @property
+    @cached_property
     def supported(self) -> tuple[tuple[bool, ...], ...]:
         """The table as booleans: True if the verdict is supported."""
         return tuple(tuple(verdict.label == "supported" for verdict in row) for row in self.rows)
@@ -200,22 +201,27 @@ def _verify_task(
     sample: Sample, ask: Ask, extracted: ExtractedStatements, against: _Against, texts: tuple[str, ...]
 ) -> Verify:
     """Return the task to send. It asks for joint and separate verdicts if both are needed and neither is stored."""
-    task = Verify(
-        question=sample.question,
-        statements=tuple(statement.text for statement in extracted.statements),
-        passages=texts,
-        joint=against != "passages",
-        single=against == "passages",
-        history=sample.history,
-    )
+    statements = tuple(statement.text for statement in extracted.statements)
+
+    def verify(*, joint: bool, single: bool, against: VerifiedAgainst = "passages") -> Verify:
+        return Verify(
+            question=sample.question,
+            statements=statements,
+            passages=texts,
+            joint=joint,
+            single=single,
+            history=sample.history,
+            against=against,
+        )
+
     if against == "reference" or against == "response":
-        return replace(task, against="answer" if against == "response" else "reference")
-    side = extracted.side
-    joint_and_single = replace(task, joint=True, single=True)
-    other_task = replace(task, joint=task.single, single=task.joint)
+        return verify(joint=True, single=False, against="answer" if against == "response" else "reference")
+    side, single = extracted.side, against == "passages"
+    task, other_task = verify(joint=not single, single=single), verify(joint=single, single=not single)
+    joint_and_single = verify(joint=True, single=True)
     wants_both = _file_rows(ask, side, "passages") is None and {
         JointVerdicts(side),
         SeparateVerdicts(side, "passages"),
     } <= set(ask.needs)
-    neither_known = not ask.knows(task) and not ask.knows(other_task)
-    return joint_and_single if (wants_both and neither_known) or ask.knows(joint_and_single) else task
+    ask_both = wants_both and not ask.knows(task) and not ask.knows(other_task)
+    return joint_and_single if ask_both or ask.knows(joint_and_single) else task

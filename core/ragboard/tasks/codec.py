@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from dataclasses import fields
 from functools import cache, lru_cache
 from hashlib import blake2b
-from typing import Any
+from typing import Any, cast
 
+import orjson
 from pydantic import TypeAdapter
 
 from ragboard.tasks.base import Reply, Task
@@ -25,8 +28,19 @@ def adapter(kind: type[Task | Reply]) -> TypeAdapter[Any]:
 
 def encode(value: Task | Reply) -> bytes:
     """Return the value as JSON, without the fields in `NOT_IN_PROMPT` and without an empty history."""
+    if isinstance(value, Task):
+        given = {name: getattr(value, name) for name in _encoded_fields(type(value))}
+        if given.get("history") == ():
+            del given["history"]
+        with suppress(TypeError):  # pydantic encodes what orjson cannot, such as an integer above 64 bits
+            return orjson.dumps(given)
     excluded = {*NOT_IN_PROMPT, "history"} if getattr(value, "history", None) == () else NOT_IN_PROMPT
     return adapter(type(value)).dump_json(value, exclude=excluded)
+
+
+@cache
+def _encoded_fields(kind: type[Task]) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(cast("Any", kind)) if field.name not in NOT_IN_PROMPT)
 
 
 @lru_cache(maxsize=256)

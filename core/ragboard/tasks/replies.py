@@ -174,6 +174,8 @@ class OneOf:
 
     def __call__(self, value: object, info: ValidationInfo) -> str:
         """Return the word in the spelling of `words`. Raises a `reply_error` for any other value."""
+        if isinstance(value, str) and value in self._words:
+            return self._words[value]
         word = value.strip().casefold() if isinstance(value, str) else None
         if word not in self._words:
             raise reply_error(
@@ -203,7 +205,7 @@ def _text_or_empty(value: object) -> str:
 
 
 def _comment(value: object) -> str:
-    return _text_or_empty(value).strip()
+    return value.strip() if isinstance(value, str) else ""
 
 
 Text = Annotated[str, BeforeValidator(_text), NONE_IF_MISSING]

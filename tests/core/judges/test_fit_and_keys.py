@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from ragboard.records import Evidence, Span, Verdict
+from ragboard.records import Evidence, Span, Turn, Verdict
 from ragboard.tasks import (
     BertScore,
     BertScores,
@@ -22,11 +24,21 @@ from ragboard.tasks import (
     Task,
     Verification,
     Verify,
+    adapter,
     decode_reply,
     encode,
     reply_or_failure,
     task_key,
 )
+
+
+def test_a_task_is_encoded_as_pydantic_encodes_it() -> None:
+    turn = Turn(role="user", text="\u00e9 \x00 \u2028")
+    tasks = (VERIFY, replace(VERIFY, history=(turn,), against="answer"), GenerateQuestions(answer="a", n=2**70))
+    for task in tasks:
+        excluded = {"against"} if getattr(task, "history", ()) else {"against", "history"}
+        assert encode(task) == adapter(type(task)).dump_json(task, exclude=excluded)
+
 
 VERIFY = Verify(question="q", statements=("a", "b"), passages=("one", "two"), joint=True, single=True)
 YES = Verdict(label="supported")

@@ -9,12 +9,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from pydantic_core import to_json
-
 from ragboard.judges.base import RequestMeter, RequestSize
 from ragboard.judges.llm.dialogue import ChatMessage
 from ragboard.judges.llm.endpoint import FORMAT_NAMED, Endpoint, RefusedError, Send
 from ragboard.judges.llm.responses import parse_completion
+from ragboard.judges.llm.transport import to_json
 from ragboard.tasks import Exchange
 
 __all__ = ["Chat"]

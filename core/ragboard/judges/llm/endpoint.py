@@ -138,13 +138,25 @@ class SendQueue(Protocol):
 class _Session:
     """The connections of one event loop."""
 
-    client: AsyncOpenAI
+    open_client: Callable[..., AsyncOpenAI]
     transport: Transport
     traffic: Traffic
     users: int = 0
     """Number of calls in progress."""
     closed: JudgeError | None = None
     """The error that all calls in progress raise, because no request can succeed; None while requests may be sent."""
+
+    @cached_property
+    def client(self) -> AsyncOpenAI:
+        """The SDK client, for operations that call no model."""
+        from openai import DefaultAioHttpClient
+
+        return self.open_client(http_client=DefaultAioHttpClient(verify=tls_context()))
+
+    async def close(self) -> None:
+        await self.transport.close()
+        if "client" in self.__dict__:
+            await self.client.close()
 
 
 @dataclass
@@ -400,18 +412,13 @@ class Endpoint:
         return session
 
     async def _open_session(self, loop: asyncio.AbstractEventLoop) -> AsyncGenerator[_Session]:
-        """Yield a session. Its client is closed when the loop shuts down and closes its asynchronous generators."""
-        from openai import DefaultAioHttpClient
-
-        tls = tls_context()
-        client = self._open_client(http_client=DefaultAioHttpClient(verify=tls))
-        transport = Transport(self._open_client, tls)
+        """Yield a session, which is closed when the loop shuts down and closes its asynchronous generators."""
+        session = _Session(self._open_client, Transport(self._open_client), Traffic(self.limits, loop.time))
         try:
-            yield _Session(client, transport, Traffic(self.limits, loop.time))
+            yield session
         finally:
             del self._sessions[loop]
-            await transport.close()
-            await client.close()
+            await session.close()
 
     def route(self, operation: str, *, deployment: str = "") -> str:
         """Return the path of an operation below the base URL.

@@ -114,11 +114,22 @@ class Prompts:
         return {name: self._fill(name, dict.fromkeys(fields, "")) for name, fields in self._named_fields.items()}
 
     @cached_property
+    def _parts(self) -> Mapping[str, Sequence[tuple[str, bool]]]:
+        """The text of each file, split at its fields. Each part is a text (False) or the name of a field (True).
+
+        Filling a `Template` anew takes ten times as long.
+        """
+        return {name: tuple(_split_at_fields(text)) for name, text in self.texts.items()}
+
+    @cached_property
     def _closing_tags(self) -> Mapping[str, frozenset[str]]:
         """The closing tags in the text of each file."""
         return {name: frozenset(_CLOSING.findall(text)) for name, text in self.texts.items()}
 
     def _fill(self, name: str, values: Mapping[str, str], turns: str = "", mark: str = "") -> str:
+        if not (mark or turns):
+            values = {**values, "history": ""}
+            return "".join([values[part] if is_field else part for part, is_field in self._parts[name]]).strip()
         text = self.texts[name]
         if mark:
             text = _TAG.sub(rf"\g<0>{mark}", _HEADING.sub(rf"\g<0> [{mark[1:]}]", text))
@@ -141,6 +152,17 @@ _FIRST_TEXT = re.compile(
     rf"^(?:<\w[^>\n]*>\n)?.*\$\{{?(?:{'|'.join(sorted(_TEXT_FIELDS, reverse=True))})\b", re.MULTILINE
 )
 """Matches the line of a prompt with the first text to judge, and the tag before it."""
+
+
+def _split_at_fields(text: str) -> Iterator[tuple[str, bool]]:
+    """Yield the parts of a template, as `Prompts._parts` describes."""
+    end = 0
+    for match in Template.pattern.finditer(text):
+        yield text[end : match.start()], False
+        field = match["named"] or match["braced"]
+        yield (field, True) if field else ("$", False)
+        end = match.end()
+    yield text[end:], False
 
 
 def _package_file(name: str) -> str:

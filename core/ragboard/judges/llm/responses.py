@@ -11,6 +11,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import orjson
+
 from ragboard.tasks import Exchange
 
 __all__ = [
@@ -46,7 +48,7 @@ def parse_completion(body: str, mask_secrets: Callable[[str], str]) -> Exchange:
     Raises DeclinedError or MalformedResponseError if there is no reply.
     """
     try:
-        answer = _from_events(body) if body.lstrip().startswith(_EVENTS) else json.loads(body)
+        answer = _from_events(body) if body.lstrip().startswith(_EVENTS) else _parse_json(body)
         if not answer.get("choices") and (problem := _message_in(answer.get("error"))):
             raise MalformedResponseError(f"the server's response is an error: {mask_secrets(problem)[:200]}")
         choice = answer["choices"][0]
@@ -77,6 +79,14 @@ def parse_completion(body: str, mask_secrets: Callable[[str], str]) -> Exchange:
                 make_exchange(mask_secrets(text), answer.get("usage"), truncated=True),
             )
     return make_exchange(mask_secrets(text), answer.get("usage"), truncated=finish == "length")
+
+
+def _parse_json(body: str) -> Any:
+    """Parse JSON like `json.loads`, but in less time unless it has a lone surrogate, NaN or an infinite number."""
+    try:
+        return orjson.loads(body)
+    except ValueError:
+        return json.loads(body)
 
 
 def _text_in(message: Mapping[str, Any]) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from string import Template
 from typing import Any
 
 import pytest
@@ -13,7 +14,16 @@ from tests.core.judges.llm.test_judge import WELL
 from ragboard.errors import SettingError
 from ragboard.judges.llm.dialogue import read_reply
 from ragboard.judges.llm.prompts import Prompts
-from ragboard.tasks import PROMPTED_TASKS, GenerateQuestions, Prefer, Rate, RateAnswer, ReplyFormatError, Task
+from ragboard.tasks import (
+    PROMPTED_TASKS,
+    ExtractStatements,
+    GenerateQuestions,
+    Prefer,
+    Rate,
+    RateAnswer,
+    ReplyFormatError,
+    Task,
+)
 
 TASKS = [task for task, _ in WELL]
 
@@ -31,6 +41,16 @@ def fits(value: Any, schema: dict[str, Any]) -> bool:
             return isinstance(value, list) and all(fits(item, schema["items"]) for item in value)
         case kind:
             return isinstance(value, {"string": str, "integer": int, "boolean": bool}[kind])
+
+
+def test_a_prompt_is_filled_as_a_template() -> None:
+    texts = {"extract_statements": "${question}? $answer costs $$5, $history.", "repair": "$problem"}
+    prompts = Prompts({**Prompts.read().texts, **texts})
+    filled = prompts.render(ExtractStatements(question="Who", text="$answer \\g<0>"))
+    assert filled == Template(texts["extract_statements"]).substitute(
+        question="Who", answer="$answer \\g<0>", history=""
+    )
+    assert prompts.repair("$x") == "$x"
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: type(task).__name__)
