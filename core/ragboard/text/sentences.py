@@ -184,7 +184,9 @@ def _stem(word: str, language: Language) -> str:
         return _hindi(plain)
     if language == "zh":
         return plain
-    return cast("str", snowball_stemmer(_SNOWBALL[language]).stem(IRREGULAR.get(plain, plain) if language == "en" else plain))
+    return cast(
+        "str", snowball_stemmer(_SNOWBALL[language]).stem(IRREGULAR.get(plain, plain) if language == "en" else plain)
+    )
 
 
 _SNOWBALL: dict[Language, str] = {"en": "english", "de": "german", "fr": "french", "es": "spanish"}
