@@ -29,7 +29,7 @@ WAIT_SECONDS = 60.0
 """Maximum seconds to wait for other processes; then StoreBusyError is raised."""
 
 LOAD_MEMORY = "1GB"
-"""Memory that DuckDB may use to load the samples of a run or the results of an evaluation."""
+"""Memory that DuckDB may use to load the samples of a run."""
 
 BUSY_MESSAGES = (
     "Could not set lock on file",

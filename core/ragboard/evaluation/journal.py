@@ -21,6 +21,7 @@ import orjson
 from filelock import FileLock, Timeout
 
 from ragboard.errors import StoreBusyError, StoreError
+from ragboard.evaluation.key_index import KeyIndex
 from ragboard.prices import Price, cost
 from ragboard.store.journals import LOCK_TIMEOUT
 from ragboard.tasks import TASKS_BY_NAME, Exchange, Failure, Reply, Task, decode_reply, encode
@@ -109,7 +110,7 @@ class JournalReader:
         """Read the lines from the byte `start`, or all lines if no line begins there."""
         self._path = path
         self._reader = reader
-        self._offsets: dict[bytes, int] = {}
+        self._offsets = KeyIndex()
         self.usage: dict[str, Usage] = {}
         """Calls by task type, including those of failed and repeated tasks."""
         self._end = self._index(start)
@@ -145,7 +146,7 @@ class JournalReader:
         """Return the byte offsets of the answers, by the id of the sample for which the task was first sent."""
         offsets: dict[str, list[int]] = {}
         with _reading(self._path), self._path.open("rb") as reader:
-            for offset in sorted(self._offsets.values()):
+            for offset in sorted(offset for _, offset in self._offsets.items()):
                 reader.seek(offset)
                 offsets.setdefault(json.loads(reader.readline())["sample"], []).append(offset)
         return offsets

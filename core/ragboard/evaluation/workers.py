@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Sequence
 
 from ragboard.errors import JudgeError
@@ -44,4 +45,6 @@ class WorkerPool:
 
 
 def _answer(judge: Judge, tasks: Sequence[Task]) -> Sequence[Reply | Failure]:
+    if not gc.get_freeze_count():
+        gc.freeze()  # loky collects garbage every second; now it does not examine the modules each time
     return asyncio.run(judge.answer(tasks))

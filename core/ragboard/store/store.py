@@ -13,9 +13,10 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ragboard.database import LOAD_MEMORY, WAIT_SECONDS, Database
+from ragboard.database import WAIT_SECONDS, Database
 from ragboard.errors import NotFoundError, RunExistsError, StoreError
 from ragboard.prices import Price
+from ragboard.processes import available_cores
 from ragboard.readers import ImportReport, open_runs
 from ragboard.readers.labels import LabelledItem
 from ragboard.readers.sources import FileSource
@@ -114,6 +115,10 @@ JOURNAL_ID = re.compile("[0-9A-Za-z_-]{1,100}")
 MAX_POSITION = 2**31 - 1
 PAGE_SIZE = 1_000
 """Number of samples that `Store.samples` reads at a time."""
+RESULTS_MEMORY = "256MB"
+"""Memory that DuckDB may use to load the results of an evaluation."""
+MAX_RESULTS_THREADS = 4
+"""Maximum number of threads that load results. More threads need more memory."""
 MIN_GROWTH = 0.01
 """Rollups are computed again when at least this share of an evaluation's samples gets new results. Smaller additions to
 a large run would take too long otherwise; pages then read the run itself."""
@@ -647,7 +652,8 @@ class Store:
         Raises NotFoundError if the run was deleted in the meantime.
         """
         with self.database.write() as connection:
-            connection.execute(f"SET memory_limit = '{LOAD_MEMORY}'")
+            connection.execute(f"SET memory_limit = '{RESULTS_MEMORY}'")
+            connection.execute(f"SET threads = {min(available_cores(), MAX_RESULTS_THREADS)}")
             if not column(connection, "SELECT run_id FROM runs WHERE run_id = ?", [evaluation.run_id]):
                 raise NotFoundError("the run was deleted while it was evaluated; its results are not stored")
             others = [spec for spec in metrics_of(connection, evaluation.id) if spec not in evaluation.metrics]

@@ -10,14 +10,12 @@ import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, cast
+from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 import sentencex
 
 from ragboard.text.lexicon import FUNCTION_WORDS, HINDI_ENDINGS, IRREGULAR
-
-if TYPE_CHECKING:
-    from nltk.stem.snowball import SnowballStemmer
+from ragboard.text.stemmer import snowball_stemmer
 
 __all__ = [
     "Language",
@@ -186,20 +184,15 @@ def _stem(word: str, language: Language) -> str:
         return _hindi(plain)
     if language == "zh":
         return plain
-    return cast("str", _stemmer(language).stem(IRREGULAR.get(plain, plain) if language == "en" else plain))
+    return cast(
+        "str", snowball_stemmer(_SNOWBALL[language]).stem(IRREGULAR.get(plain, plain) if language == "en" else plain)
+    )
 
 
 _SNOWBALL: dict[Language, str] = {"en": "english", "de": "german", "fr": "french", "es": "spanish"}
 _OTHERS = FUNCTION_WORDS["de"] | FUNCTION_WORDS["fr"] | FUNCTION_WORDS["es"]
 _FUNCTION_WORDS, _ENGLISH_ONLY = FUNCTION_WORDS["en"] | _OTHERS, FUNCTION_WORDS["en"] - _OTHERS
 """The function words of all languages in Latin script, and the words that are function words only in English."""
-
-
-@lru_cache(maxsize=4)
-def _stemmer(language: Language) -> SnowballStemmer:
-    from nltk.stem.snowball import SnowballStemmer  # slow: loads all of nltk and scipy
-
-    return SnowballStemmer(_SNOWBALL[language])
 
 
 def _hindi(word: str) -> str:

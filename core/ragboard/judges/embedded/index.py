@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -78,11 +78,7 @@ class Claim:
         requested = set(items)
         if not requested:
             return []
-        terms = enumerate(self.parsed.content_terms)
-        spans = {self._term_span(index) for index, content_term in terms if content_term in requested}
-        spans |= {
-            self._word_around(figure.start, figure.end) for figure in self.parsed.figures if figure.key in requested
-        }
+        spans = {span for item, span in self._item_spans if item in requested}
         text, phrases, named = self.parsed.text, list[tuple[int, int]](), set[str]()
         for start, end in sorted(spans):
             folded = text[start:end].casefold()
@@ -95,18 +91,26 @@ class Claim:
                 phrases.append((start, end))
         return [text[start:end] for start, end in phrases]
 
+    @lazy_property
+    def _item_spans(self) -> list[tuple[str, tuple[int, int]]]:
+        """Each term and figure key, with the span of its word or of the abbreviation around it, such as `U.S.`."""
+        text, words = self.parsed.text, self.parsed.word_offsets
+        abbreviations = [match.span() for match in _INITIALS.finditer(text, self.parsed.start, self.parsed.end)]
+        spans = [(figure.key, self._word_around(figure.start, figure.end)) for figure in self.parsed.figures]
+        for index, content_term in enumerate(self.parsed.content_terms):
+            if content_term:
+                start = words.start(index)
+                begun = bisect_right(abbreviations, (start, len(text)))
+                inside = begun > 0 and start < abbreviations[begun - 1][1]
+                span = abbreviations[begun - 1] if inside else self._word_around(start, words.ends[index])
+                spans.append((content_term, span))
+        return spans
+
     def _continues(self, phrase: tuple[int, int], start: int) -> bool:
         """Return whether the word at `start` follows the phrase directly, or is part of the same name."""
         text, (first, end) = self.parsed.text, phrase
         named = text[first].isupper() and text[start].isupper()
         return bool(_NEIGHBOURS.fullmatch(text, end, start) or (named and _IN_A_NAME.fullmatch(text, end, start)))
-
-    def _term_span(self, index: int) -> tuple[int, int]:
-        """Return the span of the word with this index, or of the abbreviation that it is part of, such as `U.S.`."""
-        start, end = self.parsed.word_offsets.start(index), self.parsed.word_offsets.ends[index]
-        abbreviations = _INITIALS.finditer(self.parsed.text, self.parsed.start, self.parsed.end)
-        initials = next((match.span() for match in abbreviations if match.start() <= start < match.end()), None)
-        return initials or self._word_around(start, end)
 
     def _word_around(self, start: int, end: int) -> tuple[int, int]:
         """Return the span extended by the letters and digits beside it: `2D`, `GPT-4`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from ragboard.judges.embedded.conflicts import Conflict
 from ragboard.judges.embedded.index import Claim, Corpus, Lookup, Scope, lookups
@@ -121,9 +122,13 @@ def _join(words: Sequence[str], last: str) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {last} {words[-1]}"
 
 
+_corpus = lru_cache(maxsize=4)(Corpus.from_passages)
+"""Cached, because a sample has several tasks with the same passages, which follow each other."""
+
+
 def verify(task: Verify) -> Verification:
     """Return all verdicts of the task. The verdicts on a statement do not depend on the other statements."""
-    corpus = Corpus.from_passages(task.passages, task.question)
+    corpus = _corpus(task.passages, task.question)
     joint: list[Verdict] = []
     single: list[tuple[Verdict, ...]] = []
     for lookup in lookups(corpus, [corpus.claim(statement) for statement in task.statements]):
