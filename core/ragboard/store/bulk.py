@@ -83,7 +83,7 @@ def _prepare(plan: RowPlan, block: Block) -> _PreparedBlock:
     return _PreparedBlock(
         samples=arrow_table("samples", [sample_row("", *numbered) for numbered in enumerate(samples)]),
         passages=arrow_table("passages", passages),
-        content="".join(map(content_line, samples)).encode(),
+        content=b"".join(map(content_line, samples)),
         keys=keys,
         lines=read.lines,
         rows=read.notes,
@@ -120,7 +120,7 @@ class _StagedRun:
         self.folder = folder
         self.paths = {table: folder / f"{table}.parquet" for table in ("samples", "passages")}
         self.digest = new_digest()
-        self.digest.update(head_line(run.name, run.config, run.dataset).encode())
+        self.digest.update(head_line(run.name, run.config, run.dataset))
         self.rows = RowNotes()
         if stream.first.run:
             self.rows.add_conversions(stream.first.run.line, stream.first.run.notes)
