@@ -139,6 +139,7 @@ HEAVY = frozenset(
         ("import ragboard; ragboard.Sample, ragboard.Run", set()),
         ("import ragboard.pytest_plugin; ragboard.assert_evaluation", set()),
         ("import ragboard; ragboard.evaluate", {"duckdb", "numpy", "pyarrow", "pydantic"}),
+        ("import ragboard.cli.imports", {"duckdb", "numpy", "pyarrow"}),
         ("import ragboard.cli.runs", {"duckdb", "numpy", "pyarrow", "pydantic"}),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future
@@ -21,6 +22,9 @@ R = TypeVar("R")
 
 IDLE_SECONDS = 60
 """Seconds after which an idle process ends, even if the command that started it was killed."""
+
+MAX_SEND_SECONDS = 1.0
+"""Maximum seconds to wait until calls are sent to processes; it usually takes less than a millisecond."""
 
 
 def available_cores() -> int:
@@ -72,12 +76,22 @@ def map_in_order(function: Callable[[T], R], items: Iterable[T], pool: ProcessPo
         yield from map(function, items)
         return
     pending: deque[Future[R]] = deque()
-    for item in items:
-        pending.append(pool.submit(function, item))
-        if len(pending) > 2 * pool.count:
+    try:
+        for item in items:
+            pending.append(pool.submit(function, item))
+            if len(pending) > 2 * pool.count:
+                yield pending.popleft().result()
+        while pending:
             yield pending.popleft().result()
-    while pending:
-        yield pending.popleft().result()
+    finally:
+        _wait_until_sent(pending)
+
+
+def _wait_until_sent(calls: Iterable[Future[R]]) -> None:
+    """Wait until loky has sent calls to the processes. If the pool is closed before, loky prints a KeyError."""
+    until = time.monotonic() + MAX_SEND_SECONDS
+    while time.monotonic() < until and not all(call.running() or call.done() for call in calls):
+        time.sleep(0.001)
 
 
 def _leave_interrupts_to_parent() -> None:

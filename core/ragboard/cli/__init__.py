@@ -30,7 +30,7 @@ SECTIONS: dict[str, dict[str, CommandEntry]] = {
         "serve": CommandEntry("serving", "Start the dashboard."),
         "mcp": CommandEntry("serving", "Let an assistant read the store (Model Context Protocol)."),
         "import": CommandEntry(
-            "runs", "Import a run file (JSONL, JSON, CSV, Parquet) into the store without evaluating it."
+            "imports", "Import a run file (JSONL, JSON, CSV, Parquet) into the store without evaluating it."
         ),
         "plan": CommandEntry("evaluate", "Estimate the calls, tokens and cost of an evaluation; nothing is sent."),
         "evaluate": CommandEntry("evaluate", "Evaluate a run in the store, or a run file."),
@@ -133,7 +133,7 @@ class _Commands(click.Group):
         try:
             return super().invoke(ctx)
         except RagboardError as error:
-            from ragboard.cli.output import one_line
+            from ragboard.display import one_line
 
             click.echo(one_line(f"ragboard: {error}"), err=True)
             ctx.exit(error.exit_code)

@@ -12,6 +12,7 @@ import click
 from tqdm import tqdm
 
 from ragboard.analysis import FailureKind, RunSummary, failed_evaluations, failures, run_summary
+from ragboard.cli.imports import add_file, print_report
 from ragboard.cli.options import (
     as_json,
     batch_options,
@@ -26,7 +27,7 @@ from ragboard.cli.options import (
     store_option,
 )
 from ragboard.cli.output import one_line, print_json, print_table, run_json
-from ragboard.cli.runs import add_file, print_report, print_runs
+from ragboard.cli.runs import print_runs
 from ragboard.errors import ExitCode, NotFoundError, SettingError
 from ragboard.evaluation.background import UNSENT, destination
 from ragboard.evaluation.batches import batched_models, record_path

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, is_dataclass
-from datetime import date, datetime
-from pathlib import Path
+from dataclasses import asdict
 from shutil import get_terminal_size
 from typing import Any
 
 import click
 
 from ragboard.analysis import STATUS_LABELS, MetricSummary, RunSummary, ragas_score
+from ragboard.cli.json_output import print_json
 from ragboard.display import one_line, plain, text_table
 from ragboard.records import Outcome, Score
 from ragboard.stats import estimate_text, interval_text, range_text
@@ -30,23 +28,6 @@ __all__ = [
 ]
 
 MARKS = {"supported": "✓", "unsupported": "?", "contradicted": "✕"}
-
-
-def print_json(value: Any) -> None:
-    """Print a value as indented JSON. Dataclasses become objects, times ISO 8601 texts in UTC."""
-    click.echo(json.dumps(value, default=_jsonable, indent=2, ensure_ascii=False, allow_nan=False))
-
-
-def _jsonable(value: Any) -> Any:
-    if is_dataclass(value) and not isinstance(value, type):
-        return asdict(value)
-    if isinstance(value, datetime):
-        return value.isoformat(timespec="seconds") + "Z"
-    if isinstance(value, date):
-        return value.isoformat()
-    if isinstance(value, Path):
-        return str(value)
-    raise TypeError(f"cannot print {type(value).__name__} as JSON")
 
 
 def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -30,7 +30,7 @@ __all__ = [
     "OnNote",
     "UniqueIds",
     "clean",
-    "is_clean",
+    "count_keys",
     "kind_of_value",
     "messages_in",
     "read_answer",
@@ -50,6 +50,8 @@ OnNote: TypeAlias = Callable[[str], None]
 
 MAX_DEPTH = 64
 """Maximum nesting of lists and objects."""
+MAX_EXACT = 2.0**63
+"""orjson parses integers below -`MAX_EXACT` or above 2 * `MAX_EXACT` as floats, and the parser of Python does not."""
 ROLES: dict[str, Literal["user", "assistant", "system", "tool"]] = {
     "human": "user",
     "user": "user",
@@ -156,21 +158,30 @@ def clean(value: Any, note: OnNote, depth: int = 0) -> JsonValue:
     return value if value is None or isinstance(value, (bool, int, float)) else _to_text(value, note)
 
 
-def is_clean(value: Any, depth: int = 0) -> bool:
-    """Return whether `clean` would not change a list or object of parsed JSON. Does not check texts for surrogates."""
+def count_keys(value: Any, depth: int = 0) -> int | None:
+    """Return the number of keys in a list or object of parsed JSON; None if `clean` may change the value.
+
+    Does not check texts for surrogates. Also None for a float that may be a large integer (see `MAX_EXACT`).
+    """
     if depth > MAX_DEPTH:
-        return False
-    for cell in value.values() if type(value) is dict else value:
+        return None
+    is_object = type(value) is dict
+    keys = len(value) if is_object else 0
+    for cell in value.values() if is_object else value:
         kind = type(cell)
+        if kind is str:
+            continue
         if kind is float:
-            if not math.isfinite(cell):
-                return False
-        elif kind in (dict, list):
-            if not is_clean(cell, depth + 1):
-                return False
+            if not -MAX_EXACT < cell < MAX_EXACT:
+                return None
+        elif kind is dict or kind is list:
+            inner = count_keys(cell, depth + 1)
+            if inner is None:
+                return None
+            keys += inner
         elif kind is ObjectWithRepeatedKey:
-            return False
-    return True
+            return None
+    return keys
 
 
 def _to_text(value: Any, note: OnNote) -> str:

@@ -22,12 +22,13 @@ __all__ = [
     "PROTOBUF",
     "TOOL_FILE_SIGNATURES",
     "ObjectWithRepeatedKey",
-    "decoded_lines",
+    "decode_line",
     "encoding_of",
     "file_lines",
     "file_text",
     "is_folder",
     "kind_of",
+    "numbered_lines",
     "open_file",
     "parse",
     "parse_located",
@@ -164,17 +165,17 @@ def _encoding_by_bom(start: bytes) -> str:
 def file_lines(path: Path, encoding: str) -> Iterator[tuple[int, str]]:
     """Yield the lines of a text file with their numbers, from 1. Raises RunFileError at a line that cannot be read."""
     if encoding == "utf-16":
-        yield from _numbered(path, io.StringIO(file_text(path, encoding), newline="\n"))
+        yield from numbered_lines(path, io.StringIO(file_text(path, encoding), newline="\n"))
         return
     with open_file(path) as file:
-        yield from decoded_lines(path, file, encoding)
+        for number, line in numbered_lines(path, file):
+            yield number, decode_line(path, number, line, encoding)
 
 
-def decoded_lines(path: Path, file: BinaryIO, encoding: str, first: int = 1) -> Iterator[tuple[int, str]]:
-    """Yield the lines of an open file; `first` is the number of the first. Raises the same errors as `file_lines`."""
-    for number, line in _numbered(path, file, first):
-        after_bom = encoding == "utf-8-sig" and number > 1
-        yield number, _decode(path, line, "utf-8" if after_bom else encoding, number)
+def decode_line(path: Path, number: int, line: bytes, encoding: str) -> str:
+    """Return a line of a file as text. Raises RunFileError if it has another encoding."""
+    after_bom = encoding == "utf-8-sig" and number > 1
+    return _decode(path, line, "utf-8" if after_bom else encoding, number)
 
 
 def through_line_end(file: BinaryIO, content: bytes) -> bytes:
@@ -182,7 +183,8 @@ def through_line_end(file: BinaryIO, content: bytes) -> bytes:
     return b"" if content.endswith(b"\n") else file.readline(MAX_ROW + 1)
 
 
-def _numbered(path: Path, file: IO[AnyStr], first: int = 1) -> Iterator[tuple[int, AnyStr]]:
+def numbered_lines(path: Path, file: IO[AnyStr], first: int = 1) -> Iterator[tuple[int, AnyStr]]:
+    """Yield the lines of an open file; `first` is the number of the first. Raises RunFileError if one is too long."""
     number = first - 1
     while line := file.readline(MAX_ROW + 1):
         number += 1

@@ -10,13 +10,21 @@ from itertools import islice
 from pathlib import Path
 
 from ragboard.errors import RagboardError
-from ragboard.readers.files import decoded_lines, file_lines, is_folder, kind_of, open_file, through_line_end
+from ragboard.readers.files import (
+    decode_line,
+    file_lines,
+    is_folder,
+    kind_of,
+    numbered_lines,
+    open_file,
+    through_line_end,
+)
 from ragboard.readers.formats import ParsedFile, file_format_of, format_of
 from ragboard.readers.formats.base import Format
 from ragboard.readers.packed import unpacked
 from ragboard.readers.report import ImportReport
 from ragboard.readers.runs import RowNotes, match_table, read_row, report_notes, report_of, require_samples
-from ragboard.readers.tables import BadRow, RawRow, Table, columns_of, line_row, run_line
+from ragboard.readers.tables import BadRow, RawRow, Table, clean_row, columns_of, line_row, run_line
 from ragboard.records import Run, Sample
 
 __all__ = ["BLOCK_BYTES", "MIN_BYTES", "Block", "BlockSamples", "RowPlan", "RunStream", "run_stream"]
@@ -73,8 +81,10 @@ class RowPlan:
         samples: list[Sample] = []
         lines: list[int] = []
         new: dict[str, None] = {}
-        for number, text in self._lines(block):
-            row = None if number == self.run_line else line_row(number, text)
+        for number, line in self._lines(block):
+            if number == self.run_line:
+                continue
+            row = clean_row(number, line) or line_row(number, decode_line(self.path, number, line, self.encoding))
             if row is None:
                 continue
             if isinstance(row, RawRow) and not row.cells.keys() <= known:
@@ -85,11 +95,11 @@ class RowPlan:
                 lines.append(number)
         return BlockSamples(samples=samples, lines=lines, notes=notes, new_columns=tuple(new))
 
-    def _lines(self, block: Block) -> Iterator[tuple[int, str]]:
+    def _lines(self, block: Block) -> Iterator[tuple[int, bytes]]:
         with open_file(self.path) as file:
             file.seek(block.offset)
             content = io.BytesIO(file.read(block.size))
-        return decoded_lines(self.path, content, self.encoding, block.line)
+        return numbered_lines(self.path, content, block.line)
 
 
 @dataclass(frozen=True, kw_only=True)

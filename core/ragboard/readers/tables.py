@@ -11,9 +11,11 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
+import orjson
+
 from ragboard.errors import RunFileError
 from ragboard.readers.binary import arrow_rows, parquet_rows, sheet_rows
-from ragboard.readers.cells import BadCellError, UniqueIds, clean, is_clean, kind_of_value, storable
+from ragboard.readers.cells import BadCellError, UniqueIds, clean, count_keys, kind_of_value, storable
 from ragboard.readers.columns import FIELDS, list_columns
 from ragboard.readers.files import (
     KINDS,
@@ -34,7 +36,18 @@ from ragboard.readers.formats.shapes import as_list, as_object
 from ragboard.readers.packed import packed_name, unpacked
 from ragboard.records import JsonValue
 
-__all__ = ["BadRow", "RawRow", "Table", "columns_of", "line_row", "read_table", "run_line", "table_of", "tool_table"]
+__all__ = [
+    "BadRow",
+    "RawRow",
+    "Table",
+    "clean_row",
+    "columns_of",
+    "line_row",
+    "read_table",
+    "run_line",
+    "table_of",
+    "tool_table",
+]
 
 SAMPLE_KEYS: dict[str, Format | None] = {"samples": None} | {
     key: known for known in FORMATS for key in known.sample_keys
@@ -264,9 +277,28 @@ def line_row(number: int, line: str) -> RawRow | BadRow | None:
     except (ValueError, RecursionError) as error:
         return BadRow(line=number, message=f"not JSON ({what_is_wrong(error)})")
     may_have_surrogates = "\\ud" in line or "\\uD" in line
-    if type(value) is dict and not may_have_surrogates and is_clean(value):
+    if type(value) is dict and not may_have_surrogates and count_keys(value) is not None:
         return RawRow(line=number, cells=value)
     return _row(number, value)
+
+
+KEY = re.compile(rb'"[ \t\r\n]*:')
+"""Matches the end of every key in JSON, and the same characters in a text."""
+
+
+def clean_row(number: int, line: bytes) -> RawRow | None:
+    """Return the row on a line of JSONL in UTF-8; None if only `line_row` can read it.
+
+    This takes half of the CPU time of `line_row`, which returns the same for most lines. None for an object with a
+    repeated key, of which orjson keeps only the last value: `KEY` then has more matches than the object has keys.
+    """
+    try:
+        value = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return None
+    if type(value) is dict and count_keys(value) == len(KEY.findall(line)):
+        return RawRow(line=number, cells=value)
+    return None
 
 
 def _json(path: Path, encoding: str, *, plain: bool) -> Table:

@@ -1,15 +1,15 @@
 """Import a large run in blocks, through Parquet files.
 
-Several processes convert the blocks to database rows, and one transaction loads the files with these rows. Memory holds
-only the blocks in progress and the sample ids. The database is not locked while the run file is read.
+Several processes convert each block to Parquet files with database rows, and one transaction loads these files. Memory
+holds only the blocks in progress and the sample ids. The database is not locked while the run file is read.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Generator, Iterable, Sequence
-from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, suppress
+from concurrent.futures import BrokenExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,6 @@ from uuid import uuid4
 
 import duckdb
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from filelock import FileLock, Timeout
 
@@ -57,12 +56,19 @@ class ColumnsChangedError(Exception):
         self.columns = tuple(columns)
 
 
+TABLES = ("samples", "passages")
+
+
 @dataclass(frozen=True, kw_only=True)
 class _PreparedBlock:
-    """A block of samples as database rows. Until `_StagedRun` numbers it, positions start at 0 and ids may repeat."""
+    """A block of samples, whose database rows are in a Parquet file for each table.
 
-    samples: pa.Table
-    passages: pa.Table
+    The positions in these files start at 0. Ids may repeat those of other blocks until `_StagedRun` makes them unique.
+    """
+
+    files: dict[str, Path]
+    """The file for each table."""
+    ids: list[str]
     content: bytes
     """One line for each sample, for the digest of the run."""
     keys: list[str | None]
@@ -72,23 +78,34 @@ class _PreparedBlock:
     new_columns: tuple[str, ...]
 
 
-def _prepare(plan: RowPlan, block: Block) -> _PreparedBlock:
+def _prepare(plan: RowPlan, folder: Path, block: Block) -> _PreparedBlock:
+    """Read a block, and write its database rows to files in the folder."""
     read = plan.read(block)
     keys = [None if sample.id else question_key(sample) for sample in read.samples]
     samples = [
         sample if key is None else replace(sample, id=SampleIds().derive(key))
         for sample, key in zip(read.samples, keys, strict=True)
     ]
-    passages = [row for position, sample in enumerate(samples) for row in passage_rows("", position, sample)]
+    rows = {
+        "samples": [sample_row("", *numbered) for numbered in enumerate(samples)],
+        "passages": [row for numbered in enumerate(samples) for row in passage_rows("", *numbered)],
+    }
+    files = {table: folder / f"{table}-{block.offset}.parquet" for table in TABLES}
+    for table, file in files.items():
+        _write_parquet(arrow_table(table, rows[table]).drop_columns(["run_id"]), file)
     return _PreparedBlock(
-        samples=arrow_table("samples", [sample_row("", *numbered) for numbered in enumerate(samples)]),
-        passages=arrow_table("passages", passages),
-        content="".join(map(content_line, samples)).encode(),
+        files=files,
+        ids=[sample.id for sample in samples],
+        content=b"".join(map(content_line, samples)),
         keys=keys,
         lines=read.lines,
         rows=read.notes,
         new_columns=read.new_columns,
     )
+
+
+def _write_parquet(table: Any, file: Path) -> None:
+    pq.write_table(table, file, compression="lz4", use_dictionary=False, write_statistics=False)
 
 
 def add_streamed(database: Database, folder: Path, stream: RunStream) -> tuple[AddedRun, ImportReport]:
@@ -102,7 +119,7 @@ def add_streamed(database: Database, folder: Path, stream: RunStream) -> tuple[A
         staged = _StagedRun(stream, staging)
         with process_pool(min(available_cores(), stream.plan.path.stat().st_size // BLOCK_BYTES)) as pool:
             try:
-                staged.add_all(map_in_order(partial(_prepare, stream.plan), stream.blocks(), pool))
+                staged.add_all(map_in_order(partial(_prepare, stream.plan, staging), stream.blocks(), pool))
             except BrokenExecutor as error:
                 raise StoreError(
                     "a process that read the file was killed, perhaps because memory ran out; nothing was stored"
@@ -118,9 +135,12 @@ class _StagedRun:
         run, plan = stream.run, stream.plan
         self.stream = stream
         self.folder = folder
-        self.paths = {table: folder / f"{table}.parquet" for table in ("samples", "passages")}
+        self.files: dict[str, list[Path]] = {table: [] for table in TABLES}
+        """The files of each table, in the order of their blocks."""
+        self.first_positions: list[int] = []
+        """The position of the first sample of each block."""
         self.digest = new_digest()
-        self.digest.update(head_line(run.name, run.config, run.dataset).encode())
+        self.digest.update(head_line(run.name, run.config, run.dataset))
         self.rows = RowNotes()
         if stream.first.run:
             self.rows.add_conversions(stream.first.run.line, stream.first.run.notes)
@@ -129,44 +149,26 @@ class _StagedRun:
         self._ids = SampleIds()
 
     def add_all(self, blocks: Iterable[_PreparedBlock]) -> None:
-        """Add all blocks. A thread writes each block to the files while the next block is numbered."""
-        written: Future[None] | None = None
-        with ExitStack() as stack, _store_errors(self.folder):
-            writers = {
-                table: stack.enter_context(_writer(path, arrow_table(table, ()).schema))
-                for table, path in self.paths.items()
-            }
-            thread = stack.enter_context(ThreadPoolExecutor(max_workers=1))
+        """Add all blocks, with ids that are unique in the run."""
+        with _store_errors(self.folder):
             for block in blocks:
-                numbered = self._numbered(block)
-                if written:
-                    written.result()
-                written = thread.submit(self._write, numbered, writers)
-            if written:
-                written.result()
+                self._add(block)
 
-    def _write(self, block: _PreparedBlock, writers: dict[str, pq.ParquetWriter]) -> None:
-        self.digest.update(block.content)
-        writers["samples"].write_table(block.samples.drop_columns(["run_id"]))
-        writers["passages"].write_table(block.passages.drop_columns(["run_id"]))
-
-    def _numbered(self, block: _PreparedBlock) -> _PreparedBlock:
-        """Return a block with its positions in the run and unique ids."""
+    def _add(self, block: _PreparedBlock) -> None:
         self._check_columns(block.new_columns)
         self.rows.merge(block.rows)
-        given_ids = block.samples["sample_id"].to_pylist()
-        ids = [self._id(*given) for given in zip(given_ids, block.keys, block.lines, strict=True)]
-        first, self.count = self.count, self.count + len(ids)
-        samples, content = block.samples, block.content
-        if ids != given_ids:
-            samples = _with_column(samples, "sample_id", pa.array(ids))
+        if not block.ids:
+            return
+        ids = [self._id(*given) for given in zip(block.ids, block.keys, block.lines, strict=True)]
+        content = block.content
+        if ids != block.ids:
+            _replace_ids(block.files["samples"], ids)
             content = b"".join(map(_with_id, content.splitlines(), ids))
-        return replace(
-            block,
-            samples=_with_later_positions(samples, first),
-            passages=_with_later_positions(block.passages, first),
-            content=content,
-        )
+        self.digest.update(content)
+        self.first_positions.append(self.count)
+        self.count += len(ids)
+        for table, file in block.files.items():
+            self.files[table].append(file)
 
     def _id(self, given: str, key: str | None, line: int) -> str:
         if key is not None:
@@ -193,19 +195,9 @@ def _with_id(line: bytes, sample_id: str) -> bytes:
     return f"{as_json(json.loads(line) | {'id': sample_id})}\n".encode()
 
 
-def _with_later_positions(table: Any, first: int) -> Any:
-    """Return the table with `first` added to each position."""
-    positions = pc.call_function("add", [table["position"], pa.scalar(first, pa.int32())])
-    return _with_column(table, "position", positions)
-
-
-def _with_column(table: Any, name: str, values: Any) -> Any:
-    return table.set_column(table.schema.get_field_index(name), name, values)
-
-
-def _writer(path: Path, schema: Any) -> pq.ParquetWriter:
-    columns = schema.remove(schema.get_field_index("run_id"))
-    return pq.ParquetWriter(path, columns, compression="lz4", use_dictionary=False, write_statistics=False)
+def _replace_ids(file: Path, ids: Sequence[str]) -> None:
+    samples = pq.read_table(file)
+    _write_parquet(samples.set_column(samples.schema.get_field_index("sample_id"), "sample_id", pa.array(ids)), file)
 
 
 def _load(database: Database, stream: RunStream, staged: _StagedRun) -> AddedRun:
@@ -216,9 +208,11 @@ def _load(database: Database, stream: RunStream, staged: _StagedRun) -> AddedRun
         if existing is None:
             connection.execute(f"SET memory_limit = '{LOAD_MEMORY}'")
             insert_run_row(connection, run, run_id, staged.count, questions, key)
-            for table, path in staged.paths.items():
+            for table, files in staged.files.items():
                 connection.execute(
-                    f"INSERT INTO {table} BY NAME SELECT ? AS run_id, * FROM read_parquet(?)", [run_id, str(path)]
+                    f"INSERT INTO {table} BY NAME SELECT $run AS run_id, * REPLACE"
+                    " (position + $first_positions[file_index::INTEGER + 1] AS position) FROM read_parquet($files)",
+                    {"run": run_id, "first_positions": staged.first_positions, "files": list(map(str, files))},
                 )
             mark_clusters(connection, run_id)
             refresh_rollups(connection)
@@ -235,7 +229,7 @@ def _questions(staged: _StagedRun) -> tuple[int, str]:
     number = 0
     with duckdb.connect(config=settings) as connection:
         found = connection.execute(
-            "SELECT DISTINCT question FROM read_parquet(?) ORDER BY question", [str(staged.paths["samples"])]
+            "SELECT DISTINCT question FROM read_parquet(?) ORDER BY question", [list(map(str, staged.files["samples"]))]
         )
 
         def questions() -> Generator[str]:

@@ -50,7 +50,7 @@ def answer_key(sample: Sample) -> str:
     Equal answers in different runs have the same key. The order of the passages does not count.
     """
     passages = sorted([_digest(passage.text) for passage in sample.contexts or ()])
-    history = _digest(_history_json(sample))
+    history = _digest(_history_json(sample)) if sample.history else _NO_HISTORY
     return _digest("".join((_digest(sample.question), history, _digest(sample.answer or ""), *passages)))
 
 
@@ -60,6 +60,9 @@ def _history_json(sample: Sample) -> str:
 
 def _digest(text: str) -> str:
     return md5(text.encode(), usedforsecurity=False).hexdigest()
+
+
+_NO_HISTORY = _digest("[]")
 
 
 def append_rows(

@@ -155,7 +155,7 @@ def _digest(
     digest = new_digest()
     scored = ([position, _outcomes(outcomes)] for position, outcomes in enumerate(scores) if outcomes)
     for line in chain([head_line(name, config, dataset)], map(content_line, samples), map(_line, scored)):
-        digest.update(line.encode("utf-8", errors="surrogatepass"))
+        digest.update(line)
     return digest.hexdigest()
 
 
@@ -164,35 +164,39 @@ def new_digest() -> blake2b:
     return blake2b(digest_size=6)
 
 
-def head_line(name: str, config: Mapping[str, JsonValue], dataset: str | None) -> str:
+def head_line(name: str, config: Mapping[str, JsonValue], dataset: str | None) -> bytes:
     """Return the first line for the digest of a run."""
     return _line([name, config, dataset])
 
 
-def content_line(sample: Sample) -> str:
+def content_line(sample: Sample) -> bytes:
     """Return the line of a sample for the digest of its run."""
     content = _content(sample)
-    members = ", ".join([f'"{name}": {_json(content[name])}' for name in sorted(content)])
-    return f"{{{members}}}\n"
+    try:
+        return _json(content) + b"\n"
+    except orjson.JSONEncodeError:  # a lone surrogate
+        return _line(content)
 
 
-def _json(value: Any) -> str:
-    """Return the same text as `as_json`, which is slow for single values; orjson writes strings ten times as fast."""
+def _json(value: Any) -> bytes:
+    """Return the same text as `as_json`, which is slow for single values; orjson writes strings ten times as fast.
+
+    Raises JSONEncodeError for a lone surrogate.
+    """
     kind = type(value)
     if kind is str:
-        try:
-            return orjson.dumps(value).decode()
-        except orjson.JSONEncodeError:  # a lone surrogate
-            return as_json(value)
+        return orjson.dumps(value)
     if kind is list or kind is tuple:
-        return f"[{', '.join([_json(one) for one in value])}]"
+        return b"[%b]" % b", ".join([orjson.dumps(one) if type(one) is str else _json(one) for one in value])
+    if kind is dict and all(type(key) is str for key in value):
+        return b"{%b}" % b", ".join([b"%b: %b" % (orjson.dumps(key), _json(value[key])) for key in sorted(value)])
     if kind is int or (kind is float and isfinite(value)):
-        return repr(value)
-    return "null" if value is None else as_json(value)
+        return repr(value).encode()
+    return b"null" if value is None else as_json(value).encode("utf-8", errors="surrogatepass")
 
 
-def _line(value: Any) -> str:
-    return f"{as_json(value)}\n"
+def _line(value: Any) -> bytes:
+    return f"{as_json(value)}\n".encode("utf-8", errors="surrogatepass")
 
 
 def _content(sample: Sample) -> dict[str, Any]:

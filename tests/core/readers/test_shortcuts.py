@@ -62,5 +62,5 @@ def test_the_line_that_a_run_id_is_computed_from_is_the_sorted_json(text: str, g
         "contexts": [[given, text, 1, score]],
         "metadata": {"b": [text, score, None], "a": {"d": 1, "c": text}},
     }
-    assert content_line(sample) == f"{as_json(content)}\n"
+    assert content_line(sample).decode("utf-8", errors="surrogatepass") == f"{as_json(content)}\n"
     assert json.loads(content_line(sample))["question"] == text
