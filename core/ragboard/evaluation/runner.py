@@ -212,15 +212,13 @@ class TaskRunner:
         The journal offset of each answer is appended to `offsets`.
         """
 
-        async def answer(key: str, task: Task) -> Reply | Failure:
+        async def ask(task: Task) -> Reply | Failure:
+            key = self._route(type(task)).key(task)
             reply = await self._answer(key, task, sample_id)
             offset = self.journal.offset(key)
             if offsets is not None and offset is not None:
                 offsets.append(offset)
             return reply
-
-        def ask(task: Task) -> Coroutine[Any, Any, Reply | Failure]:
-            return answer(self._route(type(task)).key(task), task)  # before others compute keys, as they are cached
 
         return ask
 
