@@ -198,6 +198,8 @@ def _to_text(value: Any, note: OnNote) -> str:
 def read_answer(value: JsonValue, note: OnNote) -> str | None:
     """Return the answer from a text, a message, or a list of messages (the assistant's last message)."""
     content = _parse_messages("answer", value, note)
+    if isinstance(content, str):
+        return content
     if not _are_messages(content):
         return read_text("answer", content, note)
     replies = [turn.text for turn in read_history("answer", content, note) if turn.role == "assistant"]
@@ -210,7 +212,9 @@ def read_answer(value: JsonValue, note: OnNote) -> str | None:
 def read_question(value: JsonValue, note: OnNote) -> Conversation:
     """Return the question from a text, a message, or a list of messages (the user's last message)."""
     content = _parse_messages("question", value, note)
-    if _are_messages(content):
+    if isinstance(content, str):
+        conversation = Conversation(question=content)
+    elif _are_messages(content):
         turns = read_history("question", content, note)
         last = max((index for index, turn in enumerate(turns) if turn.role == "user"), default=None)
         if last is None:
@@ -232,7 +236,7 @@ def read_reference(value: JsonValue, note: OnNote, *, lists_as_text: bool) -> st
     items = _parse_list(content, note) if lists_as_text else content
     texts = isinstance(items, list) and all(isinstance(item, str) for item in items)
     if not isinstance(items, list) or _are_parts(items) or (lists_as_text and not texts):
-        return read_text("reference", content, note)
+        return content if isinstance(content, str) else read_text("reference", content, note)
     if len(items) > 1:
         note("reference: only the first of several was read")
     return read_text("reference", items[0], note) if items else None
@@ -256,6 +260,8 @@ def read_passages(name: str, value: JsonValue, note: OnNote, *, lists_as_text: b
 
 def read_history(name: str, value: JsonValue, note: OnNote) -> tuple[Turn, ...]:
     """Return the turns in a list of messages: objects with role and text, or texts by user and assistant in turn."""
+    if value is None:
+        return ()
     value = _parse_printed(name, value, note)
     if isinstance(value, str):
         parsed = _parse_list(value, note)
@@ -263,8 +269,6 @@ def read_history(name: str, value: JsonValue, note: OnNote) -> tuple[Turn, ...]:
     if isinstance(value, str) or _is_message(value):
         note(f"{name}: single text read as a list")
         value = [value]
-    if value is None:
-        return ()
     if not isinstance(value, list):
         raise BadCellError(name, f"got {kind_of_value(value)}, expected a list of messages")
     return tuple(_turn(name, index, turn, note) for index, turn in enumerate(value))

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from ragboard.metrics.claim_classes import CLAIM_CLASSES, ClaimClass
 from ragboard.records import Evidence, Label, Side, Span, Statement, Verdict
 from ragboard.store.queries.draws import label_draws
 from ragboard.store.queries.labels import HumanVerdict, human_verdicts
@@ -22,6 +21,8 @@ from ragboard.store.run_refs import RunRef
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from ragboard.metrics.claim_classes import ClaimClass
 
 __all__ = [
     "LABEL_COUNTS",
@@ -340,6 +341,8 @@ def label_counts(connection: Connection, evaluations: Sequence[str]) -> dict[str
 
 def origin_counts(connection: Connection, evaluations: Sequence[str]) -> dict[str, dict[ClaimClass, int]]:
     """Return {evaluation: {class in the six-way partition: number of statements}}."""
+    from ragboard.metrics.claim_classes import CLAIM_CLASSES  # `ragboard import` needs no metrics
+
     found: dict[str, dict[ClaimClass, int]] = {}
     for evaluation, rows in ORIGIN_COUNTS.rows(connection, evaluations).items():
         for origin, count in rows:
