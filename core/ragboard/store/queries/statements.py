@@ -336,7 +336,11 @@ def answer_sizes(connection: Connection, evaluation_id: str | None) -> Scored:
 
 def label_counts(connection: Connection, evaluations: Sequence[str]) -> dict[str, dict[Label, int]]:
     """Return {evaluation: {joint verdict: number of statements}}, most frequent verdict first."""
-    return {evaluation: dict(rows) for evaluation, rows in LABEL_COUNTS.rows(connection, evaluations).items() if rows}
+    found: dict[str, dict[Label, int]] = {}
+    for evaluation, rows in LABEL_COUNTS.rows(connection, evaluations).items():
+        for label, count in rows:
+            found.setdefault(evaluation, {})[label] = count
+    return found
 
 
 def origin_counts(connection: Connection, evaluations: Sequence[str]) -> dict[str, dict[ClaimClass, int]]:
