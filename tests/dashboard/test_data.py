@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -151,7 +151,7 @@ def test_results_that_are_kept_when_somebody_labels_a_statement_read_no_labels(
     read = Database.read
 
     @contextmanager
-    def noted(database: Database) -> Iterator[NotingConnection]:
+    def noted(database: Database) -> Generator[NotingConnection]:
         with read(database) as connection:
             yield NotingConnection(connection, queries)
 

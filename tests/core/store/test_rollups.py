@@ -34,14 +34,14 @@ Computed = list[tuple[str, Sequence[str]]]
 def computed(monkeypatch: pytest.MonkeyPatch) -> Computed:
     """The name and owners of every query that is executed instead of reading a rollup."""
     found: Computed = []
-    compute = rollups.Rollup._computed
+    compute = rollups.Rollup.compute
 
     def noted(rollup: rollups.Rollup, connection: Any, owners: Sequence[str]) -> Any:
         if owners:
             found.append((rollup.name, owners))
         return compute(rollup, connection, owners)
 
-    monkeypatch.setattr(rollups.Rollup, "_computed", noted)
+    monkeypatch.setattr(rollups.Rollup, "compute", noted)
     return found
 
 

@@ -55,7 +55,7 @@ class Rollup:
             {"name": self.name, "owners": distinct},
         ).fetchall()
         found: dict[str, list[Row]] = {owner: json.loads(rows) for owner, rows in stored}
-        return found | self._computed(connection, [owner for owner in distinct if owner not in found])
+        return found | self.compute(connection, [owner for owner in distinct if owner not in found])
 
     def refresh(self, connection: Connection) -> None:
         """Compute and store the rows of every large run or evaluation that has none for its current state."""
@@ -64,14 +64,15 @@ class Rollup:
             " AND NOT EXISTS (FROM rollups r WHERE r.name = $name AND (r.owner, r.state) = (owner, state))",
             {"name": self.name, "least": MIN_SAMPLES},
         ).fetchall()
-        computed = self._computed(connection, [owner for owner, _ in owners])
+        computed = self.compute(connection, [owner for owner, _ in owners])
         for owner, state in owners:
             connection.execute("DELETE FROM rollups WHERE owner = ? AND name = ?", [owner, self.name])
             rows = json.dumps(computed[owner])
             stored = rows if len(rows) <= MAX_LENGTH else None
             connection.execute("INSERT INTO rollups VALUES (?, ?, ?, ?)", [owner, self.name, state, stored])
 
-    def _computed(self, connection: Connection, owners: Sequence[str]) -> dict[str, list[Row]]:
+    def compute(self, connection: Connection, owners: Sequence[str]) -> dict[str, list[Row]]:
+        """Execute the query. Return {owner: its rows without the first value}."""
         found: dict[str, list[Row]] = {owner: [] for owner in owners}
         for owner, *row in self.query(connection, owners) if owners else ():
             found[owner].append(row)
