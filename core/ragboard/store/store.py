@@ -117,7 +117,7 @@ PAGE_SIZE = 1_000
 """Number of samples that `Store.samples` reads at a time."""
 RESULTS_MEMORY = "256MB"
 """Memory that DuckDB may use to load the results of an evaluation."""
-MAX_RESULTS_THREADS = 4
+MAX_RESULTS_THREADS = 2
 """Maximum number of threads that load results. More threads need more memory."""
 MIN_GROWTH = 0.01
 """Rollups are computed again when at least this share of an evaluation's samples gets new results. Smaller additions to
