@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from ragboard.readers import cells
 from ragboard.readers.cells import read_passages
+from ragboard.readers.tables import RawRow, clean_row, line_row
 from ragboard.records import Passage, Sample
 from ragboard.store.rows import as_json
 from ragboard.store.writing import content_line
@@ -64,3 +65,46 @@ def test_the_line_that_a_run_id_is_computed_from_is_the_sorted_json(text: str, g
     }
     assert content_line(sample).decode("utf-8", errors="surrogatepass") == f"{as_json(content)}\n"
     assert json.loads(content_line(sample))["question"] == text
+
+
+JSON = st.recursive(
+    st.one_of(TEXTS, st.floats(), st.integers(), st.booleans(), st.none()),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(row=st.dictionaries(TEXTS, JSON), escaped=st.booleans(), spaces=st.booleans())
+def test_clean_rows_are_read_as_all_others(row: dict[str, Any], escaped: bool, spaces: bool) -> None:
+    line = json.dumps(row, ensure_ascii=escaped, separators=(" , ", " : ") if spaces else (",", ":"))
+    short = clean_row(3, line.encode("utf-8", errors="surrogatepass"))
+    assert short is None or repr(short) == repr(line_row(3, line))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"a": 1, "a": 2}',
+        '{"a": [{"b": 1, "c" : {"d": 0, "d"\t: 0}}]}',
+        '{"a": 1, "\\u0061": 2}',
+        '{"a": 18446744073709551616}',
+        '{"a": [-9223372036854775809]}',
+        '{"a": NaN}',
+        '{"a": 1e999}',
+        '{"a": "\\ud83d"}',
+        f'{{"a": {"[" * 65}{"]" * 65}}}',
+        '\ufeff{"a": 1}',
+        '[{"a": 1}]',
+        '{"a": 1',
+        "",
+    ],
+)
+def test_lines_that_are_not_clean(line: str) -> None:
+    assert clean_row(3, line.encode()) is None
+
+
+@pytest.mark.parametrize("line", ['{"a": {"b": ["c", -0.0, 5e-324]}} \r\n', '{"a": "\\ud83d\\ude00 \\"b\\""}', "{}"])
+def test_lines_that_are_clean(line: str) -> None:
+    short = clean_row(3, line.encode())
+    assert isinstance(short, RawRow)
+    assert repr(short) == repr(line_row(3, line))

@@ -110,6 +110,8 @@ VARIANTS: dict[str, list[object]] = {
     "a duplicate key": [*PLAIN, '{"question": "a", "question": "b"}'],
     "NaN and surrogates": [*PLAIN, '{"id": "n", "question": "a\\ud83d", "k": NaN, "answer": "\\ud83d\\ude00"}'],
     "a list": [*PLAIN, [1, 2]],
+    "blocks of bad rows": [*PLAIN, *['{"question": ""}'] * 50, *PLAIN],
+    "blocks without passages": [*PLAIN, *({**row, "contexts": None} for row in PLAIN), *PLAIN],
     "empty lines": ["", PLAIN[0], "  ", "\u00a0", *PLAIN[1:]],
     "only names of passages": [{**row, "contexts": ["a.pdf", "b.pdf"]} for row in PLAIN],
     "names of passages, then a text": [*({**row, "contexts": ["a.pdf"]} for row in PLAIN), PLAIN[0]],
