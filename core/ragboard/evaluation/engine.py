@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import asdict, astuple, dataclass, replace
 from pathlib import Path
 from shutil import rmtree
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
@@ -61,7 +62,9 @@ FLUSH_ROWS = 20_000
 """Maximum number of rows of a table in memory before they are written to its file."""
 
 LOAD_SECONDS = 10.0
-"""Minimum seconds between two loads of the results so far."""
+"""Minimum seconds between two loads of new results."""
+MAX_LOAD_SECONDS = 60.0
+"""Maximum seconds between two loads, so that the memory for a load does not grow with the evaluation."""
 
 PREFIX = "results-"
 
@@ -101,8 +104,7 @@ class ResultFiles:
     """Parquet files with the results, written in parts. Each part has one file for each table with rows."""
 
     def __init__(self, folder: Path) -> None:
-        self.paths: Mapping[str, list[Path]] = {table: [] for table in TABLES}
-        """The files of finished parts."""
+        self._finished: Mapping[str, list[Path]] = {table: [] for table in TABLES}
         self.folder = folder
         self._part = 0
         self._schemas = {table: pa.schema(list(columns.items())) for table, columns in TABLES.items()}
@@ -129,8 +131,8 @@ class ResultFiles:
             for row in _draw_rows(position, draw, comparable):
                 self._put("verdict_draws", row)
 
-    def finish_part(self, spending: Iterable[ModelUsage]) -> Mapping[str, Sequence[Path]]:
-        """Finish the current part, and return the files of all parts.
+    def finish_part(self, spending: Iterable[ModelUsage]) -> None:
+        """Finish the files of the current part.
 
         `spending` has the calls, tokens and cost of each model so far. It replaces the earlier rows.
         """
@@ -144,17 +146,31 @@ class ResultFiles:
                 writer.close()
         parts = {
             table: [*before, self._path(table)] if table in self._writers else before
-            for table, before in self.paths.items()
+            for table, before in self._finished.items()
         }
         parts["spending"] = [spending_path] if "spending" in self._writers else []
-        self.paths = parts
+        self._finished = parts
         self._writers = {}
         self._part += 1
-        return {table: list(paths) for table, paths in parts.items()}
+
+    def finished(self) -> Mapping[str, Sequence[Path]]:
+        """Return the files of all finished parts, by table, without discarded ones."""
+        return {table: list(paths) for table, paths in self._finished.items()}
+
+    def discard(self, files: Mapping[str, Sequence[Path]]) -> None:
+        """Delete files of finished parts, which the store has loaded."""
+        self._finished = {
+            table: [path for path in paths if path not in files.get(table, ())]
+            for table, paths in self._finished.items()
+        }
+        with _store_errors(self.folder):
+            for paths in files.values():
+                for path in paths:
+                    path.unlink(missing_ok=True)
 
     def add_parts(self, paths: Mapping[str, Sequence[Path]]) -> None:
-        """Add parts whose files already exist."""
-        self.paths = {table: [*before, *paths.get(table, ())] for table, before in self.paths.items()}
+        """Add finished parts whose files already exist."""
+        self._finished = {table: [*before, *paths.get(table, ())] for table, before in self._finished.items()}
 
     def _path(self, table: str) -> Path:
         return self.folder / f"{table}-{self._part}.parquet"
@@ -353,21 +369,31 @@ def evaluate_run(
         def spending_so_far() -> tuple[ModelUsage, ...]:
             return add_usage(spent_before, usage_by_model(runner.journal, panel, options.prices, options.expected))
 
-        def load(of: Evaluation, files: Mapping[str, Sequence[Path]], new: int, **loaded: Any) -> None:
-            store.load(
-                of,
-                files,
-                described,
-                tasks=task_types,
-                covered=earlier + new,
-                judge_options=options.judge_options,
-                extend=kept.extend,
-                sampled=options.only is not None,
-                **loaded,
-            )
+        loading, has_loaded = Lock(), False
+
+        def load(of: Evaluation, new: int, **loaded: Any) -> None:
+            """Load all finished results that are not in the store."""
+            nonlocal has_loaded
+            with loading:
+                files = results.finished()
+                store.load(
+                    of,
+                    files,
+                    described,
+                    tasks=task_types,
+                    covered=earlier + new,
+                    judge_options=options.judge_options,
+                    extend=kept.extend,
+                    add=has_loaded and not kept.extend,
+                    sampled=options.only is not None,
+                    **loaded,
+                )
+                results.discard(files)
+                has_loaded = True
 
         async def load_so_far(new: int) -> None:
-            await asyncio.to_thread(load, evaluation, results.finish_part(spending_so_far()), new)
+            results.finish_part(spending_so_far())
+            await asyncio.to_thread(load, evaluation, new)
 
         samples = _at_positions(store.samples(run_id, positions[0] if positions else 0), positions)
         shards = f"{options.shard_folder or (store.folder / 'shards').absolute()}/{evaluation.id}"
@@ -392,7 +418,8 @@ def evaluate_run(
                 at_a_time = max(at_a_time, 2 * WORKER_BATCH * runner.batcher.workers.count)
             wait_for(work.run(samples, at_a_time))
         spending = spending_so_far()
-        files = results.finish_part(spending)
+        with loading:  # a load in another thread may not have ended
+            results.finish_part(spending)
         runner.journal.sync()
         tally = runner.tally
         tasks = tally.asked + tally.replayed + tally.cached + before.tasks
@@ -410,7 +437,7 @@ def evaluate_run(
             tasks=tasks,
             failed=failed,
         )
-        load(evaluation, files, work.covered, loaded=asdict(loaded))
+        load(evaluation, work.covered, loaded=asdict(loaded))
         if options.ray:
             from ragboard.evaluation.cluster import delete_shards
 
@@ -596,7 +623,7 @@ class SampleLoop:
     ) -> None:
         """Prepare to judge samples.
 
-        `load` loads the results so far into the store, given the number of new samples; None: they are loaded only at
+        `load` loads new results into the store, given the number of samples with results; None: they are loaded only at
         the end. `loaded` is the number of samples that the store already has. With `whole`, a sample gets no results if
         a limit stopped any of its metrics.
         """
@@ -652,9 +679,10 @@ class SampleLoop:
                     queue.abandon(self._runner.budget.stopped)
 
     async def _load_periodically(self, load: Callable[[int], Awaitable[None]]) -> None:
-        """Load the results so far whenever there are results of more samples than the store has.
+        """Load new results whenever there are results of more samples than the store has.
 
-        The intervals grow, so loading takes a bounded share of the time.
+        The intervals grow at first, so that the first results are seen soon, and loading takes a small share of the
+        time.
         """
         started, wait = time.monotonic(), LOAD_SECONDS
         while True:
@@ -663,7 +691,7 @@ class SampleLoop:
                 self._loaded = self.covered
                 with suppress(StoreError):  # the results are loaded at the end in any case
                     await load(self.covered)
-            wait = max(LOAD_SECONDS, (time.monotonic() - started) / 2)
+            wait = max(LOAD_SECONDS, min((time.monotonic() - started) / 2, MAX_LOAD_SECONDS))
 
     async def _judge(self, position: int, sample: Sample) -> None:
         self._in_progress += 1

@@ -209,7 +209,8 @@ def evaluate_shard(
             loop = SampleLoop(draws, runner, results, status)
             asyncio.run(loop.run(samples, work.options.samples_at_a_time))
             upload.send()
-            files = {table: parts[-1] for table, parts in results.finish_part(()).items() if parts}
+            results.finish_part(())
+            files = {table: parts[-1] for table, parts in results.finished().items() if parts}
             files[KEYS] = _key_table(files.pop("answer_places", None), Path(local), journal)
         folder.put_results(files)
         counts = replace(status.counts(runner.tally), done=loop.covered, unscored=loop.unscored)

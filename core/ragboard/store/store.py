@@ -119,9 +119,9 @@ RESULTS_MEMORY = "256MB"
 """DuckDB's memory limit while it loads the results of an evaluation. It also uses memory that it does not count."""
 MAX_RESULTS_THREADS = 2
 """Maximum number of threads that load results. More threads need more memory."""
-MIN_GROWTH = 0.01
-"""Rollups are computed again when at least this share of an evaluation's samples gets new results. Smaller additions to
-a large run would take too long otherwise; pages then read the run itself."""
+MIN_GROWTH = 0.1
+"""Rollups are computed again at the end of an evaluation, and when at least this share of its samples gets new results.
+For smaller additions to a large run, this would take too long; pages then read the run itself."""
 
 
 class Store:
@@ -636,9 +636,10 @@ class Store:
         judge_options: JudgeOptions | None = None,
         loaded: Mapping[str, Any] | None = None,
         extend: bool = False,
+        add: bool = False,
         sampled: bool = False,
     ) -> None:
-        """Store the results of an evaluation in one transaction. Results that it had before are replaced.
+        """Store results of an evaluation in one transaction. Results that it had before are replaced.
 
         - `results`: Parquet files by table, for the tables of `RESULT_TABLES` that have rows.
         - `metrics`: descriptions of the computed metrics. Scores of other metrics are kept.
@@ -647,6 +648,7 @@ class Store:
         - `judge_options`: options of the judges; None keeps the stored ones.
         - `loaded`: what the results were computed from, for `loaded_state`.
         - `extend`: replace only results at the positions in `results`.
+        - `add`: replace nothing, because the evaluation has no results at these positions.
         - `sampled`: keep the sampling rates, even if all samples have results now.
 
         Raises NotFoundError if the run was deleted in the meantime.
@@ -659,7 +661,7 @@ class Store:
             others = [spec for spec in metrics_of(connection, evaluation.id) if spec not in evaluation.metrics]
             complete = replace(evaluation, metrics=(*others, *evaluation.metrics))
             stored = column(connection, "SELECT 1 FROM evaluations WHERE evaluation_id = ?", [evaluation.id])
-            extended = positions_in(connection, results.get("scores", ())) if extend else {}
+            extended = positions_in(connection, results.get("scores", ())) if extend or add else {}
             put_evaluation(connection, complete, metrics, tasks=tasks, covered=covered, judge_options=judge_options)
             for table in RESULT_TABLES:
                 files = list(map(str, results.get(table, ())))
@@ -668,7 +670,7 @@ class Store:
                 if extend and table != "spending":
                     condition = " AND position BETWEEN $first AND $last AND list_contains($positions, position)"
                     given = {"evaluation": evaluation.id} | extended
-                if stored:
+                if stored and (not add or table == "spending"):
                     connection.execute(f"DELETE FROM {table} WHERE evaluation_id = $evaluation{condition}", given)
                 if files:
                     connection.execute(
@@ -682,7 +684,8 @@ class Store:
                 "UPDATE evaluations SET loaded = ? WHERE evaluation_id = ?",
                 [None if loaded is None else json.dumps(loaded), evaluation.id],
             )
-            if not extend or len(extended["positions"]) >= MIN_GROWTH * (covered or 0):
+            is_last = loaded is not None and not sampled
+            if is_last or not extended or len(extended["positions"]) >= MIN_GROWTH * (covered or 0):
                 refresh_rollups(connection)
 
     def keep_agreement(
