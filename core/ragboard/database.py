@@ -28,7 +28,7 @@ __all__ = ["BUSY_MESSAGES", "LOAD_MEMORY", "WAIT_SECONDS", "Database"]
 WAIT_SECONDS = 60.0
 """Maximum seconds to wait for other processes; then StoreBusyError is raised."""
 
-LOAD_MEMORY = "512MB"
+LOAD_MEMORY = "1GB"
 """Memory that DuckDB may use to load the samples of a run."""
 
 BUSY_MESSAGES = (

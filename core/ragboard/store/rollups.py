@@ -5,6 +5,7 @@ from __future__ import annotations
 import duckdb
 
 from ragboard.store.queries.pairs import QUESTION_DIGESTS
+from ragboard.store.queries.rollups import has_large_runs
 from ragboard.store.queries.samples import COPIED_REFERENCES, REFUSAL_COUNTS
 from ragboard.store.queries.scores import METRIC_MOMENTS, METRIC_NAMES, UNSCORED_COUNTS
 from ragboard.store.queries.statements import LABEL_COUNTS, ORIGIN_COUNTS, SEPARATELY_JUDGED, WORST_STATEMENTS
@@ -29,6 +30,8 @@ ROLLUPS = (
 
 def refresh_rollups(connection: duckdb.DuckDBPyConnection) -> None:
     """Compute the rollups that are missing or out of date, and delete those of deleted runs and evaluations."""
+    if not has_large_runs(connection):
+        return
     connection.execute(
         "DELETE FROM rollups WHERE owner NOT IN"
         " (SELECT run_id FROM runs UNION ALL SELECT evaluation_id FROM evaluations)"

@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias
 
 from ragboard.store.queries.query import Connection
 
-__all__ = ["Rollup", "Row", "kept_rollups"]
+__all__ = ["Rollup", "Row", "has_large_runs", "kept_rollups"]
 
 MIN_SAMPLES = 2_000
 """Minimum number of samples of a run, or covered by an evaluation, that has rollups."""
@@ -50,11 +50,13 @@ class Rollup:
         """Return {owner: its rows without the first value}, as stored or else computed now."""
         distinct = list(dict.fromkeys(owners))
         stored = connection.execute(
-            f"SELECT owner, rows FROM rollups JOIN ({_STATES[self.owner]}) USING (owner, state)"
-            " WHERE name = $name AND rows IS NOT NULL AND list_contains($owners, owner)",
-            {"name": self.name, "owners": distinct},
+            "SELECT owner, state, rows FROM rollups WHERE name = ? AND rows IS NOT NULL AND list_contains(?, owner)",
+            [self.name, distinct],
         ).fetchall()
-        found: dict[str, list[Row]] = {owner: json.loads(rows) for owner, rows in stored}
+        states = dict(_states(connection, self.owner)) if stored else {}
+        found: dict[str, list[Row]] = {
+            owner: json.loads(rows) for owner, state, rows in stored if state == states.get(owner)
+        }
         return found | self.compute(connection, [owner for owner in distinct if owner not in found])
 
     def refresh(self, connection: Connection) -> None:
@@ -79,6 +81,11 @@ class Rollup:
         return found
 
 
+def has_large_runs(connection: Connection) -> bool:
+    """Return whether any run or evaluation has rollups."""
+    return bool(connection.execute("SELECT 1 FROM runs WHERE samples >= ? LIMIT 1", [MIN_SAMPLES]).fetchall())
+
+
 @contextmanager
 def kept_rollups(connection: Connection, evaluation_id: str) -> Generator[None]:
     """Keep the rollups of an evaluation over a change that does not affect them, such as of its time."""
@@ -90,7 +97,9 @@ def kept_rollups(connection: Connection, evaluation_id: str) -> Generator[None]:
     )
 
 
+def _states(connection: Connection, owner: Literal["run", "evaluation"]) -> list[tuple[str, str]]:
+    return connection.execute(f"SELECT owner, state FROM ({_STATES[owner]})").fetchall()
+
+
 def _state(connection: Connection, evaluation_id: str) -> str | None:
-    sql = f"SELECT state FROM ({_STATES['evaluation']}) WHERE owner = ?"
-    row = connection.execute(sql, [evaluation_id]).fetchone()
-    return row[0] if row else None
+    return dict(_states(connection, "evaluation")).get(evaluation_id)
