@@ -128,6 +128,17 @@ def test_a_change_of_a_run_is_seen(
 
 
 @pytest.mark.usefixtures("small")
+def test_a_later_run_has_rollups_too(store: Store, computed: Computed) -> None:
+    for name in ("one", "two"):
+        (run,) = store.add_runs([make_run(name)])
+        evaluate_run(store, run.id, DEFAULT, Panel(judge=EmbeddedJudge()))
+    computed.clear()
+    one, two = leaderboard(store)
+    compare_runs(store, store.resolve(one.name), store.resolve(two.name))
+    assert not computed
+
+
+@pytest.mark.usefixtures("small")
 def test_an_evaluation_that_becomes_the_newest_keeps_its_rollups(store: Store, computed: Computed) -> None:
     append(store, 0)
     evaluate(store)

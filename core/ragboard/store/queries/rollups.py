@@ -62,8 +62,8 @@ class Rollup:
     def refresh(self, connection: Connection) -> None:
         """Compute and store the rows of every large run or evaluation that has none for its current state."""
         owners = connection.execute(
-            f"SELECT owner, state FROM ({_STATES[self.owner]}) WHERE size >= $least"
-            " AND NOT EXISTS (FROM rollups r WHERE r.name = $name AND (r.owner, r.state) = (owner, state))",
+            f"SELECT owner, state FROM ({_STATES[self.owner]})"
+            " ANTI JOIN (FROM rollups WHERE name = $name) USING (owner, state) WHERE size >= $least",
             {"name": self.name, "least": MIN_SAMPLES},
         ).fetchall()
         computed = self.compute(connection, [owner for owner, _ in owners])
