@@ -93,6 +93,8 @@ def test_rollups_say_what_the_samples_say(
     computed.clear()
     assert everything(store) == without
     assert not computed
+    labels = hallucinations(store, HallucinationQuery()).labels
+    assert type(labels) is dict  # asdict, and so JSON, cannot read a Counter
 
 
 def append(store: Store, number: int) -> None:

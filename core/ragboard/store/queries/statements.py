@@ -609,7 +609,7 @@ def matched_statements(
         counts.update(by_label)
     keys = _worst_keys(connection, evaluations, query.labels)[query.offset : query.offset + query.limit]
     texts = _texts(connection, keys)
-    return counts, [
+    return dict(counts), [
         MatchedStatement(evaluation, position, sample_id, question, number + 1, text)
         for evaluation, position, number in keys
         for sample_id, question, text in (texts[evaluation, position, number],)
