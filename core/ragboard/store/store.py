@@ -116,7 +116,7 @@ MAX_POSITION = 2**31 - 1
 PAGE_SIZE = 1_000
 """Number of samples that `Store.samples` reads at a time."""
 RESULTS_MEMORY = "256MB"
-"""DuckDB's memory limit while it loads the results of an evaluation. It also uses memory that it does not count."""
+"""DuckDB's memory limit while results of an evaluation are loaded. DuckDB also uses memory that it does not count."""
 MAX_RESULTS_THREADS = 2
 """Maximum number of threads that load results. More threads need more memory."""
 MIN_GROWTH = 0.1

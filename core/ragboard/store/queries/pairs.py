@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 
 from ragboard.records import Direction
 from ragboard.store.queries.query import Connection, Query
-from ragboard.store.queries.rollups import Rollup, Row
+from ragboard.store.queries.rollups import Rollup, select
 from ragboard.store.queries.scores import Positions
 from ragboard.store.queries.values import column_query
 from ragboard.store.run_refs import RunRef
@@ -150,17 +149,16 @@ def _same_positions(connection: Connection, a: str, b: str) -> Positions | None:
     return np.arange(first, last + 1) if samples == distinct == last + 1 - first else None
 
 
-def _question_digests(connection: Connection, run_ids: Sequence[str]) -> Sequence[Row]:
-    return connection.execute(
+QUESTION_DIGESTS = Rollup(
+    name="question digest 1",
+    owner="run",
+    query=select(
         "SELECT run_id, min(position), max(position), count(*), count(DISTINCT digest),"
         " bit_xor(hash(position, digest)), sum(hash(digest, position))"
         " FROM (SELECT run_id, position, hash(sample_id, question, history::VARCHAR) AS digest FROM samples"
-        " WHERE run_id IN (SELECT unnest(?))) GROUP BY run_id",
-        [run_ids],
-    ).fetchall()
-
-
-QUESTION_DIGESTS = Rollup(name="question digest 1", owner="run", query=_question_digests)
+        " WHERE run_id IN (SELECT unnest($owners))) GROUP BY run_id"
+    ),
+)
 
 
 def _selected_positions(found: dict[str, Any], column: str, selected: NDArray[np.bool_]) -> Positions:

@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias
 
 from ragboard.store.queries.query import Connection
 
-__all__ = ["Rollup", "Row", "has_large_runs", "kept_rollups"]
+__all__ = ["Rollup", "Row", "has_large_runs", "kept_rollups", "select"]
 
 MIN_SAMPLES = 2_000
 """Minimum number of samples of a run, or covered by an evaluation, that has rollups."""
@@ -79,6 +79,11 @@ class Rollup:
         for owner, *row in self.query(connection, owners) if owners else ():
             found[owner].append(row)
         return found
+
+
+def select(sql: str) -> Callable[[Connection, Sequence[str]], Iterable[Row]]:
+    """Return the query of a rollup from SQL with the parameter `$owners`."""
+    return lambda connection, owners: connection.execute(sql, {"owners": list(owners)}).fetchall()
 
 
 def has_large_runs(connection: Connection) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 from ragboard.records import JsonValue
 from ragboard.store.queries.draws import FLIPS
 from ragboard.store.queries.query import Connection, Query
-from ragboard.store.queries.rollups import Rollup, Row
+from ragboard.store.queries.rollups import Rollup, Row, select
 from ragboard.store.queries.scores import Positions, Scored, read_positions, read_scored, shown_scores
 from ragboard.store.queries.values import column_query
 from ragboard.store.run_refs import RunRef
@@ -354,16 +354,15 @@ def _copied_reference_rows(connection: Connection, run_ids: Sequence[str]) -> Se
     ).fetchall()
 
 
-def _refusal_rows(connection: Connection, evaluations: Sequence[str]) -> Sequence[Row]:
-    return connection.execute(
-        "SELECT evaluation_id, count(*) FILTER (refuses) FROM sides WHERE side = 'response'"
-        " AND evaluation_id IN (SELECT unnest(?)) GROUP BY 1",
-        [evaluations],
-    ).fetchall()
-
-
 COPIED_REFERENCES = Rollup(name="copied references 1", owner="run", query=_copied_reference_rows)
-REFUSAL_COUNTS = Rollup(name="refusals 1", owner="evaluation", query=_refusal_rows)
+REFUSAL_COUNTS = Rollup(
+    name="refusals 1",
+    owner="evaluation",
+    query=select(
+        "SELECT evaluation_id, count(*) FILTER (refuses) FROM sides WHERE side = 'response'"
+        " AND evaluation_id IN (SELECT unnest($owners)) GROUP BY 1"
+    ),
+)
 
 
 def answers_to_the_same_questions(

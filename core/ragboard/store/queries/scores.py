@@ -12,7 +12,7 @@ from ragboard.records import Outcome, Score, Unscored
 from ragboard.stats import ClusterMoments, Moments, cluster_moments
 from ragboard.stats.intervals import COMPARED_DECIMALS, LARGE_SAMPLE
 from ragboard.store.queries.query import Connection, Query
-from ragboard.store.queries.rollups import Rollup, Row
+from ragboard.store.queries.rollups import Rollup, Row, select
 from ragboard.store.run_refs import RunRef
 
 __all__ = [
@@ -358,20 +358,17 @@ def _moment_rows(connection: Connection, evaluations: Sequence[str]) -> Sequence
     return [(evaluation, *moments, metric) for *moments, evaluation, metric in rows]
 
 
-def _unscored_rows(connection: Connection, evaluations: Sequence[str]) -> Sequence[Row]:
-    return connection.execute(
-        "SELECT evaluation_id, metric, reason, count(*) FROM scores WHERE reason IS NOT NULL"
-        " AND evaluation_id IN (SELECT unnest(?)) GROUP BY ALL",
-        [evaluations],
-    ).fetchall()
-
-
-def _metric_rows(connection: Connection, evaluations: Sequence[str]) -> Sequence[Row]:
-    return connection.execute(
-        "SELECT DISTINCT evaluation_id, metric FROM scores WHERE evaluation_id IN (SELECT unnest(?))", [evaluations]
-    ).fetchall()
-
-
 METRIC_MOMENTS = Rollup(name="metric moments 1", owner="evaluation", query=_moment_rows)
-UNSCORED_COUNTS = Rollup(name="unscored 1", owner="evaluation", query=_unscored_rows)
-METRIC_NAMES = Rollup(name="metric names 1", owner="evaluation", query=_metric_rows)
+UNSCORED_COUNTS = Rollup(
+    name="unscored 1",
+    owner="evaluation",
+    query=select(
+        "SELECT evaluation_id, metric, reason, count(*) FROM scores WHERE reason IS NOT NULL"
+        " AND evaluation_id IN (SELECT unnest($owners)) GROUP BY ALL"
+    ),
+)
+METRIC_NAMES = Rollup(
+    name="metric names 1",
+    owner="evaluation",
+    query=select("SELECT DISTINCT evaluation_id, metric FROM scores WHERE evaluation_id IN (SELECT unnest($owners))"),
+)

@@ -15,7 +15,7 @@ from ragboard.records import Evidence, Label, Side, Span, Statement, Verdict
 from ragboard.store.queries.draws import label_draws
 from ragboard.store.queries.labels import HumanVerdict, human_verdicts
 from ragboard.store.queries.query import STATEMENT_KEYS, Connection, Query, StatementKey, key_values
-from ragboard.store.queries.rollups import Rollup, Row
+from ragboard.store.queries.rollups import Rollup, Row, select
 from ragboard.store.queries.scores import Scored, read_positions
 from ragboard.store.run_refs import RunRef
 
@@ -704,32 +704,6 @@ _GROUPS: dict[Grouping, str] = {
 }
 
 
-def _label_rows(connection: Connection, evaluations: Sequence[str]) -> Sequence[Row]:
-    return connection.execute(
-        "SELECT evaluation_id, verdict, count(*) AS n FROM answer_verdicts WHERE together"
-        " AND evaluation_id IN (SELECT unnest(?)) GROUP BY ALL ORDER BY n DESC, verdict",
-        [evaluations],
-    ).fetchall()
-
-
-def _origin_rows(connection: Connection, evaluations: Sequence[str]) -> Sequence[Row]:
-    return connection.execute(
-        "SELECT evaluation_id, origin, count(*) FROM statements WHERE origin IS NOT NULL"
-        " AND evaluation_id IN (SELECT unnest(?)) GROUP BY ALL",
-        [evaluations],
-    ).fetchall()
-
-
-def _separate_rows(connection: Connection, evaluations: Sequence[str]) -> Sequence[Row]:
-    return connection.execute(
-        "SELECT evaluation_id, true FROM statements WHERE side = 'response'"
-        " AND evaluation_id IN (SELECT unnest($these))"
-        " GROUP BY evaluation_id HAVING count(*) > (SELECT count(*) FROM answer_verdicts j WHERE j.together"
-        " AND j.evaluation_id IN (SELECT unnest($these)) AND j.evaluation_id = statements.evaluation_id)",
-        {"these": list(evaluations)},
-    ).fetchall()
-
-
 def _worst_rows(connection: Connection, evaluations: Sequence[str]) -> Sequence[Row]:
     return connection.execute(
         f"SELECT f.evaluation_id, f.position, f.statement, f.verdict, {_ADMITS}, {_CHECKABLE}, f.score"
@@ -740,7 +714,30 @@ def _worst_rows(connection: Connection, evaluations: Sequence[str]) -> Sequence[
     ).fetchall()
 
 
-LABEL_COUNTS = Rollup(name="verdicts 1", owner="evaluation", query=_label_rows)
-ORIGIN_COUNTS = Rollup(name="origins 1", owner="evaluation", query=_origin_rows)
-SEPARATELY_JUDGED = Rollup(name="judged separately 1", owner="evaluation", query=_separate_rows)
+LABEL_COUNTS = Rollup(
+    name="verdicts 1",
+    owner="evaluation",
+    query=select(
+        "SELECT evaluation_id, verdict, count(*) AS n FROM answer_verdicts WHERE together"
+        " AND evaluation_id IN (SELECT unnest($owners)) GROUP BY ALL ORDER BY n DESC, verdict"
+    ),
+)
+ORIGIN_COUNTS = Rollup(
+    name="origins 1",
+    owner="evaluation",
+    query=select(
+        "SELECT evaluation_id, origin, count(*) FROM statements WHERE origin IS NOT NULL"
+        " AND evaluation_id IN (SELECT unnest($owners)) GROUP BY ALL"
+    ),
+)
+SEPARATELY_JUDGED = Rollup(
+    name="judged separately 1",
+    owner="evaluation",
+    query=select(
+        "SELECT evaluation_id, true FROM statements WHERE side = 'response'"
+        " AND evaluation_id IN (SELECT unnest($owners))"
+        " GROUP BY evaluation_id HAVING count(*) > (SELECT count(*) FROM answer_verdicts j WHERE j.together"
+        " AND j.evaluation_id IN (SELECT unnest($owners)) AND j.evaluation_id = statements.evaluation_id)"
+    ),
+)
 WORST_STATEMENTS = Rollup(name="worst statements 1", owner="evaluation", query=_worst_rows)

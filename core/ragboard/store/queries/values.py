@@ -10,7 +10,7 @@ import numpy as np
 
 from ragboard.stats.checks import MAX_SQUARABLE
 from ragboard.store.queries.query import Connection, Query
-from ragboard.store.queries.rollups import Rollup, Row
+from ragboard.store.queries.rollups import Rollup, select
 from ragboard.store.queries.scores import AnyMoments, Scored, moments_by, read_scored, shown_scores
 from ragboard.store.run_refs import RunRef
 
@@ -259,20 +259,19 @@ def metadata_columns(connection: Connection, run_id: str) -> list[MetadataColumn
     return [MetadataColumn(*row) for row in METADATA_COLUMNS.rows(connection, [run_id])[run_id]]
 
 
-def _metadata_rows(connection: Connection, run_ids: Sequence[str]) -> Sequence[Row]:
-    return connection.execute(
+METADATA_COLUMNS = Rollup(
+    name="metadata columns 1",
+    owner="run",
+    query=select(
         "WITH pairs AS (SELECT run_id, unnest(json_keys(metadata)) AS key, metadata FROM samples"
-        " WHERE run_id IN (SELECT unnest(?))),"
+        " WHERE run_id IN (SELECT unnest($owners))),"
         " cells AS (SELECT run_id, key, json_extract(metadata, '/' || replace(replace(key, '~', '~0'), '/', '~1')) AS v"
         " FROM pairs)"
         " SELECT run_id, key, count(*) FILTER (json_type(v) NOT IN ('UBIGINT', 'BIGINT', 'DOUBLE', 'NULL')),"
         " count(*) FILTER (json_type(v) IN ('ARRAY', 'OBJECT')), approx_count_distinct(v::VARCHAR),"
-        " count(*) FROM cells GROUP BY run_id, key ORDER BY key",
-        [run_ids],
-    ).fetchall()
-
-
-METADATA_COLUMNS = Rollup(name="metadata columns 1", owner="run", query=_metadata_rows)
+        " count(*) FROM cells GROUP BY run_id, key ORDER BY key"
+    ),
+)
 
 
 def category_values(connection: Connection, run_id: str, column: str) -> list[str | None]:
