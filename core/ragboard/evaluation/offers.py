@@ -20,6 +20,7 @@ from ragboard.metrics.retrieval import NO_IDS, compare_with_gold
 from ragboard.prices import Prices
 from ragboard.records import Sample, Turn, Unscored
 from ragboard.store import Store
+from ragboard.store.queries.contents import count_parts
 from ragboard.tasks import Failure, Reply, Task
 
 __all__ = [
@@ -162,7 +163,26 @@ def count_contents(samples: Iterable[Sample]) -> Contents:
 
 def run_contents(store: Store, run_id: str) -> Contents:
     """Count the contents of a run's samples."""
-    return count_contents(sample for _, sample in store.samples(run_id))
+    with store.database.read() as connection:
+        parts = count_parts(connection, run_id)
+    positions = store.positions(run_id)
+    drawn = random.Random(0).sample(positions, min(TIMED_SAMPLES, len(positions)))  # noqa: S311
+    return Contents(
+        samples=parts.samples,
+        questions=parts.questions,
+        columns={
+            "answer": parts.answers,
+            "contexts": parts.contexts,
+            "reference": parts.references,
+            "reference_contexts": parts.gold_lists,
+            "nuggets": parts.nuggets,
+        },
+        passages=parts.passages,
+        histories=parts.histories,
+        gold=parts.gold,
+        gold_without_ids=parts.gold_without_ids > 0,
+        examples=tuple(sample for _, sample in store.samples_at(run_id, drawn)),
+    )
 
 
 def why_unscorable(metric: Metric, contents: Contents, panel: Panel) -> str:

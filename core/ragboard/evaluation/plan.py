@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from math import ceil
-from typing import Any
+from typing import Any, TypeVar
 
 from ragboard.errors import SettingError
 from ragboard.evaluation.batches import batched_models, prices_in_batches
@@ -167,9 +167,9 @@ def plan_run(
         journal = None if ignore_stored else stack.enter_context(open_reader(store.journal_path(evaluation.id)))
         shared = stack.enter_context(read_cache(store.cache_path)) if cache and not ignore_stored else None
         answers = StoredReplies(journal, shared)
-        count = store.sample_count(run_id)
-        subset = _random_subset((sample_of_run for _, sample_of_run in store.samples(run_id)), count, assumed)
-        tallies = wait_for(_simulate_samples(subset, count, metrics, draws_to_plan, assumed, answers))
+        positions = store.positions(run_id)
+        subset = [sample_of_run for _, sample_of_run in store.samples_at(run_id, _random_subset(positions, assumed))]
+        tallies = wait_for(_simulate_samples(subset, len(positions), metrics, draws_to_plan, assumed, answers))
     tallies = replace(tallies, samples=min(tallies.samples, sample or tallies.samples))
     return tallies.plan(panel, priced, assumed)
 
@@ -188,12 +188,14 @@ def plan_samples(
     """
     assumed = assumptions or Assumptions()
     check_roles(panel, metrics)
-    subset = _random_subset(samples, len(samples), assumed)
+    subset = _random_subset(samples, assumed)
     answers = StoredReplies(None, None)
     draws_to_plan = Draws(tuple(metrics), {}, panel)
     tallies = wait_for(_simulate_samples(subset, len(samples), metrics, draws_to_plan, assumed, answers))
     return tallies.plan(panel, read_prices() if prices is None else prices, assumed)
 
+
+T = TypeVar("T")
 
 Needs = tuple[tuple[Need[Any], ...], ...]
 """The needs of each draw."""
@@ -416,6 +418,7 @@ async def _simulate_samples(
     needs_by_metric = {metric.spec: tuple(draws.needs_of([metric])) for metric in metrics}
     everything = tuple(draws.needs())
     groups = dict.fromkeys((*needs_by_metric.values(), everything))
+    calls_models = any(isinstance(judge, ModelJudge) for judge in draws.panel.members)
     estimators = [
         Estimator(
             draws,
@@ -425,21 +428,21 @@ async def _simulate_samples(
             answers,
             {needs: _Tally() for needs in groups},
         )
-        for sizes in (assumed.expected, assumed.worst)
+        for sizes in ([assumed.expected, assumed.worst] if calls_models else [assumed.expected])
     ]
     simulated = 0
     for sample in samples:
         simulated += 1
         for estimator in estimators:
             await estimator.count_sample(sample)
-    expected, worst = (estimator.tallies for estimator in estimators)
+    expected, worst = estimators[0].tallies, estimators[-1].tallies  # without calls, the worst case costs nothing too
     return _RunTallies(count, simulated, needs_by_metric, everything, expected, worst)
 
 
-def _random_subset(samples: Iterable[Sample], count: int, assumed: Assumptions) -> Iterator[Sample]:
-    """Return a random subset of at most `assumed.samples` samples, in the order of the run."""
-    positions = set(random.Random(assumed.seed).sample(range(count), min(count, assumed.samples)))  # noqa: S311
-    return (sample for position, sample in enumerate(samples) if position in positions)
+def _random_subset(samples: Sequence[T], assumed: Assumptions) -> list[T]:
+    """Return a random subset of at most `assumed.samples` samples, in their order."""
+    drawn = random.Random(assumed.seed).sample(range(len(samples)), min(len(samples), assumed.samples))  # noqa: S311
+    return [samples[index] for index in sorted(drawn)]
 
 
 def _local_judges(panel: Panel) -> Iterator[str]:

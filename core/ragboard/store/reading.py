@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import duckdb
@@ -20,6 +21,7 @@ __all__ = [
     "page_end",
     "read_evaluations",
     "read_samples",
+    "read_samples_at",
     "run_id_and_name",
     "run_shown",
 ]
@@ -63,10 +65,27 @@ def read_samples(connection: duckdb.DuckDBPyConnection, run_id: str, start: int,
 
     References are those in the run file. `with_dataset_references` adds those of other runs.
     """
-    parameters = [run_id, start, stop]
+    return _read_samples(connection, "run_id = ? AND position >= ? AND position < ?", [run_id, start, stop])
+
+
+def read_samples_at(
+    connection: duckdb.DuckDBPyConnection, run_id: str, positions: Sequence[int]
+) -> list[tuple[int, Sample]]:
+    """Return (position, sample) for these positions, ascending, with the references of the dataset.
+
+    Positions without a sample are left out.
+    """
+    samples = _read_samples(
+        connection, "run_id = ? AND position IN (SELECT unnest(?::INTEGER[]))", [run_id, list(positions)]
+    )
+    return with_dataset_references(connection, run_id, samples)
+
+
+def _read_samples(
+    connection: duckdb.DuckDBPyConnection, where: str, parameters: Sequence[Any]
+) -> list[tuple[int, Sample]]:
     rows = connection.execute(
-        "WITH page AS (SELECT *, history::VARCHAR AS turns FROM samples"
-        " WHERE run_id = ? AND position >= ? AND position < ?),"
+        f"WITH page AS (SELECT *, history::VARCHAR AS turns FROM samples WHERE {where}),"
         " answerable AS (SELECT question, history::VARCHAR AS turns, arg_max_null(answerability, number) AS label"
         " FROM question_labels GROUP BY ALL),"
         " nuggets AS (SELECT question, history::VARCHAR AS turns, arg_max(nuggets, number) AS list"
@@ -77,8 +96,7 @@ def read_samples(connection: duckdb.DuckDBPyConnection, run_id: str, start: int,
         parameters,
     ).fetchall()
     passages = connection.execute(
-        "SELECT position, rank, passage_id, text, score FROM passages"
-        " WHERE run_id = ? AND position >= ? AND position < ? ORDER BY position, rank",
+        f"SELECT position, rank, passage_id, text, score FROM passages WHERE {where} ORDER BY position, rank",
         parameters,
     ).fetchall()
     by_sample: dict[int, list[Passage]] = {}

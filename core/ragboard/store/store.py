@@ -39,6 +39,7 @@ from ragboard.store.reading import (
     page_end,
     read_evaluations,
     read_samples,
+    read_samples_at,
     run_id_and_name,
     run_shown,
 )
@@ -405,6 +406,14 @@ class Store:
             if stop is None or len(page) < PAGE_SIZE:
                 return
             start = stop
+
+    def samples_at(self, run_id: str, positions: Sequence[int]) -> list[tuple[int, Sample]]:
+        """Return (position, sample) for a few positions of a run, ascending, with the references of its dataset.
+
+        Positions without a sample are left out.
+        """
+        with self.database.read() as connection:
+            return read_samples_at(connection, run_id, positions)
 
     def sample(self, run: RunRef, sample_id: str) -> tuple[int, Sample]:
         """Return a sample of a run and its position. Raises NotFoundError if the run has no such sample."""

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ragboard import METRICS, EmbeddedJudge, Nugget, Panel, Passage, Run, Sample, Store, Turn, plan_run
 from ragboard.evaluation.background import destination, planning_panel
@@ -13,6 +17,7 @@ from ragboard.evaluation.offers import (
     duration_in_words,
     expected_seconds,
     make_offer,
+    run_contents,
     unscorable,
     unscorable_message,
 )
@@ -59,6 +64,53 @@ def chat() -> Panel:
 )
 def test_what_samples_have_is_reported_in_words(samples: list[Sample], words: str) -> None:
     assert str(count_contents(samples)) == words
+
+
+ids = st.none() | st.lists(st.sampled_from(["p1", "p 2", " p3 ", "", "\tp4", 5, True, 1.5, None, "p2#1"]), max_size=3)
+passage_ids = st.none() | st.lists(st.sampled_from(["1", "2", "p1"]), max_size=2)
+
+
+@st.composite
+def stored_samples(draw: st.DrawFn) -> tuple[Sample, ...]:
+    """Draw samples with any of the parts that `Contents` counts."""
+    samples: list[Sample] = []
+    for number in range(draw(st.integers(1, 4))):
+        retrieved = draw(passage_ids)
+        metadata = {
+            name: draw(ids)
+            for name in draw(
+                st.sets(st.sampled_from(["reference_context_ids", "retrieved_context_ids", "documents", "topic"]))
+            )
+        }
+        samples.append(
+            Sample(
+                id=str(number),
+                question=draw(st.sampled_from(["When?", "Who?"])),
+                answer=draw(st.sampled_from([None, "", "It opened."])),
+                contexts=None
+                if retrieved is None
+                else tuple(Passage(id=name, text="It.", rank=rank) for rank, name in enumerate(retrieved, 1)),
+                reference=draw(st.sampled_from([None, "", "In 2000.", "In 1999."])),
+                reference_contexts=draw(st.sampled_from([None, (), ("It opened.",)])),
+                history=draw(st.sampled_from([(), WHOLE.history])),
+                nuggets=draw(st.sampled_from([None, None, (), WHOLE.nuggets])),
+                metadata=metadata | {"nested": {"documents": ["p1"]}},
+            )
+        )
+    return tuple(samples)
+
+
+@settings(max_examples=60, deadline=None)
+@given(runs=st.lists(stored_samples(), min_size=1, max_size=2))
+def test_the_contents_of_a_stored_run_are_those_of_its_samples(runs: list[tuple[Sample, ...]]) -> None:
+    with TemporaryDirectory() as folder:
+        store = Store(Path(folder))
+        stored = store.add_runs([Run(name=f"run{n}", samples=one, dataset="d") for n, one in enumerate(runs)])
+        for run in stored:
+            counted = count_contents(sample for _, sample in store.samples(run.id))
+            contents = run_contents(store, run.id)
+            assert replace(contents, examples=()) == replace(counted, examples=())
+            assert len(contents.examples) == len(counted.examples)
 
 
 def test_a_metric_that_nothing_can_be_scored_by_says_what_it_needs() -> None:

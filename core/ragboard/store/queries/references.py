@@ -8,7 +8,7 @@ from dataclasses import replace
 from ragboard.records import Sample
 from ragboard.store.queries.query import Connection
 
-__all__ = ["dataset_references_digest", "reference_count", "with_dataset_references"]
+__all__ = ["dataset_reference_count", "dataset_references_digest", "reference_count", "with_dataset_references"]
 
 _FOUND = """\
 FROM samples m
@@ -23,18 +23,19 @@ reference."""
 def with_dataset_references(
     connection: Connection, run_id: str, samples: Sequence[tuple[int, Sample]]
 ) -> list[tuple[int, Sample]]:
-    """Return consecutive samples of a run, with missing references filled in from other runs of its dataset.
+    """Return samples of a run, with missing references filled in from other runs of its dataset.
 
     A reference is filled in if all runs that have a reference have the same one, ignoring outer spaces.
     `reference_note` names the run of the reference, or says why the reference is missing.
     """
-    if all(sample.reference is not None for _, sample in samples):
+    without = [position for position, sample in samples if sample.reference is None]
+    if not without:
         return list(samples)
     rows = connection.execute(
         "SELECT m.position, arg_max(s.reference, (r.imported, r.name)), arg_max(r.name, (r.imported, r.name)),"
         " count(DISTINCT trim(s.reference)), arg_min(r.name, trim(s.reference)), arg_max(r.name, trim(s.reference))"
-        f" {_FOUND} AND m.position BETWEEN $first AND $last GROUP BY m.position",
-        {"run_id": run_id, "first": samples[0][0], "last": samples[-1][0]},
+        f" {_FOUND} AND m.position IN (SELECT unnest($without::INTEGER[])) GROUP BY m.position",
+        {"run_id": run_id, "without": without},
     ).fetchall()
     found = {
         position: (None, _conflict(*runs)) if different > 1 else (text, f"reference from run {run}")
@@ -55,13 +56,20 @@ def _conflict(first: str, second: str) -> str:
 
 def reference_count(connection: Connection, run_id: str) -> int:
     """Return the number of samples of a run with a reference, in its file or from its dataset."""
-    row = connection.execute(
-        "SELECT (SELECT count(*) FROM samples WHERE run_id = $run_id AND trim(reference) <> '')"
-        f" + (SELECT count(*) FROM (SELECT m.position {_FOUND} GROUP BY m.position"
-        " HAVING count(DISTINCT trim(s.reference)) = 1))",
+    ((in_file,),) = connection.execute(
+        "SELECT count(*) FROM samples WHERE run_id = ? AND trim(reference) <> ''", [run_id]
+    ).fetchall()
+    return int(in_file) + dataset_reference_count(connection, run_id)
+
+
+def dataset_reference_count(connection: Connection, run_id: str) -> int:
+    """Return the number of samples of a run that get their reference from other runs of its dataset."""
+    ((count,),) = connection.execute(
+        f"SELECT count(*) FROM (SELECT m.position {_FOUND} GROUP BY m.position"
+        " HAVING count(DISTINCT trim(s.reference)) = 1)",
         {"run_id": run_id},
-    ).fetchone()
-    return int(row[0]) if row else 0
+    ).fetchall()
+    return int(count)
 
 
 def dataset_references_digest(connection: Connection, run_id: str, end: int) -> str:
