@@ -157,7 +157,7 @@ def sample_calls(store: Store, run: RunRef, sample_id: str, *, known: Mapping[st
 def _evaluation_calls(
     store: Store, evaluation: Evaluation, position: int, sample: Sample, known: Mapping[str, Metric]
 ) -> SampleCalls:
-    offsets = store.journal_offsets(evaluation.id, position)
+    offsets = store.journal_offsets(evaluation.id, [position])
     if not offsets:
         return SampleCalls(tasks=(), missing=_why_missing(store, evaluation, position))
     try:

@@ -158,6 +158,14 @@ class JournalReader:
                 reader.seek(offset)
                 yield reader.readline()
 
+    def index_lines(self, offsets: Iterable[int]) -> None:
+        """Index the lines at these byte offsets too. Raises StoreError if a line is damaged."""
+        for offset in offsets:
+            with _reading(self._path):
+                self._reader.seek(offset)
+                line = self._reader.readline()
+            self._index_line(line, offset)
+
     def line_hashes(self) -> set[int]:
         """Return the hash of every line."""
         with _reading(self._path), self._path.open("rb") as reader:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from math import ceil
 from typing import Any, TypeVar
@@ -23,6 +23,7 @@ from ragboard.evaluation.identity import choose_evaluation
 from ragboard.evaluation.journal import JournalReader, open_reader
 from ragboard.evaluation.options import ModelEstimate
 from ragboard.evaluation.runner import wait_for
+from ragboard.evaluation.unchanged import NOTHING_LOADED, loaded_state
 from ragboard.judges.base import ModelJudge, RequestEstimate
 from ragboard.judges.embedded.statements import extract
 from ragboard.judges.llm.dialogue import MAX_QUOTED_CHARS
@@ -164,14 +165,29 @@ def plan_run(
         panel, metrics, everything, draws, {} if ignore_stored else store.draw_counts(evaluation.id)
     )
     with ExitStack() as stack:
-        journal = None if ignore_stored else stack.enter_context(open_reader(store.journal_path(evaluation.id)))
+        positions = store.positions(run_id)
+        drawn = _random_subset(positions, assumed)
+        journal = None if ignore_stored else stack.enter_context(_open_journal(store, evaluation.id, drawn))
         shared = stack.enter_context(read_cache(store.cache_path)) if cache and not ignore_stored else None
         answers = StoredReplies(journal, shared)
-        positions = store.positions(run_id)
-        subset = [sample_of_run for _, sample_of_run in store.samples_at(run_id, _random_subset(positions, assumed))]
+        subset = [sample_of_run for _, sample_of_run in store.samples_at(run_id, drawn)]
         tallies = wait_for(_simulate_samples(subset, len(positions), metrics, draws_to_plan, assumed, answers))
     tallies = replace(tallies, samples=min(tallies.samples, sample or tallies.samples))
     return tallies.plan(panel, priced, assumed)
+
+
+@contextmanager
+def _open_journal(store: Store, evaluation_id: str, positions: Sequence[int]) -> Generator[JournalReader | None]:
+    """Open the journal of an evaluation to find the replies to the tasks of the samples at these positions.
+
+    Lines whose results the store has are read only for these samples, because a journal can have millions of lines.
+    Yields None if there is no journal yet.
+    """
+    loaded = loaded_state(store, evaluation_id) or NOTHING_LOADED
+    with open_reader(store.journal_path(evaluation_id), loaded.journal) as journal:
+        if journal is not None and loaded.journal:
+            journal.index_lines(store.journal_offsets(evaluation_id, positions))
+        yield journal
 
 
 def plan_samples(

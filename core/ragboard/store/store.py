@@ -612,12 +612,13 @@ class Store:
         with self.database.read() as connection:
             return read_evaluations(connection, "run_id = ? AND NOT imported", run_id)
 
-    def journal_offsets(self, evaluation_id: str, position: int) -> tuple[int, ...]:
-        """Return the byte offsets in the journal of the replies from which a sample's results were computed."""
+    def journal_offsets(self, evaluation_id: str, positions: Sequence[int]) -> tuple[int, ...]:
+        """Return the byte offsets in the journal of the replies from which the results of samples were computed."""
         with self.database.read() as connection:
             rows = connection.execute(
-                "SELECT place FROM answer_places WHERE evaluation_id = ? AND position = ? ORDER BY rowid",
-                [evaluation_id, position],
+                "SELECT place FROM answer_places WHERE evaluation_id = ?"
+                " AND position IN (SELECT unnest(?::INTEGER[])) ORDER BY rowid",
+                [evaluation_id, list(positions)],
             ).fetchall()
         return tuple(dict.fromkeys(row[0] for row in rows))
 

@@ -70,7 +70,7 @@ def test_any_split_into_batches_gives_the_same_tables(
     evaluate(whole, grow(whole, *range(12)))
     assert tables(store) == tables(whole)
     journal = store.journal_path(store.evaluations(run_id)[0].id)
-    assert len(store.journal_offsets(journal.stem, 11)) > 0
+    assert len(store.journal_offsets(journal.stem, [11])) > 0
 
 
 def test_only_new_samples_are_computed_and_read(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

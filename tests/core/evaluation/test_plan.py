@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import random
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -193,6 +195,21 @@ def test_what_is_answered_is_not_planned_again(store: Store, server: ChatServer)
     assert (more.expected.chat_calls, more.expected.embedding_calls) == calls(server)
     without_stored = plan_run(store, run_id, SUITE, panel(server), ignore_stored=True).total
     assert without_stored.expected.chat_calls > more.expected.chat_calls
+
+
+def test_a_plan_reads_only_the_journal_lines_of_the_samples_it_simulates(store: Store, server: ChatServer) -> None:
+    run_id, metrics = kept(store, samples(5)), metrics_named(["ragas.faithfulness"])
+    evaluate_run(store, run_id, metrics, panel(server))
+    (journal,) = (store.folder / "journals").glob("*.jsonl")
+    one = Assumptions(samples=1)
+    whole = plan_run(store, run_id, metrics, panel(server), one)
+    assert (whole.total.tasks, whole.total.answered) == (0, 10)
+    (drawn,) = random.Random(one.seed).sample(range(5), 1)
+    lines = journal.read_bytes().splitlines(keepends=True)
+    damaged = [line if json.loads(line)["sample"] == str(drawn) else b"x" * (len(line) - 1) + b"\n" for line in lines]
+    assert sum(old == new for old, new in zip(lines, damaged, strict=True)) == 2
+    journal.write_bytes(b"".join(damaged))
+    assert plan_run(store, run_id, metrics, panel(server), one) == whole
 
 
 def test_a_failed_task_is_not_asked_again_and_not_planned_again(store: Store, server: ChatServer) -> None:
