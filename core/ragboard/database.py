@@ -28,8 +28,8 @@ __all__ = ["BUSY_MESSAGES", "LOAD_MEMORY", "WAIT_SECONDS", "Database"]
 WAIT_SECONDS = 60.0
 """Maximum seconds to wait for other processes; then StoreBusyError is raised."""
 
-LOAD_MEMORY = "1GB"
-"""Memory that DuckDB may use to load the samples of a run."""
+LOAD_MEMORY = "256MB"
+"""DuckDB's memory limit while the samples of a run are loaded. DuckDB also uses memory that it does not count."""
 
 BUSY_MESSAGES = (
     "Could not set lock on file",

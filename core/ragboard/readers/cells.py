@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import pairwise
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, Literal, Protocol, TypeAlias, cast
 
 from ragboard.readers.files import ObjectWithRepeatedKey, parse
 from ragboard.readers.printed import WRITE, PrintedError, may_be_printed, read_printed, read_python
@@ -111,11 +111,18 @@ class Conversation:
     after: tuple[Turn, ...] = ()
 
 
+class IdSet(Protocol):
+    """A set of ids, or an object that needs less memory."""
+
+    def __contains__(self, value: str, /) -> bool: ...
+    def add(self, value: str, /) -> None: ...
+
+
 @dataclass
 class UniqueIds:
     """Makes ids unique by numbering duplicates."""
 
-    used: set[str] = field(default_factory=set[str])
+    used: IdSet = field(default_factory=set[str])
     duplicates: Counter[str] = field(default_factory=Counter[str])
 
     def assign(self, requested: str) -> str:

@@ -1,7 +1,7 @@
 """Import a large run in blocks, through Parquet files.
 
 Several processes convert each block to Parquet files with database rows, and one transaction loads these files. Memory
-holds only the blocks in progress and the sample ids. The database is not locked while the run file is read.
+holds only the blocks in progress and a hash of each sample id. The database is not locked while the run file is read.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from ragboard.readers.tables import MAX_COLUMNS
 from ragboard.store.rollups import refresh_rollups
 from ragboard.store.rows import arrow_table, as_json, passage_rows, sample_row
 from ragboard.store.run_refs import AddedRun
+from ragboard.store.text_hashes import TextHashes
 from ragboard.store.writing import (
     check_description,
     content_line,
@@ -46,6 +47,8 @@ from ragboard.store.writing import (
 __all__ = ["ColumnsChangedError", "add_streamed"]
 
 PREFIX = "import-"
+LOAD_THREADS = 1
+"""Number of threads that load rows. More threads need more memory and are not faster."""
 
 
 class ColumnsChangedError(Exception):
@@ -146,7 +149,7 @@ class _StagedRun:
             self.rows.add_conversions(stream.first.run.line, stream.first.run.notes)
         self.columns = dict.fromkeys(plan.columns)
         self.count = 0
-        self._ids = SampleIds()
+        self._ids = SampleIds(used=TextHashes())
 
     def add_all(self, blocks: Iterable[_PreparedBlock]) -> None:
         """Add all blocks, with ids that are unique in the run."""
@@ -206,7 +209,7 @@ def _load(database: Database, stream: RunStream, staged: _StagedRun) -> AddedRun
     with database.write() as connection:
         existing = existing_run(connection, run.name, run_id)
         if existing is None:
-            connection.execute(f"SET memory_limit = '{LOAD_MEMORY}'")
+            connection.execute(f"SET memory_limit = '{LOAD_MEMORY}'; SET threads = {LOAD_THREADS}")
             insert_run_row(connection, run, run_id, staged.count, questions, key)
             for table, files in staged.files.items():
                 connection.execute(
@@ -214,6 +217,7 @@ def _load(database: Database, stream: RunStream, staged: _StagedRun) -> AddedRun
                     " (position + $first_positions[file_index::INTEGER + 1] AS position) FROM read_parquet($files)",
                     {"run": run_id, "first_positions": staged.first_positions, "files": list(map(str, files))},
                 )
+            connection.execute("RESET memory_limit; RESET threads")  # clusters of a million samples can need 3 GB
             mark_clusters(connection, run_id)
             refresh_rollups(connection)
     stored_id, name = existing or (run_id, run.name)
@@ -224,6 +228,7 @@ def _questions(staged: _StagedRun) -> tuple[int, str]:
     """Return the number of distinct questions, and their `questions_key`."""
     settings: dict[str, str | bool | int | float | list[str]] = {
         "memory_limit": LOAD_MEMORY,
+        "threads": LOAD_THREADS,
         "temp_directory": str(staged.folder),
     }
     number = 0
