@@ -70,7 +70,15 @@ from ragboard.analysis import (
     unpaired_samples,
     unsupported_statements,
 )
-from ragboard.datasets import Dataset, DatasetQuestion, NuggetTable, datasets, load_dataset, nugget_table
+from ragboard.datasets import (
+    DatasetQuestion,
+    DatasetRuns,
+    NuggetTable,
+    datasets,
+    load_dataset_runs,
+    load_question,
+    nugget_table,
+)
 from ragboard.errors import NotFoundError
 from ragboard.evaluation.background import LaunchContext
 from ragboard.evaluation.calls import SampleCalls, sample_calls
@@ -258,7 +266,8 @@ get_judge_validation = cached(64)(validate_judge)
 get_datasets = cached(4)(datasets)
 get_graded_runs = cached(4)(graded_runs)
 get_reference_runs = cached(4)(reference_runs)
-get_dataset = shared()(load_dataset)
+get_dataset_runs = cached(16)(load_dataset_runs)
+get_dataset_question = cached(64)(load_question)
 get_trend = cached(16, spinner="Comparing runs")(dataset_trend)
 get_series_states = cached(4, spinner="Looking for changes")(series_states)
 get_traffic_trend = cached(16)(traffic_trend)
@@ -396,7 +405,7 @@ def get_pair(store: Store, a: RunRef, b: RunRef, sample_id: str) -> PairReport:
     return pair_report(store, a, b, _pairing(a, b), sample_id)
 
 
-def get_nugget_table(dataset: Dataset, question: DatasetQuestion) -> NuggetTable:
+def get_nugget_table(dataset: DatasetRuns, question: DatasetQuestion) -> NuggetTable:
     """Return which nuggets of a question each run's answer covers."""
     return nugget_table(store(), dataset, question)
 
