@@ -13,6 +13,7 @@ import streamlit as st
 from ragboard.analysis import (
     ChangedQuestion,
     Comparison,
+    MetricComparison,
     OverruledVerdicts,
     PairPosition,
     PairQuery,
@@ -20,6 +21,7 @@ from ragboard.analysis import (
     PairsPage,
     RefusalReport,
     RunSummary,
+    Trend,
     UnpairedSample,
     UnscoredPolicy,
     UnsupportedStatement,
@@ -27,6 +29,7 @@ from ragboard.analysis import (
     choose_evaluations,
     columns,
     compare_bundling,
+    compare_metric,
     compare_runs,
     dataset_trend,
     diagnose,
@@ -268,7 +271,6 @@ get_graded_runs = cached(4)(graded_runs)
 get_reference_runs = cached(4)(reference_runs)
 get_dataset_runs = cached(16)(load_dataset_runs)
 get_dataset_question = cached(64)(load_question)
-get_trend = cached(16, spinner="Comparing runs")(dataset_trend)
 get_series_states = cached(4, spinner="Looking for changes")(series_states)
 get_traffic_trend = cached(16)(traffic_trend)
 get_traffic_datasets = cached(4)(traffic_datasets)
@@ -373,6 +375,17 @@ def save_threshold(spec: str, value: float | None) -> None:
 def get_comparison(store: Store, a: RunRef, b: RunRef, unscored: UnscoredPolicy = "excluded") -> Comparison:
     """Return the comparison of run B with run A."""
     return compare_runs(store, a, b, _pairing(a, b), unscored=unscored)
+
+
+@cached(64, by_run=True, reads_labels=False)
+def _metric_comparison(store: Store, a: RunRef, b: RunRef, metric: str) -> MetricComparison | None:
+    return compare_metric(store, a, b, metric, _pairing(a, b))
+
+
+@cached(16, spinner="Comparing runs")
+def get_trend(store: Store, dataset: str, metric: str = "") -> Trend:
+    """Return how a metric changed from run to run of a dataset. Raises NotFoundError and SettingError."""
+    return dataset_trend(store, dataset, metric, summaries=get_leaderboard(), compare=_metric_comparison)
 
 
 @cached(by_run=True)

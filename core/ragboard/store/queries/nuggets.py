@@ -336,23 +336,27 @@ def question_page(
 
     The questions have the order of `dataset_questions`. None if no question matches.
     """
-    run_ids = connection.execute(
-        "SELECT run_id FROM runs WHERE dataset = ? ORDER BY imported DESC, name", [dataset]
-    ).fetchall()
-    runs = different_sets(question_sets(connection, [row[0] for row in run_ids]))
-    approved = (
-        "any_value(n.approved)",
-        "LEFT JOIN current_nuggets n ON n.question = s.question AND n.history::VARCHAR = s.history::VARCHAR",
+    samples: dict[str, int] = dict(
+        connection.execute(
+            "SELECT run_id, samples FROM runs WHERE dataset = ? ORDER BY imported DESC, name", [dataset]
+        ).fetchall()
     )
-    value, join = ("NULL", "") if shown == "all" else approved
+    sets = question_sets(connection, list(samples))
+    runs = different_sets(sets)
+    first, approved, join, group = "(r.place << 32) + s.position", "NULL", "", ""
+    if shown != "all":
+        approved = "n.approved"
+        join = "LEFT JOIN current_nuggets n ON n.question = s.question AND n.history::VARCHAR = s.history::VARCHAR"
+    if len(runs) > 1 or any(sets[run].questions < samples[run] for run in runs):
+        first, approved = f"min({first})", f"any_value({approved})"
+        group = "GROUP BY hash(s.question, s.history::VARCHAR)"
     row = connection.execute(
         f"""\
 WITH asked AS (
-  SELECT min((r.place << 32) + s.position) AS first, {value} AS approved
+  SELECT {first} AS first, {approved} AS approved
   FROM samples s
   JOIN (SELECT unnest($runs) AS run_id, generate_subscripts($runs, 1) AS place) r USING (run_id)
-  {join}
-  GROUP BY hash(s.question, s.history::VARCHAR)
+  {join} {group}
 ),
 numbered AS (SELECT row_number() OVER (ORDER BY first) AS number, first, approved FROM asked),
 matching AS (FROM numbered {_FILTERS[shown]}),
@@ -365,14 +369,14 @@ FROM matching, chosen GROUP BY chosen""",
     ).fetchone()
     if row is None:
         return None
-    chosen, questions, place, matching, previous, following, first = row
+    chosen, questions, place, matching, previous, following, found = row
     ((question, history),) = connection.execute(
         "SELECT question, history::VARCHAR FROM samples WHERE run_id = ? AND position = ?",
-        [runs[(first >> 32) - 1], first & 0xFFFFFFFF],
+        [runs[(found >> 32) - 1], found & 0xFFFFFFFF],
     ).fetchall()
-    (found,) = dataset_questions(connection, dataset, (question, history))
+    (only,) = dataset_questions(connection, dataset, (question, history))
     return QuestionPage(
-        question=found,
+        question=only,
         number=chosen,
         questions=questions,
         place=place,
