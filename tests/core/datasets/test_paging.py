@@ -147,7 +147,7 @@ def check(store: Store) -> None:
                     assert question_page(connection, name, shown, number) == expected_page(questions, shown, number)
 
 
-@examples(60)
+@examples(32)
 @given(contents)
 def test_sizes_and_single_questions_are_those_of_the_whole_dataset(given: Contents) -> None:
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:

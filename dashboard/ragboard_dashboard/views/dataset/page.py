@@ -165,7 +165,7 @@ def _metrics(run: RunOfDataset) -> tuple[str, ...]:
 
 
 def _questions(dataset: DatasetRuns) -> None:
-    shown = st.segmented_control(
+    shown: QuestionFilter = st.segmented_control(
         "Show",
         SHOWN,
         default="all",
