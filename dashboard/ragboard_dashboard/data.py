@@ -13,6 +13,7 @@ import streamlit as st
 from ragboard.analysis import (
     ChangedQuestion,
     Comparison,
+    MetricComparison,
     OverruledVerdicts,
     PairPosition,
     PairQuery,
@@ -20,6 +21,7 @@ from ragboard.analysis import (
     PairsPage,
     RefusalReport,
     RunSummary,
+    Trend,
     UnpairedSample,
     UnscoredPolicy,
     UnsupportedStatement,
@@ -27,6 +29,7 @@ from ragboard.analysis import (
     choose_evaluations,
     columns,
     compare_bundling,
+    compare_metric,
     compare_runs,
     dataset_trend,
     diagnose,
@@ -70,7 +73,15 @@ from ragboard.analysis import (
     unpaired_samples,
     unsupported_statements,
 )
-from ragboard.datasets import Dataset, DatasetQuestion, NuggetTable, datasets, load_dataset, nugget_table
+from ragboard.datasets import (
+    DatasetQuestion,
+    DatasetRuns,
+    NuggetTable,
+    datasets,
+    load_dataset_runs,
+    load_question,
+    nugget_table,
+)
 from ragboard.errors import NotFoundError
 from ragboard.evaluation.background import LaunchContext
 from ragboard.evaluation.calls import SampleCalls, sample_calls
@@ -258,8 +269,8 @@ get_judge_validation = cached(64)(validate_judge)
 get_datasets = cached(4)(datasets)
 get_graded_runs = cached(4)(graded_runs)
 get_reference_runs = cached(4)(reference_runs)
-get_dataset = shared()(load_dataset)
-get_trend = cached(16, spinner="Comparing runs")(dataset_trend)
+get_dataset_runs = cached(16)(load_dataset_runs)
+get_dataset_question = cached(64)(load_question)
 get_series_states = cached(4, spinner="Looking for changes")(series_states)
 get_traffic_trend = cached(16)(traffic_trend)
 get_traffic_datasets = cached(4)(traffic_datasets)
@@ -366,6 +377,17 @@ def get_comparison(store: Store, a: RunRef, b: RunRef, unscored: UnscoredPolicy 
     return compare_runs(store, a, b, _pairing(a, b), unscored=unscored)
 
 
+@cached(64, by_run=True, reads_labels=False)
+def _metric_comparison(store: Store, a: RunRef, b: RunRef, metric: str) -> MetricComparison | None:
+    return compare_metric(store, a, b, metric, _pairing(a, b))
+
+
+@cached(16, spinner="Comparing runs")
+def get_trend(store: Store, dataset: str, metric: str = "") -> Trend:
+    """Return how a metric changed from run to run of a dataset. Raises NotFoundError and SettingError."""
+    return dataset_trend(store, dataset, metric, summaries=get_leaderboard(), compare=_metric_comparison)
+
+
 @cached(by_run=True)
 def get_most_changed(store: Store, a: RunRef, b: RunRef, metrics: tuple[str, ...]) -> tuple[ChangedQuestion, ...]:
     """Return the questions whose scores changed most."""
@@ -396,7 +418,7 @@ def get_pair(store: Store, a: RunRef, b: RunRef, sample_id: str) -> PairReport:
     return pair_report(store, a, b, _pairing(a, b), sample_id)
 
 
-def get_nugget_table(dataset: Dataset, question: DatasetQuestion) -> NuggetTable:
+def get_nugget_table(dataset: DatasetRuns, question: DatasetQuestion) -> NuggetTable:
     """Return which nuggets of a question each run's answer covers."""
     return nugget_table(store(), dataset, question)
 

@@ -118,6 +118,7 @@ WITHOUT_LABELS: dict[str, Callable[[RunRef, RunRef], object]] = {
     "get_scatter": lambda a, _: data.get_scatter(a, FAITHFULNESS, "metadata.latency"),
     "get_unsupported_statements": lambda _a, _b: data.get_unsupported_statements(3),
     "get_comparison": data.get_comparison,
+    "get_trend": lambda a, b: data._metric_comparison(a, b, FAITHFULNESS),
     "get_pair_rows": lambda a, b: data.get_pair_rows(a, b, PairQuery(metric=FAITHFULNESS)),
     "get_pair_position": lambda a, b: data.get_pair_position(a, b, PairQuery(metric=FAITHFULNESS), "q01"),
 }

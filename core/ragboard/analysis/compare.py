@@ -67,6 +67,7 @@ __all__ = [
     "ConfigDifference",
     "MetricComparison",
     "RefusalComparison",
+    "compare_metric",
     "compare_runs",
     "config_differences",
     "cost_texts",
@@ -339,14 +340,7 @@ def compare_runs(
         statements = mean_statement_counts(connection, a, b, paired) if same_judges else (None, None)
         passages = passages_per_question(connection, a, b, paired)
         metrics = _with_passage_warnings(metrics, passages, read_descriptions(connection))
-        if any(metric.all_equal for metric in metrics) and same_passages(connection, a, b, paired):
-            descriptions = read_descriptions(connection)
-            metrics = tuple(
-                replace(
-                    metric, same_passages=metric.all_equal and _reads_passages_only(descriptions.get(metric.metric))
-                )
-                for metric in metrics
-            )
+        metrics = _with_same_passages(connection, a, b, paired, metrics)
         cautions = comparison_warnings(
             connection, first, second, {metric.label: metric.judges for metric in metrics if metric.judges}
         )
@@ -375,6 +369,26 @@ def compare_runs(
         policy=unscored,
         sentence=_sentence(first.name, second.name, paired.a.size, metrics, clusters) + _policy_note(unscored),
     )
+
+
+def compare_metric(
+    store: Store, a: RunRef, b: RunRef, metric: str, paired: PairedRuns | None = None
+) -> MetricComparison | None:
+    """Return one metric of `compare_runs`, without computing the rest; None if the runs do not share the metric.
+
+    `paired` are the pairs of samples, by default those of `pair_runs`.
+    """
+    a, b = choose_evaluations(store, a, b)
+    paired = paired or pair_runs(store, a, b)
+    with store.database.read() as connection:
+        clusters = pair_clusters(connection, a, b, paired)
+        compared = _compare_metrics(connection, a, b, paired, "excluded", clusters, allow_different_judges=False)
+        only = tuple(one for one in compared if one.metric == metric)
+        descriptions = read_descriptions(connection)
+        if metric in descriptions and descriptions[metric].more_passages:
+            passages = passages_per_question(connection, a, b, paired)
+            only = _with_passage_warnings(only, passages, descriptions)
+        return next(iter(_with_same_passages(connection, a, b, paired, only)), None)
 
 
 def difference_in_words(compared: MetricComparison) -> str:
@@ -683,6 +697,21 @@ def _label(descriptions: Mapping[str, MetricDescription], spec: str) -> str:
 
 def _reads_passages_only(metric: MetricDescription | None) -> bool:
     return metric is not None and "contexts" in metric.requires and "answer" not in metric.requires
+
+
+def _with_same_passages(
+    connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns, metrics: Sequence[MetricComparison]
+) -> tuple[MetricComparison, ...]:
+    """Set `same_passages` of the metrics that read only passages, if both runs have the same ones."""
+    descriptions = read_descriptions(connection)
+    reading = {
+        metric.metric
+        for metric in metrics
+        if metric.all_equal and _reads_passages_only(descriptions.get(metric.metric))
+    }
+    if not reading or not same_passages(connection, a, b, paired):
+        return tuple(metrics)
+    return tuple(replace(metric, same_passages=metric.metric in reading) for metric in metrics)
 
 
 def _whose_answers_are_references(connection: Connection, a: RunRef, b: RunRef) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -47,6 +48,9 @@ _COST = re.compile("costs?|price|usd|tokens?|latency|duration|elapsed|(run)?time
 """Matches a word that names the cost, time or tokens of an answer, as part of a column's name."""
 _NOT_COST = re.compile("start(ed)?|end(ed)?|created|updated|date|max|min|limit|budget|id|per")
 """Matches a word that names a date, a limit, an id or a rate, which are not costs."""
+
+COMPARED_FIRST = 1_000
+"""Number of pairs in which scores are compared first. Only if they are equal, the other pairs are compared, too."""
 
 Flags: TypeAlias = NDArray[np.bool_]
 
@@ -139,16 +143,23 @@ def grade_columns(connection: Connection, a: RunRef, b: RunRef, paired: PairedRu
 
 def same_scores(columns: Mapping[str, MetricColumn]) -> dict[str, str]:
     """Return {metric: first metric with the same scores in every pair}, which can be the metric itself."""
+    starts = {spec: _score_key(column, slice(COMPARED_FIRST)) for spec, column in columns.items()}
+    common = {start for start, count in Counter(starts.values()).items() if count > 1}
     first: dict[tuple[bytes, ...], str] = {}
     first_equal: dict[str, str] = {}
     for spec, column in columns.items():
-        values = (
-            np.where(scored, scores.round(COMPARED_DECIMALS), np.nan)
-            for scores, scored in ((column.a, column.scored_a), (column.b, column.scored_b))
-        )
-        key = (*(scores.tobytes() for scores in values), column.judged.tobytes())
+        key = _score_key(column, slice(None)) if starts[spec] in common else starts[spec]
         first_equal[spec] = first.setdefault(key, spec)
     return first_equal
+
+
+def _score_key(column: MetricColumn, pairs: slice) -> tuple[bytes, ...]:
+    """Return a key that is equal for equal scores in these pairs."""
+    values = (
+        np.where(scored[pairs], scores[pairs].round(COMPARED_DECIMALS), np.nan)
+        for scores, scored in ((column.a, column.scored_a), (column.b, column.scored_b))
+    )
+    return (*(scores.tobytes() for scores in values), column.judged[pairs].tobytes())
 
 
 def same_passages(connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns) -> bool:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 
-from ragboard.analysis.compare import MetricComparison, compare_runs, difference_in_words
+from ragboard.analysis.compare import MetricComparison, compare_metric, difference_in_words
 from ragboard.analysis.gates import resolve_spec
 from ragboard.analysis.means import MetricSummary
 from ragboard.analysis.metrics import headline, in_order, metric_descriptions
 from ragboard.analysis.runs import RunSummary, leaderboard
 from ragboard.stats import estimate_text
-from ragboard.store import Store
+from ragboard.store import RunRef, Store
 
 __all__ = ["MAX_TREND_RUNS", "Trend", "TrendPoint", "dataset_trend"]
 
@@ -67,23 +68,31 @@ class Trend:
     """Number of older runs that are left out."""
 
 
-def dataset_trend(store: Store, dataset: str, metric: str = "") -> Trend:
+def dataset_trend(
+    store: Store,
+    dataset: str,
+    metric: str = "",
+    *,
+    summaries: Sequence[RunSummary] | None = None,
+    compare: Callable[[RunRef, RunRef, str], MetricComparison | None] | None = None,
+) -> Trend:
     """Compute a metric's mean for each run of a dataset, and its difference from the run before.
 
     `metric` is by default the first metric that all evaluated runs have or, if they share none, the first metric of the
-    newest run. The differences are those of `compare_runs`. Raises NotFoundError if no run has the metric, SettingError
-    if its name is ambiguous.
+    newest run. The differences are those of `compare_runs`. `summaries` are all runs, by default those of
+    `leaderboard`, and `compare` computes a difference, by default `compare_metric`. Raises NotFoundError if no run has
+    the metric, SettingError if its name is ambiguous.
     """
-    runs = sorted(
-        (run for run in leaderboard(store) if run.dataset == dataset), key=lambda run: (run.imported, run.name)
-    )
+    summaries = leaderboard(store) if summaries is None else summaries
+    compare = compare or partial(compare_metric, store)
+    runs = sorted((run for run in summaries if run.dataset == dataset), key=lambda run: (run.imported, run.name))
     older, runs = len(runs[:-MAX_TREND_RUNS]), runs[-MAX_TREND_RUNS:]
     evaluated = [run for run in runs if run.metrics]
     metrics = in_order({spec for run in evaluated for spec in run.metrics})
     metric = resolve_spec(metric, metrics) if metric else _default_metric(evaluated)
     scored = [run for run in evaluated if metric in run.metrics]
     before = {run.run_id: earlier for earlier, run in pairwise(scored)}
-    points = tuple(_point(store, run, before.get(run.run_id), metric) for run in runs)
+    points = tuple(_point(store, run, before.get(run.run_id), metric, compare) for run in runs)
     description = metric_descriptions(store).get(metric)
     label = description.label if description else metric
     return Trend(dataset=dataset, metric=metric, label=label, metrics=tuple(metrics), points=points, older=older)
@@ -97,16 +106,17 @@ def _default_metric(evaluated: Sequence[RunSummary]) -> str:
     return next((spec for spec in specs if all(spec in run.metrics for run in evaluated)), specs[0])
 
 
-def _point(store: Store, run: RunSummary, previous: RunSummary | None, metric: str) -> TrendPoint:
-    difference = None
-    if previous:
-        compared = compare_runs(store, store.resolve(previous.run_id), store.resolve(run.run_id))
-        difference = next(
-            (comparison for comparison in compared.metrics if comparison.metric == metric and comparison.pairs), None
-        )
+def _point(
+    store: Store,
+    run: RunSummary,
+    previous: RunSummary | None,
+    metric: str,
+    compare: Callable[[RunRef, RunRef, str], MetricComparison | None],
+) -> TrendPoint:
+    compared = compare(store.resolve(previous.run_id), store.resolve(run.run_id), metric) if previous else None
     return TrendPoint(
         run=run,
         summary=run.metrics.get(metric),
         previous=previous.name if previous else "",
-        difference=difference,
+        difference=compared if compared and compared.pairs else None,
     )

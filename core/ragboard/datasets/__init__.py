@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from ragboard.datasets.datasets import Dataset, DatasetVersion, datasets, find_dataset_name, load_dataset
+from ragboard.datasets.datasets import (
+    Dataset,
+    DatasetRuns,
+    DatasetVersion,
+    datasets,
+    find_dataset_name,
+    load_dataset,
+    load_dataset_runs,
+    load_question,
+)
 from ragboard.datasets.nugget_files import export_nuggets, import_nuggets
 from ragboard.datasets.nugget_writer import NuggetSource, WrittenNuggets, write_nuggets
 from ragboard.datasets.nuggets import (
@@ -14,16 +23,19 @@ from ragboard.datasets.nuggets import (
     save_nuggets,
 )
 from ragboard.datasets.question_rewriter import RewrittenQuestions, rewrite_questions
-from ragboard.store.queries.nuggets import DatasetQuestion, NuggetList
+from ragboard.store.queries.nuggets import DatasetQuestion, NuggetList, QuestionFilter, QuestionPage
 
 __all__ = [
     "AnswerNugget",
     "Dataset",
     "DatasetQuestion",
+    "DatasetRuns",
     "DatasetVersion",
     "NuggetList",
     "NuggetSource",
     "NuggetTable",
+    "QuestionFilter",
+    "QuestionPage",
     "RewrittenQuestions",
     "RunNuggets",
     "WrittenNuggets",
@@ -33,6 +45,8 @@ __all__ = [
     "find_dataset_name",
     "import_nuggets",
     "load_dataset",
+    "load_dataset_runs",
+    "load_question",
     "nugget_table",
     "rewrite_questions",
     "save_nuggets",

@@ -11,14 +11,26 @@ from ragboard.store import Store
 from ragboard.store.queries.nuggets import (
     DatasetQuestion,
     DatasetRow,
+    QuestionFilter,
+    QuestionPage,
     RunOfDataset,
     dataset_name,
     dataset_questions,
     dataset_rows,
     dataset_runs,
+    question_page,
 )
 
-__all__ = ["Dataset", "DatasetVersion", "datasets", "find_dataset_name", "load_dataset"]
+__all__ = [
+    "Dataset",
+    "DatasetRuns",
+    "DatasetVersion",
+    "datasets",
+    "find_dataset_name",
+    "load_dataset",
+    "load_dataset_runs",
+    "load_question",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,14 +44,12 @@ class DatasetVersion:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Dataset:
-    """The runs with the same dataset name, and all their questions."""
+class DatasetRuns:
+    """The runs with the same dataset name."""
 
     name: str
     runs: tuple[RunOfDataset, ...]
     """Newest first."""
-    questions: tuple[DatasetQuestion, ...]
-    """The questions of the newest run in its order, then questions that only older runs have."""
 
     @property
     def versions(self) -> tuple[DatasetVersion, ...]:
@@ -48,6 +58,14 @@ class Dataset:
         return tuple(
             DatasetVersion(key=key[:4], runs=tuple(run.name for run in self.runs if run.version == key)) for key in keys
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dataset(DatasetRuns):
+    """The runs with the same dataset name, and all their questions."""
+
+    questions: tuple[DatasetQuestion, ...]
+    """The questions of the newest run in its order, then questions that only older runs have."""
 
     @property
     def with_nuggets(self) -> int:
@@ -79,6 +97,22 @@ def find_dataset_name(store: Store, name: str) -> str:
             known = f"there are {', '.join(near)}" if near else "the store is empty"
             raise NotFoundError(f"no dataset or run is called {name!r}; {known}")
     return dataset
+
+
+def load_dataset_runs(store: Store, dataset: str) -> DatasetRuns:
+    """Load a dataset without its questions. `dataset` is its exact name."""
+    with store.database.read() as connection:
+        return DatasetRuns(name=dataset, runs=tuple(dataset_runs(connection, dataset)))
+
+
+def load_question(store: Store, dataset: str, shown: QuestionFilter = "all", number: int = 1) -> QuestionPage | None:
+    """Load the first question of a dataset from this number on that matches a filter, else the last such question.
+
+    The questions are numbered from 1, in the order of `Dataset.questions`. `dataset` is its exact name. Returns None if
+    no question matches.
+    """
+    with store.database.read() as connection:
+        return question_page(connection, dataset, shown, number)
 
 
 def load_dataset(store: Store, name: str) -> Dataset:

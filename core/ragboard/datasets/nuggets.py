@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ragboard.datasets.datasets import Dataset
+from ragboard.datasets.datasets import DatasetRuns
 from ragboard.errors import SettingError
 from ragboard.metrics import METRICS, compute_outcome
 from ragboard.metrics.base import NeedResults
@@ -123,7 +123,7 @@ class NuggetTable:
     runs: Sequence[RunNuggets]
 
 
-def nugget_table(store: Store, dataset: Dataset, question: DatasetQuestion) -> NuggetTable:
+def nugget_table(store: Store, dataset: DatasetRuns, question: DatasetQuestion) -> NuggetTable:
     """Return which nuggets of a question the answers of a dataset's runs state, according to each run's newest labels.
 
     If a run has the question more than once, its first answer is used.

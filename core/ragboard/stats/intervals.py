@@ -38,6 +38,7 @@ __all__ = [
     "gate",
     "interval_text",
     "lower_limit",
+    "mean",
     "mean_interval",
     "moments",
     "range_text",
@@ -306,11 +307,24 @@ def moments(values: Values, clusters: Sequence[Hashable] | None = None) -> Momen
     scale = _power_of_two(array)
     return Moments(
         n=array.size,
-        mean=float((array / scale).mean()) * scale,
+        mean=_sorted_mean(array),
         deviation=float((array / scale).std(ddof=1)) * scale if array.size > 1 else 0.0,
         untied=_count_untied(array),
         values=tuple(array.tolist()) if array.size <= LARGE_SAMPLE else None,
     )
+
+
+def mean(values: Values) -> float:
+    """Return the mean of `moments`, without computing the other moments. Raises ValueError for no values and NaN."""
+    array = finite_array(values)
+    if not array.size:
+        raise ValueError("no values: a mean needs at least one")
+    return _sorted_mean(np.sort(array))
+
+
+def _sorted_mean(values: FloatArray) -> float:
+    scale = _power_of_two(values)
+    return float((values / scale).mean()) * scale
 
 
 def cluster_moments(counts: Values, sums: Values) -> Moments | ClusterMoments:

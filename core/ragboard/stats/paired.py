@@ -21,6 +21,7 @@ from ragboard.stats.intervals import (
     Moments,
     NoInterval,
     Values,
+    mean,
     mean_interval,
     moments,
     smaller_no_interval,
@@ -191,8 +192,8 @@ def paired_difference(
     p, p_method = _p_value(summary, differences, sign, interval, bounds)
     return PairedDifference(
         n=summary.n,
-        first=moments(first_values).mean,
-        second=moments(second_values).mean,
+        first=mean(first_values),
+        second=mean(second_values),
         difference=summary.mean,
         interval=interval,
         p=p,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import duckdb
 
 from ragboard.store.queries.pairs import QUESTION_DIGESTS
+from ragboard.store.queries.question_sets import QUESTION_SETS
 from ragboard.store.queries.rollups import has_large_runs
 from ragboard.store.queries.samples import COPIED_REFERENCES, REFUSAL_COUNTS
 from ragboard.store.queries.scores import METRIC_MOMENTS, METRIC_NAMES, UNSCORED_COUNTS
@@ -16,6 +17,7 @@ __all__ = ["ROLLUPS", "refresh_rollups"]
 ROLLUPS = (
     METADATA_COLUMNS,
     QUESTION_DIGESTS,
+    QUESTION_SETS,
     COPIED_REFERENCES,
     METRIC_NAMES,
     METRIC_MOMENTS,

@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner
 from tests.core.conftest import PlainJudge, make_sample
 
-from ragboard import DEFAULT_METRICS, NotFoundError, Panel, Run, Store, evaluate_run
-from ragboard.analysis import MAX_TREND_RUNS, dataset_trend
+from ragboard import DEFAULT_METRICS, NotFoundError, Panel, Passage, Run, Store, evaluate_run
+from ragboard.analysis import MAX_TREND_RUNS, compare_metric, compare_runs, dataset_trend
 from ragboard.cli import main
 from ragboard.metrics import metrics_named
 
@@ -50,6 +50,31 @@ def test_runs_of_different_judges_are_not_tested(store: Store) -> None:
     words = dataset_trend(store, "d").points[1].difference_in_words
     assert words.startswith("+0.500")
     assert words.endswith("not comparable: different judges")
+
+
+@pytest.mark.parametrize("passages", [1, 2])
+def test_the_differences_are_those_of_comparing_the_runs(store: Store, passages: int) -> None:
+    """The p values are adjusted for all metrics, and metrics of equal or fewer passages get the same remarks."""
+    for name, answers, count in (("a", [HALF] * 6, 1), ("b", [*[RED] * 5, HALF], passages)):
+        samples = tuple(
+            replace(
+                make_sample(number),
+                answer=answer,
+                contexts=tuple(
+                    Passage(id=str(rank), text=f"It is red {rank}.", rank=rank) for rank in range(1, count + 1)
+                ),
+            )
+            for number, answer in enumerate(answers)
+        )
+        run_id = store.add_runs([Run(name=name, samples=samples, dataset="d")])[0].id
+        evaluate_run(store, run_id, DEFAULT_METRICS, Panel(judge=PlainJudge()))
+    a, b = store.resolve("a"), store.resolve("b")
+    compared = compare_runs(store, a, b).metrics
+    assert len(compared) > 2
+    assert [compare_metric(store, a, b, one.metric) for one in compared] == list(compared)
+    assert any(one.same_passages for one in compared) == (passages == 1)
+    assert any("passages" in one.caution or "in A" in one.caution for one in compared) == (passages == 2)
+    assert compare_metric(store, a, b, "overlap.rouge_l") is None
 
 
 def test_the_metric_is_one_that_all_runs_have_unless_one_is_named(store: Store) -> None:

@@ -6,18 +6,21 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 import pyarrow as pa
 
 from ragboard.records import Importance, Nugget, Turn
 from ragboard.store.queries.query import Connection
+from ragboard.store.queries.question_sets import different_sets, measure_datasets, question_sets
 
 __all__ = [
     "AssignedRow",
     "DatasetQuestion",
     "DatasetRow",
     "NuggetList",
+    "QuestionFilter",
+    "QuestionPage",
     "RunOfDataset",
     "SampleNugget",
     "append_lists",
@@ -30,6 +33,7 @@ __all__ = [
     "dataset_runs",
     "history_json",
     "pooled_passages",
+    "question_page",
     "sample_nuggets",
 ]
 
@@ -68,6 +72,29 @@ class DatasetQuestion:
     """Number of runs of the dataset that have the question."""
     nuggets: NuggetList | None
     """None if nobody wrote nuggets."""
+
+
+QuestionFilter: TypeAlias = Literal["all", "to approve", "without nuggets"]
+"""Which questions of a dataset to show. Questions to approve have nuggets that no person approved."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuestionPage:
+    """One of the questions of a dataset that match a filter."""
+
+    question: DatasetQuestion
+    number: int
+    """Its number among all questions of the dataset, from 1."""
+    questions: int
+    """Number of questions of the dataset."""
+    place: int
+    """Its number among the questions that match, from 1."""
+    matching: int
+    """Number of questions that match."""
+    previous: int | None
+    """The number of the previous question that matches, among all questions; None for the first."""
+    next: int | None
+    """The same for the next."""
 
 
 class RunOfDataset(NamedTuple):
@@ -169,34 +196,49 @@ def append_lists(connection: Connection, lists: Iterable[tuple[str, str, Sequenc
 
 def dataset_rows(connection: Connection) -> list[DatasetRow]:
     """Return all datasets, the dataset of the newest run first."""
-    rows = connection.execute(
-        """\
-WITH asked AS (
-  SELECT r.dataset, s.question, s.history::VARCHAR AS history, bool_or(trim(s.reference) <> '') AS has_reference
-  FROM samples s JOIN runs r USING (run_id) GROUP BY ALL
-),
-counts AS (
-  SELECT a.dataset, count(*) AS questions, count(*) FILTER (has_reference) AS refs,
-         count(n.number) AS nuggets, count(n.number) FILTER (n.approved) AS approved
-  FROM asked a LEFT JOIN current_nuggets n ON n.question = a.question AND n.history::VARCHAR = a.history
-  GROUP BY a.dataset
-),
-labelled AS (
-  SELECT dataset, count(DISTINCT number) AS labels
-  FROM current_labels l JOIN samples s USING (answer_key) JOIN runs r ON r.run_id = s.run_id GROUP BY dataset
-),
-labelled_questions AS (
-  SELECT dataset, count(*) AS labels
-  FROM asked a JOIN current_question_labels l ON l.question = a.question AND l.history::VARCHAR = a.history
-  GROUP BY dataset
-)
-SELECT r.dataset, count(*), count(DISTINCT v.version), any_value(questions), any_value(refs), any_value(nuggets),
-       any_value(approved), coalesce(any_value(l.labels), 0) + coalesce(any_value(q.labels), 0)
-FROM runs r JOIN counts USING (dataset) JOIN run_versions v USING (run_id) LEFT JOIN labelled l USING (dataset)
-LEFT JOIN labelled_questions q USING (dataset)
-GROUP BY r.dataset ORDER BY max(imported) DESC, r.dataset"""
+    runs = connection.execute(
+        "SELECT dataset, list(run_id ORDER BY imported DESC, name), list(dataset_key ORDER BY imported DESC, name)"
+        " FROM runs GROUP BY dataset ORDER BY max(imported) DESC, dataset"
     ).fetchall()
-    return [DatasetRow(*row) for row in rows]
+    sets = question_sets(connection, [run for _, run_ids, _ in runs for run in run_ids])
+    datasets = {name: {run: sets[run] for run in run_ids} for name, run_ids, _ in runs}
+    sizes = measure_datasets(connection, datasets)
+    asked_in = [run for of_dataset in datasets.values() for run in different_sets(of_dataset)]
+    nuggets = _with_entry(connection, "current_nuggets", "count(*) FILTER (e.approved)", asked_in)
+    question_labels = _with_entry(connection, "current_question_labels", "0", asked_in)
+    labels: dict[str, int] = dict(
+        connection.execute(
+            "SELECT dataset, count(DISTINCT number) FROM current_labels JOIN samples s USING (answer_key)"
+            " JOIN runs r ON r.run_id = s.run_id GROUP BY dataset"
+        ).fetchall()
+    )
+    return [
+        DatasetRow(
+            name=name,
+            runs=len(run_ids),
+            versions=len({sets[run].version(key) for run, key in zip(run_ids, keys, strict=True)}),
+            questions=sizes[name].questions,
+            references=sizes[name].references,
+            nuggets=nuggets.get(name, (0, 0))[0],
+            approved=nuggets.get(name, (0, 0))[1],
+            labels=labels.get(name, 0) + question_labels.get(name, (0, 0))[0],
+        )
+        for name, run_ids, keys in runs
+        if sizes[name].questions
+    ]
+
+
+def _with_entry(connection: Connection, table: str, count: str, runs: Sequence[str]) -> dict[str, tuple[int, int]]:
+    """Return {dataset: (number of questions of these runs with a row in `table`, `count` of these rows `e`)}."""
+    rows = connection.execute(
+        f"WITH entries AS MATERIALIZED (SELECT *, history::VARCHAR AS turns FROM {table})"
+        f" SELECT dataset, count(*), {count} FROM ("
+        "  SELECT DISTINCT r.dataset, s.question, s.history::VARCHAR AS turns FROM samples s JOIN runs r USING (run_id)"
+        "  WHERE s.run_id IN (SELECT unnest($runs)) AND s.question IN (SELECT question FROM entries)"
+        " ) JOIN entries e USING (question, turns) GROUP BY dataset",
+        {"runs": list(runs)},
+    ).fetchall()
+    return {name: (entries, counted) for name, entries, counted in rows}
 
 
 def dataset_runs(connection: Connection, dataset: str) -> list[RunOfDataset]:
@@ -227,37 +269,45 @@ changed AS (
     AND from_json(n.nuggets, '[{"text":"VARCHAR","importance":"VARCHAR"}]') IS DISTINCT FROM l.nuggets
   GROUP BY s.run_id
 )
-SELECT r.run_id, r.name, v.version, r.imported, j.evaluation_id, j.judge, coalesce(c.outdated, 0)
-FROM runs r JOIN run_versions v USING (run_id) LEFT JOIN judged j USING (run_id) LEFT JOIN changed c USING (run_id)
+SELECT r.run_id, r.name, r.dataset_key, r.imported, j.evaluation_id, j.judge, coalesce(c.outdated, 0)
+FROM runs r LEFT JOIN judged j USING (run_id) LEFT JOIN changed c USING (run_id)
 WHERE r.dataset = $dataset ORDER BY r.imported DESC, r.name""",
         {"dataset": dataset},
     ).fetchall()
-    return [RunOfDataset(*row) for row in rows]
+    sets = question_sets(connection, [row[0] for row in rows])
+    return [RunOfDataset(run_id, name, sets[run_id].version(key), *rest) for run_id, name, key, *rest in rows]
 
 
-def dataset_questions(connection: Connection, dataset: str) -> list[DatasetQuestion]:
-    """Return the questions of a dataset: those of the newest run in its order, then those of older runs."""
+def dataset_questions(
+    connection: Connection, dataset: str, only: tuple[str, str] | None = None
+) -> list[DatasetQuestion]:
+    """Return the questions of a dataset: those of the newest run in its order, then those of older runs.
+
+    With `only`, a question and its history as in `history_json`, only this question.
+    """
+    selected = "WHERE question = $question AND history::VARCHAR = $history" if only else ""
+    given = dict(zip(("question", "history"), only, strict=True)) if only else {}
     rows = connection.execute(
-        """\
+        f"""\
 WITH asked AS (
   SELECT s.question, s.history::VARCHAR AS history, count(DISTINCT run_id) AS runs,
          arg_max(s.reference, r.imported) FILTER (trim(s.reference) <> '') AS reference,
          count(DISTINCT trim(s.reference)) FILTER (trim(s.reference) <> '') > 1 AS different,
          min((r.place, s.position)) AS first
-  FROM samples s
+  FROM (FROM samples {selected}) s
   JOIN (SELECT *, row_number() OVER (ORDER BY imported DESC, name) AS place FROM runs WHERE dataset = $dataset) r
     USING (run_id)
   GROUP BY ALL
 ),
 written AS (
   SELECT question, history::VARCHAR AS history, max(number) AS number, count(*) AS versions
-  FROM nugget_lists GROUP BY ALL
+  FROM (FROM nugget_lists {selected}) GROUP BY ALL
 )
 SELECT a.question, a.history, a.reference, a.different, a.runs, l.nuggets, l.author, l.approved, l.written, w.versions
 FROM asked a LEFT JOIN written w ON w.question = a.question AND w.history = a.history
 LEFT JOIN nugget_lists l ON l.number = w.number
 ORDER BY a.first""",
-        {"dataset": dataset},
+        {"dataset": dataset, **given},
     ).fetchall()
     return [
         DatasetQuestion(
@@ -270,6 +320,70 @@ ORDER BY a.first""",
         )
         for question, history, reference, different, runs, *version in rows
     ]
+
+
+_FILTERS: dict[QuestionFilter, str] = {
+    "all": "",
+    "to approve": "WHERE NOT approved",
+    "without nuggets": "WHERE approved IS NULL",
+}
+
+
+def question_page(
+    connection: Connection, dataset: str, shown: QuestionFilter = "all", number: int = 1
+) -> QuestionPage | None:
+    """Return the first question from this number on that matches a filter, else the last such question.
+
+    The questions have the order of `dataset_questions`. None if no question matches.
+    """
+    samples: dict[str, int] = dict(
+        connection.execute(
+            "SELECT run_id, samples FROM runs WHERE dataset = ? ORDER BY imported DESC, name", [dataset]
+        ).fetchall()
+    )
+    sets = question_sets(connection, list(samples))
+    runs = different_sets(sets)
+    first, approved, join, group = "(r.place << 32) + s.position", "NULL", "", ""
+    if shown != "all":
+        approved = "n.approved"
+        join = "LEFT JOIN current_nuggets n ON n.question = s.question AND n.history::VARCHAR = s.history::VARCHAR"
+    if len(runs) > 1 or any(sets[run].questions < samples[run] for run in runs):
+        first, approved = f"min({first})", f"any_value({approved})"
+        group = "GROUP BY hash(s.question, s.history::VARCHAR)"
+    row = connection.execute(
+        f"""\
+WITH asked AS (
+  SELECT {first} AS first, {approved} AS approved
+  FROM samples s
+  JOIN (SELECT unnest($runs) AS run_id, generate_subscripts($runs, 1) AS place) r USING (run_id)
+  {join} {group}
+),
+numbered AS (SELECT row_number() OVER (ORDER BY first) AS number, first, approved FROM asked),
+matching AS (FROM numbered {_FILTERS[shown]}),
+chosen AS (SELECT coalesce(min(number) FILTER (number >= $number), max(number)) AS chosen FROM matching)
+SELECT chosen, (SELECT count(*) FROM asked), count(*) FILTER (number <= chosen), count(*),
+       max(number) FILTER (number < chosen), min(number) FILTER (number > chosen),
+       any_value(first) FILTER (number = chosen)
+FROM matching, chosen GROUP BY chosen""",
+        {"runs": runs, "number": number},
+    ).fetchone()
+    if row is None:
+        return None
+    chosen, questions, place, matching, previous, following, found = row
+    ((question, history),) = connection.execute(
+        "SELECT question, history::VARCHAR FROM samples WHERE run_id = ? AND position = ?",
+        [runs[(found >> 32) - 1], found & 0xFFFFFFFF],
+    ).fetchall()
+    (only,) = dataset_questions(connection, dataset, (question, history))
+    return QuestionPage(
+        question=only,
+        number=chosen,
+        questions=questions,
+        place=place,
+        matching=matching,
+        previous=previous,
+        next=following,
+    )
 
 
 def _nugget_list(nuggets: str, author: str, approved: bool, written: datetime, versions: int) -> NuggetList:  # noqa: FBT001 - a row

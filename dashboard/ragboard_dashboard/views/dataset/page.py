@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -10,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from ragboard.answerability import ANSWERABILITY_CLASSES
-from ragboard.datasets import Dataset, DatasetQuestion, save_nuggets
+from ragboard.datasets import DatasetQuestion, DatasetRuns, QuestionFilter, QuestionPage, save_nuggets
 from ragboard.errors import RagboardError
 from ragboard.evaluation.background import start_evaluation
 from ragboard.evaluation.identity import Choice
@@ -20,7 +19,8 @@ from ragboard.store.queries.nuggets import DatasetRow, RunOfDataset
 from ragboard_dashboard.controls import offer_upload, pager
 from ragboard_dashboard.data import (
     evaluates,
-    get_dataset,
+    get_dataset_question,
+    get_dataset_runs,
     get_datasets,
     get_nugget_table,
     get_question_label,
@@ -39,7 +39,7 @@ from ragboard_dashboard.views.dataset.tables import datasets_html, nuggets_html,
 __all__ = ["draw"]
 
 STYLES = Path(__file__).with_name("dataset.css")
-SHOWN = ("all", "to approve", "without nuggets")
+SHOWN: tuple[QuestionFilter, ...] = ("all", "to approve", "without nuggets")
 EMPTY_ROWS = 2
 """Number of empty rows in the editor of a question without nuggets."""
 
@@ -73,7 +73,7 @@ def draw() -> None:
 
 
 def _dataset(row: DatasetRow) -> None:
-    dataset = get_dataset(row.name)
+    dataset = get_dataset_runs(row.name)
     plain(f"Dataset: {shortened(dataset.name, 80)}", "title")
     names = ", ".join(shortened(run.name) for run in dataset.runs[:3])
     facts(
@@ -91,7 +91,7 @@ def _dataset(row: DatasetRow) -> None:
     _questions(dataset)
 
 
-def _trend(dataset: Dataset) -> None:
+def _trend(dataset: DatasetRuns) -> None:
     """Draw how a metric changed from run to run and, for live traffic, a link to its trend over time."""
     if dataset.name in get_traffic_datasets():
         link_to("trend", "Trend over time", {"dataset": dataset.name}, ":material/timeline:")
@@ -111,7 +111,7 @@ def _trend(dataset: Dataset) -> None:
             plain(f"The newest {len(trend.points)} runs; {trend.older:,} are older.", "note")
 
 
-def _versions(dataset: Dataset) -> str:
+def _versions(dataset: DatasetRuns) -> str:
     """Describe the versions of the dataset; empty if all runs have the same questions."""
     versions = dataset.versions
     if len(versions) < 2:
@@ -121,7 +121,7 @@ def _versions(dataset: Dataset) -> str:
     )
 
 
-def _judge_again(dataset: Dataset) -> None:
+def _judge_again(dataset: DatasetRuns) -> None:
     """Draw a form that judges answers again whose nuggets have changed, and a link to evaluate runs never judged."""
     judged_earlier = [run for run in dataset.runs if run.evaluation_id and run.outdated]
     unjudged = [run for run in dataset.runs if not run.evaluation_id and run.outdated]
@@ -164,8 +164,8 @@ def _metrics(run: RunOfDataset) -> tuple[str, ...]:
     return tuple(one for one in store().evaluation_metrics(run.evaluation_id or "") if one.startswith("nuggets."))
 
 
-def _questions(dataset: Dataset) -> None:
-    shown = st.segmented_control(
+def _questions(dataset: DatasetRuns) -> None:
+    shown: QuestionFilter = st.segmented_control(
         "Show",
         SHOWN,
         default="all",
@@ -174,41 +174,29 @@ def _questions(dataset: Dataset) -> None:
         bind="query-params",
         label_visibility="collapsed",
     )
-    numbers = [number for number, one in enumerate(dataset.questions, 1) if _is_shown(one, shown)]
-    if not numbers:
+    page = get_dataset_question(dataset.name, shown, number_in_url("question") or 1)
+    if page is None:
         plain("There are no such questions.", "note")
         return
-    wanted = number_in_url("question") or numbers[0]
-    at = next((place for place, number in enumerate(numbers, 1) if number >= wanted), len(numbers))
-    if len(numbers) > 1:
-        pager(len(numbers), 1, at, "question") if shown == "all" else _steps(numbers, at)
-    _question(dataset, numbers[at - 1])
+    if page.matching > 1:
+        pager(page.matching, 1, page.place, "question") if shown == "all" else _steps(page)
+    _question(dataset, page)
 
 
-def _is_shown(question: DatasetQuestion, shown: str) -> bool:
-    match shown:
-        case "to approve":
-            return question.nuggets is not None and not question.nuggets.approved
-        case "without nuggets":
-            return question.nuggets is None
-        case _:
-            return True
-
-
-def _steps(numbers: Sequence[int], at: int) -> None:
+def _steps(page: QuestionPage) -> None:
     """Draw the links to the previous and next of the shown questions."""
     with st.container(horizontal=True, vertical_alignment="center"):
-        for label, place in (("Previous", at - 1), ("Next", at + 1)):
-            if st.button(label, disabled=not 1 <= place <= len(numbers), key=f"step-{label}"):
-                st.query_params["question"] = str(numbers[place - 1])
+        for label, number in (("Previous", page.previous), ("Next", page.next)):
+            if st.button(label, disabled=number is None, key=f"step-{label}"):
+                st.query_params["question"] = str(number)
                 st.rerun()
-        plain(f"{at:,} of {len(numbers):,}", "note", "content")
+        plain(f"{page.place:,} of {page.matching:,}", "note", "content")
 
 
-def _question(dataset: Dataset, number: int) -> None:
-    question = dataset.questions[number - 1]
+def _question(dataset: DatasetRuns, page: QuestionPage) -> None:
+    question, number = page.question, page.number
     earlier_turns(question.history)
-    st.subheader(f"Question {number:,} of {len(dataset.questions):,}", anchor=False)
+    st.subheader(f"Question {number:,} of {page.questions:,}", anchor=False)
     plain(question.question)
     if question.reference:
         plain(f"Reference: {question.reference}", "note")
