@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import duckdb
 
+from ragboard.store.queries.annotation import METRIC_DISAGREEMENTS, SAMPLES_TO_LABEL
 from ragboard.store.queries.pairs import QUESTION_DIGESTS
 from ragboard.store.queries.rollups import has_large_runs
 from ragboard.store.queries.samples import COPIED_REFERENCES, REFUSAL_COUNTS
@@ -25,6 +26,8 @@ ROLLUPS = (
     SEPARATELY_JUDGED,
     WORST_STATEMENTS,
     REFUSAL_COUNTS,
+    SAMPLES_TO_LABEL,
+    METRIC_DISAGREEMENTS,
 )
 
 

@@ -24,6 +24,7 @@ __all__ = [
     "PairedRuns",
     "UnpairedRow",
     "Which",
+    "answered_pairs",
     "compared_pairs",
     "create_pairs",
     "pair_counts",
@@ -134,6 +135,19 @@ def paired_runs(connection: Connection, a: str, b: str) -> PairedRuns:
         ambiguous_b=_selected_positions(found, "first", ambiguous & ~in_a),
         by_question=int(np.sum(found["by_question"])),
     )
+
+
+def answered_pairs(connection: Connection, a: str, b: str) -> int:
+    """Count the pairs of two runs in which neither answer is empty."""
+    pairs = "(SELECT a, b FROM paired_questions($a, $b) WHERE paired_by IN ('id', 'question'))"
+    if _same_positions(connection, a, b) is not None:
+        pairs = "(SELECT position AS a, position AS b FROM samples WHERE run_id = $a)"
+    answered = "SELECT position FROM samples WHERE run_id = {} AND ltrim(coalesce(answer, '')) <> ''"
+    found = connection.execute(
+        f"SELECT count(*) FROM {pairs} WHERE a IN ({answered.format('$a')}) AND b IN ({answered.format('$b')})",
+        {"a": a, "b": b},
+    ).fetchall()
+    return int(found[0][0])
 
 
 def _same_positions(connection: Connection, a: str, b: str) -> Positions | None:
