@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -27,6 +27,7 @@ from ragboard.store.queries.annotation import (
     scored_samples,
 )
 from ragboard.store.queries.evaluations import JudgedBy
+from ragboard.store.queries.pairs import ask_the_same
 
 __all__ = [
     "EstimateInputs",
@@ -90,7 +91,7 @@ def estimate_runs(
     summaries = {run: run_summary(store, run) for run in runs}
     described_metric = find_estimate_metric(store, tuple(summaries.values()), metric)
     inputs = tuple(
-        _collect_inputs(store, run, summary, described_metric.spec, measured, numbered=numbered)
+        _collect_inputs(store, run, summary, described_metric.spec, measured, runs if numbered else None)
         for run, summary in summaries.items()
     )
     return Estimates(
@@ -140,14 +141,24 @@ def predict_labels_needed(inputs: EstimateInputs, width: float) -> LabelsNeeded 
 
 
 def _collect_inputs(
-    store: Store, run: RunRef, summary: RunSummary, spec: str, measured: LabelledQuantity, *, numbered: bool
+    store: Store,
+    run: RunRef,
+    summary: RunSummary,
+    spec: str,
+    measured: LabelledQuantity,
+    numbered: Sequence[RunRef] | None,
 ) -> EstimateInputs:
-    """Load the judge's scores and the labels of one run. If the labels cannot be used, set `unusable_reason`."""
+    """Load the judge's scores and the labels of one run. If the labels cannot be used, set `unusable_reason`.
+
+    `numbered` are all runs if scores and labels are by number; None if they are by question.
+    """
     judged = summary.metrics[spec].judged or main_judge_setup(summary)
     labels = _labels(store, run, measured)
-    if numbered:
+    keys: Mapping[int, Key]
+    scores: Mapping[Key, float]
+    if numbered is not None:
         positions = [row.position for row in labels.rows]
-        keys, scores, unscored = _numbered_scores(store, run, spec, measured, positions)
+        keys, scores, unscored = _numbered_scores(store, run, spec, measured, positions, numbered)
     else:
         found, unscored = load_judge_scores(store, run, spec, measured)
         keys, scores = {position: key for position, (key, _) in found.items()}, dict(found.values())
@@ -207,16 +218,19 @@ def load_judge_scores(
 
 
 def _numbered_scores(
-    store: Store, run: RunRef, spec: str, measured: LabelledQuantity, labelled: Sequence[int]
+    store: Store, run: RunRef, spec: str, measured: LabelledQuantity, labelled: Sequence[int], others: Sequence[RunRef]
 ) -> tuple[dict[int, Key], NumberedScores, tuple[str, ...]]:
     """Return {position: number} of the labelled samples, the scores of all samples by number, and notes for the user.
 
-    Samples of two runs with the same question have the same number if both runs have labels.
+    If a sample of one of `others` has the same question, it has the same number, provided that both runs have labels.
     """
     with store.database.read() as connection:
         samples, _ = count_samples_to_label(connection, run, _kind(measured))
         positions, values = scored_samples(connection, run, spec, _kind(measured))
-        numbers = question_numbers(connection, run, positions) if labelled else positions.astype(np.uint64)
+        if labelled and not ask_the_same(connection, [one.run_id for one in (run, *others)]):
+            numbers = question_numbers(connection, run, positions)
+        else:
+            numbers = positions.astype(np.uint64)
     chosen = np.isin(positions, labelled)
     keys = dict(zip(positions[chosen].tolist(), numbers[chosen].tolist(), strict=True))
     return keys, NumberedScores(numbers, values), _unscored_notes(len(values), samples)

@@ -72,36 +72,29 @@ class NumberedScores(Mapping[int, float]):
 
     numbers: NDArray[np.uint64]
     """The number of each item."""
-    values: FloatArray
-    """The score of each item."""
+    scores: FloatArray
+    """The score of each item, in the same order."""
 
     def __getitem__(self, number: int) -> float:
-        return self.selected([number])[number]
+        return self.split([number])[0][number]
 
     def __iter__(self) -> Iterator[int]:
         return iter(self.numbers.tolist())
 
     def __len__(self) -> int:
-        return len(self.values)
+        return len(self.scores)
 
-    def selected(self, numbers: Collection[int]) -> dict[int, float]:
-        """Return the scores of the items with these numbers, without items that have no score."""
-        chosen = self._among(numbers)
-        return dict(zip(self.numbers[chosen].tolist(), self.values[chosen].tolist(), strict=True))
-
-    def without(self, numbers: Collection[int]) -> FloatArray:
-        """Return the scores of the items except those with these numbers, in order."""
-        return self.values[~self._among(numbers)]
+    def split(self, numbers: Collection[int]) -> tuple[dict[int, float], FloatArray]:
+        """Return the scores of the items with these numbers, by number, and the scores of all others, in order."""
+        chosen = np.isin(self.numbers, np.fromiter(numbers, dtype=np.uint64))
+        return dict(zip(self.numbers[chosen].tolist(), self.scores[chosen].tolist(), strict=True)), self.scores[~chosen]
 
     def __sub__(self, other: NumberedScores) -> NumberedScores:
         """Return the differences from other scores over the items that both have, in order."""
         _, ours, theirs = np.intersect1d(self.numbers, other.numbers, assume_unique=True, return_indices=True)
         order = np.argsort(ours)
         ours, theirs = ours[order], theirs[order]
-        return NumberedScores(self.numbers[ours], self.values[ours] - other.values[theirs])
-
-    def _among(self, numbers: Collection[int]) -> NDArray[np.bool_]:
-        return np.isin(self.numbers, np.fromiter(numbers, dtype=np.uint64))
+        return NumberedScores(self.numbers[ours], self.scores[ours] - other.scores[theirs])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,15 +115,16 @@ class System:
     def judged(self) -> FloatArray:
         """Return the judge's scores of all items."""
         if isinstance(self.scores, NumberedScores):
-            return self.scores.values
+            return self.scores.scores
         return np.array(list(self.scores.values()), dtype=float)
 
     def arrays(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return three arrays: labels, the judge's scores of the same items, and the judge's scores of all others."""
-        if isinstance(self.scores, NumberedScores):
-            scores, rest = self.scores.selected(self.labels), self.scores.without(self.labels)
+        scores: Mapping[Key, float] = self.scores
+        rest: Sequence[float] | FloatArray
+        if isinstance(scores, NumberedScores):
+            scores, rest = scores.split(self.labels)
         else:
-            scores = self.scores
             rest = [score for key, score in scores.items() if key not in self.labels]
         both = [key for key in self.labels if key in scores]
         labels, judged = [self.labels[key] for key in both], [scores[key] for key in both]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ragboard.records import Label
 from ragboard.store.queries.labels import LabelKind, LabelQueue
-from ragboard.store.queries.pairs import answered_pairs
+from ragboard.store.queries.pairs import ANSWERED, answered_pairs
 from ragboard.store.queries.query import Connection
 from ragboard.store.queries.rollups import Rollup, select
 from ragboard.store.queries.scores import Positions, Scored, read_scored, shown_scores
@@ -60,10 +60,6 @@ VerdictsByStatement: TypeAlias = dict[tuple[int, int], Label]
 LabelledRows: TypeAlias = Sequence[tuple[int, str, float, list[str], list[str]]]
 """(position, sample id, outcome from 0 to 1, annotators, designs) of completely labelled samples. A design is how the
 samples of an imported label file were chosen."""
-
-
-_ANSWERED = "ltrim(coalesce(answer, '')) <> ''"
-"""SQL condition for samples with an answer. `trim` is much slower than `ltrim`: it reads the whole text."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -186,7 +182,7 @@ def positions_to_label(
         sql = "SELECT DISTINCT position FROM statements WHERE evaluation_id = ? AND side = 'response' ORDER BY 1"
         rows = connection.execute(sql, [run.evaluation_id]).fetchall()
     else:
-        sql = f"SELECT position FROM samples WHERE run_id = ? AND {_ANSWERED} ORDER BY 1"
+        sql = f"SELECT position FROM samples WHERE run_id = ? AND {ANSWERED} ORDER BY 1"
         rows = connection.execute(sql, [run.run_id]).fetchall()
     return [row[0] for row in rows]
 
@@ -216,7 +212,7 @@ def scored_samples(connection: Connection, run: RunRef, metric: str, kind: Label
         if kind == "verdict":
             labelable = "SELECT position FROM statements WHERE evaluation_id = $owner AND side = 'response'"
         else:
-            labelable = f"SELECT position FROM samples WHERE run_id = $owner AND {_ANSWERED}"
+            labelable = f"SELECT position FROM samples WHERE run_id = $owner AND {ANSWERED}"
         sql += f" AND position IN ({labelable})"
         given["owner"] = run.evaluation_id if kind == "verdict" else run.run_id
     found = read_scored(connection.execute(sql, given))
@@ -240,7 +236,7 @@ SAMPLES_TO_LABEL = Rollup(
         "WITH said AS (SELECT evaluation_id, position, count(*) AS statements FROM statements WHERE side = 'response'"
         " AND evaluation_id IN (SELECT unnest($owners)) GROUP BY evaluation_id, position),"
         " answered AS (SELECT evaluation_id, position, true AS answered FROM samples JOIN evaluations USING (run_id)"
-        f" WHERE evaluation_id IN (SELECT unnest($owners)) AND {_ANSWERED}),"
+        f" WHERE evaluation_id IN (SELECT unnest($owners)) AND {ANSWERED}),"
         " labelable AS MATERIALIZED (FROM said FULL JOIN answered USING (evaluation_id, position))"
         " SELECT evaluation_id, NULL AS metric, coalesce(sum(statements), 0)::BIGINT, count(statements),"
         " count(answered) FROM labelable GROUP BY evaluation_id"
@@ -258,10 +254,9 @@ def partners(connection: Connection, run: RunRef, against: RunRef) -> dict[int, 
     return dict(
         connection.execute(
             "SELECT p.a, t.sample_id FROM paired_questions($run, $against) p"
-            " JOIN samples s ON s.run_id = $run AND s.position = p.a"
-            " JOIN samples t ON t.run_id = $against AND t.position = p.b"
-            " WHERE p.paired_by IN ('id', 'question') AND ltrim(coalesce(s.answer, '')) <> ''"
-            " AND ltrim(coalesce(t.answer, '')) <> '' ORDER BY p.a",
+            f" JOIN (SELECT position FROM samples WHERE run_id = $run AND {ANSWERED}) s ON s.position = p.a"
+            f" JOIN (SELECT position, sample_id FROM samples WHERE run_id = $against AND {ANSWERED}) t"
+            " ON t.position = p.b WHERE p.paired_by IN ('id', 'question') ORDER BY p.a",
             {"run": run.run_id, "against": against.run_id},
         ).fetchall()
     )
@@ -304,9 +299,9 @@ verdicts, and the samples were not chosen because judges disagree on them."""
 def statements_with_labels(connection: Connection, run: RunRef) -> list[LabelledStatement]:
     """Return the statements of an evaluation that have labels from a random draw or a file, in order."""
     rows = connection.execute(
-        "WITH said AS (SELECT position, statement, list((label = 'supported')::DOUBLE ORDER BY annotator, queue)"
-        " AS ratings, max(said) AS labelled FROM human_verdicts"
-        f" WHERE evaluation_id = $evaluation AND {_BLIND} GROUP BY position, statement),"
+        "WITH said AS MATERIALIZED (SELECT position, statement,"
+        " list((label = 'supported')::DOUBLE ORDER BY annotator, queue) AS ratings, max(said) AS labelled"
+        f" FROM human_verdicts WHERE evaluation_id = $evaluation AND {_BLIND} GROUP BY position, statement),"
         " texts AS (SELECT position, list(text ORDER BY rank) AS passages FROM passages WHERE run_id = $run"
         " AND position IN (SELECT position FROM said) GROUP BY position)"
         " SELECT position, statement, s.sample_id, coalesce(s.cluster, position::VARCHAR), s.question, t.text, v.label,"
@@ -452,16 +447,18 @@ def _other_sources(connection: Connection, run: RunRef) -> bool:
 
 
 def _largest_disagreements(connection: Connection, run: RunRef, among: Sequence[int] | None) -> dict[int, str]:
-    """Return the largest disagreements, at these positions or, with None, in the whole run."""
+    """Return the largest disagreements in the whole run or, if it has no other evaluation, at these positions."""
     shown = shown_scores(run)
     chosen = "" if among is None else " AND position IN (SELECT unnest($among::INTEGER[]))"
+    judges = " UNION ALL FROM judges" if among is None else ""
     rows = connection.execute(
-        "WITH ours AS (SELECT position, statement, v.label, t.text FROM verdicts v JOIN statements t"
-        " USING (evaluation_id, position, side, statement) WHERE evaluation_id = $evaluation"
-        f" AND side = 'response' AND v.target = 'joint'{chosen}),"
-        " people AS (SELECT o.position, 'a person and the judge' AS why, count(DISTINCT o.statement) AS much"
-        " FROM ours o JOIN human_verdicts h ON h.evaluation_id = $evaluation AND h.position = o.position"
-        " AND h.statement = o.statement WHERE h.label <> o.label AND h.queue <> 'disagreement' GROUP BY 1),"
+        "WITH people AS (SELECT position, 'a person and the judge' AS why, count(DISTINCT statement) AS much"
+        " FROM verdicts v JOIN human_verdicts h USING (evaluation_id, position, statement)"
+        " WHERE evaluation_id = $evaluation AND v.side = 'response' AND v.target = 'joint' AND h.label <> v.label"
+        f" AND h.queue <> 'disagreement'{chosen} GROUP BY position),"
+        " ours AS (SELECT v.position, v.statement, v.label, t.text FROM verdicts v JOIN statements t"
+        " USING (evaluation_id, position, side, statement) WHERE v.evaluation_id = $evaluation"
+        " AND v.side = 'response' AND v.target = 'joint'),"
         " judges AS (SELECT o.position, 'two judges' AS why, count(DISTINCT o.statement) AS much FROM ours o"
         " JOIN evaluations e ON e.run_id = $run AND e.evaluation_id <> $evaluation"
         " JOIN statements t ON t.evaluation_id = e.evaluation_id AND t.position = o.position AND t.side = 'response'"
@@ -472,8 +469,8 @@ def _largest_disagreements(connection: Connection, run: RunRef, among: Sequence[
         f" WHERE {shown.sql} AND value BETWEEN 0 AND 1{chosen}),"
         " metrics AS (SELECT position, 'metrics of ' || name AS why, max(value) - min(value) AS much FROM named"
         " GROUP BY position, name HAVING max(value) - min(value) >= $apart)"
-        " SELECT position, string_agg(why, ', ' ORDER BY much DESC), sum(much) AS much FROM (FROM people UNION ALL"
-        " FROM judges UNION ALL FROM metrics) WHERE position IN (SELECT position FROM statements"
+        f" SELECT position, string_agg(why, ', ' ORDER BY much DESC), sum(much) AS much FROM (FROM people{judges}"
+        " UNION ALL FROM metrics) WHERE position IN (SELECT position FROM statements"
         f" WHERE evaluation_id = $evaluation AND side = 'response'{chosen})"
         " GROUP BY position ORDER BY much DESC, position LIMIT $limit",
         {
@@ -548,9 +545,9 @@ def question_numbers(connection: Connection, run: RunRef, positions: Positions) 
         [run.run_id],
     ).fetchnumpy()
     _, places, times = np.unique(found["question"], return_inverse=True, return_counts=True)
-    numbers = np.where(times[places] == 1, found["question"], found["sample"])
-    order = np.argsort(found["position"], kind="stable")
-    return numbers[order][np.searchsorted(found["position"], positions, sorter=order)]
+    numbers = np.zeros(int(np.max(found["position"], initial=0)) + 1, dtype=np.uint64)
+    numbers[found["position"]] = np.where(times[places] == 1, found["question"], found["sample"])
+    return numbers[positions]
 
 
 def answers_of_run(connection: Connection, run: RunRef) -> list[tuple[int, str, str, str, str]]:
