@@ -136,7 +136,7 @@ def test_the_largest_disagreements_are_those_of_all_samples(
     with store.database.write() as connection:
         connection.execute("DELETE FROM rollups")  # they have 200 disagreements
     with store.database.read() as connection:
-        everywhere = [annotation._largest_disagreements(connection, run, None) for run in runs]
+        everywhere = [annotation.largest_disagreements(connection, run, None) for run in runs]
         assert [list(disagreements(connection, run).items()) for run in runs] == [
             list(found.items()) for found in everywhere
         ]

@@ -35,6 +35,7 @@ __all__ = [
     "judge_verdicts",
     "label_times",
     "labelled_verdicts",
+    "largest_disagreements",
     "largest_draw",
     "other_evaluations",
     "partners",
@@ -431,7 +432,7 @@ def disagreements(connection: Connection, run: RunRef) -> dict[int, str]:
     if not _other_sources(connection, run):
         metrics = METRIC_DISAGREEMENTS.rows(connection, [run.evaluation_id])[run.evaluation_id]
         among = [*people, *(position for (position,) in metrics)]
-    return _largest_disagreements(connection, run, among)
+    return largest_disagreements(connection, run, among)
 
 
 def _other_sources(connection: Connection, run: RunRef) -> bool:
@@ -446,7 +447,7 @@ def _other_sources(connection: Connection, run: RunRef) -> bool:
     )
 
 
-def _largest_disagreements(connection: Connection, run: RunRef, among: Sequence[int] | None) -> dict[int, str]:
+def largest_disagreements(connection: Connection, run: RunRef, among: Sequence[int] | None) -> dict[int, str]:
     """Return the largest disagreements in the whole run or, if it has no other evaluation, at these positions."""
     shown = shown_scores(run)
     chosen = "" if among is None else " AND position IN (SELECT unnest($among::INTEGER[]))"
