@@ -97,9 +97,9 @@ from ragboard.human.agreement import (
     load_item_texts,
     sample_of_item,
 )
-from ragboard.human.annotation import annotation_queue, annotator_agreement, find_draw, plan_batch
+from ragboard.human.annotation import LabelledQuantity, annotation_queue, annotator_agreement, find_draw, plan_batch
 from ragboard.human.baselines import BaselineComparison, baseline_comparisons
-from ragboard.human.estimates import estimate_runs, estimated_metrics
+from ragboard.human.estimates import Estimates, estimate_runs, estimated_metrics
 from ragboard.human.grades import GradeComparison, GradeReport, grade_comparisons, grade_report
 from ragboard.human.judge_validation import (
     RUN_LABELS_PREFIX,
@@ -249,10 +249,10 @@ get_contents = cached()(run_contents)
 get_failures = cached(by_run=True, reads_labels=False)(failures)
 get_failed_evaluations = cached()(failed_evaluations)
 get_diagnosis = cached()(diagnose)
-get_batch = cached(64)(plan_batch)
-get_draw = cached(64)(find_draw)
-get_queue = cached()(annotation_queue)
-get_annotator_agreement = cached()(annotator_agreement)
+get_batch = cached(64, by_run=True, reads_labels=False)(plan_batch)
+get_draw = cached(64, by_run=True)(find_draw)
+get_queue = cached(by_run=True)(annotation_queue)
+get_annotator_agreement = cached(by_run=True)(annotator_agreement)
 get_columns = cached(32, by_run=True, reads_labels=False)(columns)
 get_self_agreement = cached(32)(self_agreement)
 get_bundling = cached(32)(compare_bundling)
@@ -262,10 +262,9 @@ get_distribution = cached(64, by_run=True, reads_labels=False)(distribution)
 get_breakdown = cached(64, by_run=True, reads_labels=False)(breakdown)
 get_scatter = cached(by_run=True, reads_labels=False)(scatter)
 get_tables = cached(4)(store_tables)
-get_estimated_metrics = cached()(estimated_metrics)
-get_estimates = cached()(estimate_runs)
+get_estimated_metrics = cached(by_run=True, reads_labels=False)(estimated_metrics)
 get_noise = cached()(judge_noise)
-get_judge_validation = cached(64)(validate_judge)
+get_judge_validation = cached(64, by_run=True)(validate_judge)
 get_datasets = cached(4)(datasets)
 get_graded_runs = cached(4)(graded_runs)
 get_reference_runs = cached(4)(reference_runs)
@@ -336,6 +335,12 @@ def get_unsupported_statements(limit: int) -> tuple[UnsupportedStatement, ...]:
 def get_overruled_verdicts(store: Store, run: RunRef, unscored: UnscoredPolicy = "excluded") -> OverruledVerdicts:
     """Return the overruled verdicts of a run, and its metrics recomputed with annotators' labels."""
     return overruled_verdicts(store, get_run(run, unscored=unscored))
+
+
+@cached(by_run=True)
+def get_estimates(store: Store, runs: tuple[RunRef, ...], metric: str, measured: LabelledQuantity) -> Estimates:
+    """Return the estimated mean labels of runs. Raises SettingError."""
+    return estimate_runs(store, runs, metric=metric, measured=measured, numbered=True)
 
 
 @cached()

@@ -111,6 +111,8 @@ WITHOUT_LABELS: dict[str, Callable[[RunRef, RunRef], object]] = {
     "get_run": lambda a, _: data.get_run(a),
     "get_sample_rows": lambda a, _: data.get_sample_rows(a, SampleQuery(column=FAITHFULNESS, order="worst")),
     "get_failures": lambda a, _: data.get_failures(a),
+    "get_batch": lambda a, _: data.get_batch(a),
+    "get_estimated_metrics": lambda a, _: data.get_estimated_metrics(a),
     "get_columns": lambda a, _: data.get_columns(a),
     "get_truthfulness": lambda a, _: data.get_truthfulness(a),
     "get_distribution": lambda a, _: data.get_distribution(a, FAITHFULNESS),

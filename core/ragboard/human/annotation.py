@@ -17,6 +17,7 @@ from ragboard.store import RunRef, Store
 from ragboard.store.queries.annotation import (
     SampleDraw,
     VerdictsByStatement,
+    count_samples_to_label,
     disagreements,
     graded_samples,
     judge_verdicts,
@@ -57,11 +58,6 @@ MIN_GAPS = 10
 """Minimum number of gaps between labels from which an annotator's pace is computed."""
 BREAK_SECONDS = 300.0
 """Longer gaps between labels, in seconds, are breaks and do not count in the pace."""
-MAX_DISAGREEMENTS = 200
-"""Maximum number of samples in the disagreement queue, largest disagreement first."""
-MIN_DISAGREEMENT = 0.3
-"""Two metrics of the same name, from other tools or with other settings, disagree if their scores differ by this or
-more."""
 
 LabelledQuantity: TypeAlias = Literal["verdicts", Quality]
 """What annotators label: verdicts on all statements, or grades of a quality."""
@@ -256,12 +252,11 @@ def plan_batch(store: Store, run: RunRef, kind: LabelKind = "verdict", against: 
     sample.
     """
     with store.database.read() as connection:
-        population = positions_to_label(connection, run, kind, against)
-        counts = statement_counts(connection, run, population) if kind == "verdict" else dict.fromkeys(population, 1)
-    mean = sum(counts.values()) / len(counts) if counts else 1.0
-    size = min(len(population), max(1, round(BATCH_MINUTES * 60 / (SECONDS_PER_LABEL[kind] * mean))))
+        population, labels = count_samples_to_label(connection, run, kind, against)
+    mean = labels / population if population else 1.0
+    size = min(population, max(1, round(BATCH_MINUTES * 60 / (SECONDS_PER_LABEL[kind] * mean))))
     return Batch(
-        samples=size, labels=round(size * mean), population=len(population), seconds_per_label=SECONDS_PER_LABEL[kind]
+        samples=size, labels=round(size * mean), population=population, seconds_per_label=SECONDS_PER_LABEL[kind]
     )
 
 
@@ -288,7 +283,7 @@ def annotation_queue(
         draw = largest_draw(connection, run, kind, against) if queue == "random" else None
         reasons: dict[int, str] = {}
         if queue == "disagreement":
-            reasons = disagreements(connection, run, apart=MIN_DISAGREEMENT, limit=MAX_DISAGREEMENTS)
+            reasons = disagreements(connection, run)
         order = draw.positions if draw else tuple(reasons)
         others = partners(connection, run, against) if against else {}
         if against:
@@ -335,7 +330,7 @@ def labelled_samples(
     """
     with store.database.read() as connection:
         draw = largest_draw(connection, run, kind) if queue == "random" else None
-        population = draw.population if draw else len(positions_to_label(connection, run, kind))
+        population = draw.population if draw else count_samples_to_label(connection, run, kind).samples
         if kind == "verdict":
             rows = samples_with_verdicts(connection, run, queue)
         else:

@@ -6,11 +6,13 @@ Saad-Falcon et al. 2024 (ARES), arXiv 2311.09476, section 3.3; Angelopoulos et a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ragboard.stats import (
     Interval,
@@ -34,6 +36,7 @@ from ragboard.stats.checks import FloatArray
 __all__ = [
     "CAUTION",
     "KnownOrder",
+    "NumberedScores",
     "System",
     "SystemDifference",
     "SystemEstimate",
@@ -59,8 +62,39 @@ _NO_LABELS_ONLY = "the labels are from several runs; without the judge, they say
 _UNSCORED = "no sample of this run has a score"
 _NO_PPI_PLUS_PLUS = "a weight below 1 would pull each run towards the mean label of all runs"
 
-Key = str
-"""Identifies an item; items of two systems with the same key have the same question."""
+Key: TypeAlias = Any
+"""Identifies an item, a text or a number; items of two systems with the same key have the same question."""
+
+
+@dataclass(frozen=True, eq=False)
+class NumberedScores(Mapping[int, float]):
+    """The judge's scores of many items by their numbers, as arrays."""
+
+    numbers: NDArray[np.uint64]
+    """The number of each item."""
+    scores: FloatArray
+    """The score of each item, in the same order."""
+
+    def __getitem__(self, number: int) -> float:
+        return self.split([number])[0][number]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.numbers.tolist())
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    def split(self, numbers: Collection[int]) -> tuple[dict[int, float], FloatArray]:
+        """Return the scores of the items with these numbers, by number, and the scores of all others, in order."""
+        chosen = np.isin(self.numbers, np.fromiter(numbers, dtype=np.uint64))
+        return dict(zip(self.numbers[chosen].tolist(), self.scores[chosen].tolist(), strict=True)), self.scores[~chosen]
+
+    def __sub__(self, other: NumberedScores) -> NumberedScores:
+        """Return the differences from other scores over the items that both have, in order."""
+        _, ours, theirs = np.intersect1d(self.numbers, other.numbers, assume_unique=True, return_indices=True)
+        order = np.argsort(ours)
+        ours, theirs = ours[order], theirs[order]
+        return NumberedScores(self.numbers[ours], self.scores[ours] - other.scores[theirs])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,11 +112,22 @@ class System:
     """Why the labels cannot be used for an estimate; empty if they can."""
     notes: tuple[str, ...] = ()
 
+    def judged(self) -> FloatArray:
+        """Return the judge's scores of all items."""
+        if isinstance(self.scores, NumberedScores):
+            return self.scores.scores
+        return np.array(list(self.scores.values()), dtype=float)
+
     def arrays(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return three arrays: labels, the judge's scores of the same items, and the judge's scores of all others."""
-        both = [key for key in self.labels if key in self.scores]
-        rest = [score for key, score in self.scores.items() if key not in self.labels]
-        labels, judged = [self.labels[key] for key in both], [self.scores[key] for key in both]
+        scores: Mapping[Key, float] = self.scores
+        rest: Sequence[float] | FloatArray
+        if isinstance(scores, NumberedScores):
+            scores, rest = scores.split(self.labels)
+        else:
+            rest = [score for key, score in scores.items() if key not in self.labels]
+        both = [key for key in self.labels if key in scores]
+        labels, judged = [self.labels[key] for key in both], [scores[key] for key in both]
         return np.array(labels, dtype=float), np.array(judged, dtype=float), np.array(rest, dtype=float)
 
     def means(self, level: float) -> MeanEstimates | None:
@@ -93,9 +138,13 @@ class System:
 
     def __sub__(self, other: System) -> System:
         """Return the differences from another system item by item, over the items that both have."""
+        if isinstance(self.scores, NumberedScores) and isinstance(other.scores, NumberedScores):
+            scores: Mapping[Key, float] = self.scores - other.scores
+        else:
+            scores = {key: score - other.scores[key] for key, score in self.scores.items() if key in other.scores}
         return System(
             name=f"{self.name} - {other.name}",
-            scores={key: score - other.scores[key] for key, score in self.scores.items() if key in other.scores},
+            scores=scores,
             labels={key: label - other.labels[key] for key, label in self.labels.items() if key in other.labels},
             bounds=(other.bounds[0] - self.bounds[1], self.bounds[1] - other.bounds[0]),
         )
@@ -223,7 +272,7 @@ def _ranked_report(
     """Return a report of these estimates, with the differences and ranks of the systems that have an estimate."""
     estimate_by_name = _estimates((estimate.name, estimate.best) for estimate in estimates)
     by_name = {system.name: system for system in systems if system.name in estimate_by_name}
-    judged = [float(np.mean(list(by_name[name].scores.values()))) for name in estimate_by_name]
+    judged = [float(np.mean(by_name[name].judged())) for name in estimate_by_name]
     return SystemsReport(
         systems=estimates,
         differences=tuple(difference(by_name[a], by_name[b], level) for a, b in combinations(by_name, 2)),
@@ -302,7 +351,7 @@ def _pooled_estimate(system: System, labels: FloatArray, judged: FloatArray, lev
     unusable = (
         (f"its own labels do not count: {system.unusable_reason}",) if system.labels and system.unusable_reason else ()
     )
-    scores = list(system.scores.values())
+    scores = system.judged()
     estimated = estimate_means(labels, judged, scores, bounds=system.bounds, design="separate", level=level)
     means = replace(
         estimated,
@@ -316,10 +365,10 @@ def _pooled_estimate(system: System, labels: FloatArray, judged: FloatArray, lev
 def _pooled_difference(a: System, b: System, level: float) -> SystemDifference:
     """Return the difference of the judge's mean scores. Both systems have the same correction, so it cancels out."""
     difference = b - a
-    values = list(difference.scores.values())
-    if values:
+    values = difference.judged()
+    if values.size:
         interval = mean_interval(moments(values), bounds=difference.bounds, level=level)
         return SystemDifference(a=a.name, b=b.name, paired=True, labels=0, interval=interval)
-    sides = [list(system.scores.values()) for system in (b, a)]
+    sides = [system.judged() for system in (b, a)]
     interval = group_difference(*sides, bounds=a.bounds, level=level).interval
     return SystemDifference(a=a.name, b=b.name, paired=False, labels=0, interval=interval)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import duckdb
 
+from ragboard.store.queries.annotation import METRIC_DISAGREEMENTS, SAMPLES_TO_LABEL
 from ragboard.store.queries.pairs import QUESTION_DIGESTS
 from ragboard.store.queries.question_sets import QUESTION_SETS
 from ragboard.store.queries.rollups import has_large_runs
@@ -27,6 +28,8 @@ ROLLUPS = (
     SEPARATELY_JUDGED,
     WORST_STATEMENTS,
     REFUSAL_COUNTS,
+    SAMPLES_TO_LABEL,
+    METRIC_DISAGREEMENTS,
 )
 
 

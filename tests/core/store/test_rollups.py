@@ -22,6 +22,8 @@ from ragboard.analysis import (
     refusal_report,
     unsupported_statements,
 )
+from ragboard.human.annotation import annotation_queue, plan_batch
+from ragboard.human.estimates import estimate_runs
 from ragboard.records import Label
 from ragboard.store.queries import rollups, statements
 from ragboard.store.queries.statements import HallucinationQuery
@@ -68,10 +70,14 @@ def everything(store: Store) -> list[Any]:
         [columns(store, run) for run in runs],
         [[(row.sample_id, row.number, row.judged_statement) for row in page.rows] for page in pages],
         [(page.total, page.labels, page.sentence) for page in pages],
+        [plan_batch(store, run, kind) for run in runs for kind in ("verdict", "grade")],
+        [annotation_queue(store, run, "disagreement", annotator="ada") for run in runs],
+        [estimate_runs(store, [run], numbered=True).report for run in runs if run.evaluation_id],
     ]
     if len(runs) > 1:
         pairs = pair_runs(store, runs[0], runs[1])
         found += [compare_runs(store, runs[0], runs[1]), most_changed(store, runs[0], runs[1])]
+        found.append(plan_batch(store, runs[0], "preference", runs[1]))
         found += [pairs.a.tolist(), pairs.b.tolist(), pairs.by_question, [refusal_report(store, run) for run in runs]]
     return found
 

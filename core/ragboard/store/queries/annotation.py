@@ -10,35 +10,51 @@ from hashlib import blake2b
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ragboard.records import Label
 from ragboard.store.queries.labels import LabelKind, LabelQueue
+from ragboard.store.queries.pairs import ANSWERED, answered_pairs
 from ragboard.store.queries.query import Connection
-from ragboard.store.queries.scores import shown_scores
+from ragboard.store.queries.rollups import Rollup, select
+from ragboard.store.queries.scores import Positions, Scored, read_scored, shown_scores
 from ragboard.store.run_refs import RunRef
 
 __all__ = [
+    "METRIC_DISAGREEMENTS",
+    "SAMPLES_TO_LABEL",
     "LabelledStatement",
     "SampleDraw",
+    "SamplesToLabel",
     "VerdictsByStatement",
     "answers_of_run",
+    "count_samples_to_label",
     "disagreements",
     "graded_samples",
     "judge_scores",
     "judge_verdicts",
     "label_times",
     "labelled_verdicts",
+    "largest_disagreements",
     "largest_draw",
     "other_evaluations",
     "partners",
     "positions_to_label",
+    "question_numbers",
     "queue_progress",
     "runs_with_labels",
     "samples_with_verdicts",
+    "scored_samples",
     "statement_counts",
     "statements_with_labels",
     "store_draw",
 ]
+
+MAX_DISAGREEMENTS = 200
+"""Maximum number of samples in the disagreement queue, largest disagreement first."""
+MIN_DISAGREEMENT = 0.3
+"""Two metrics of the same name, from other tools or with other settings, disagree if their scores differ by this or
+more."""
 
 VerdictsByStatement: TypeAlias = dict[tuple[int, int], Label]
 """Verdicts by position of the sample and number of the statement, both from 0."""
@@ -68,6 +84,14 @@ class SampleDraw:
     """Positions of the drawn samples in the run, in the order to label them."""
     drawn: datetime
     """UTC."""
+
+
+class SamplesToLabel(NamedTuple):
+    """How many samples can be labelled, and how many labels they need."""
+
+    samples: int
+    labels: int
+    """For verdicts, the number of their statements; else one per sample."""
 
 
 class LabelledStatement(NamedTuple):
@@ -159,9 +183,71 @@ def positions_to_label(
         sql = "SELECT DISTINCT position FROM statements WHERE evaluation_id = ? AND side = 'response' ORDER BY 1"
         rows = connection.execute(sql, [run.evaluation_id]).fetchall()
     else:
-        sql = "SELECT position FROM samples WHERE run_id = ? AND trim(coalesce(answer, '')) <> '' ORDER BY 1"
+        sql = f"SELECT position FROM samples WHERE run_id = ? AND {ANSWERED} ORDER BY 1"
         rows = connection.execute(sql, [run.run_id]).fetchall()
     return [row[0] for row in rows]
+
+
+def count_samples_to_label(
+    connection: Connection, run: RunRef, kind: LabelKind, against: RunRef | None = None
+) -> SamplesToLabel:
+    """Count the samples of `positions_to_label`, and the labels that they need."""
+    if kind == "preference" and against is not None:
+        pairs = answered_pairs(connection, run.run_id, against.run_id)
+        return SamplesToLabel(pairs, pairs)
+    counts = _counts_to_label(connection, run, None)
+    if counts is None:
+        samples = len(positions_to_label(connection, run, kind))
+        return SamplesToLabel(samples, samples)
+    statements, with_statement, answered = counts
+    return SamplesToLabel(with_statement, statements) if kind == "verdict" else SamplesToLabel(answered, answered)
+
+
+def scored_samples(connection: Connection, run: RunRef, metric: str, kind: LabelKind) -> Scored:
+    """Return the scores of the samples of `positions_to_label`, without unscored samples, in the order of the run."""
+    sql = "SELECT position, value FROM scores WHERE evaluation_id = $evaluation AND metric = $metric"
+    sql += " AND value IS NOT NULL"
+    given = {"evaluation": run.evaluation_of(metric), "metric": metric}
+    counts = _counts_to_label(connection, run, metric)
+    if counts is None or counts[0] > counts[1 if kind == "verdict" else 2]:  # some samples cannot be labelled
+        if kind == "verdict":
+            labelable = "SELECT position FROM statements WHERE evaluation_id = $owner AND side = 'response'"
+        else:
+            labelable = f"SELECT position FROM samples WHERE run_id = $owner AND {ANSWERED}"
+        sql += f" AND position IN ({labelable})"
+        given["owner"] = run.evaluation_id if kind == "verdict" else run.run_id
+    found = read_scored(connection.execute(sql, given))
+    order = np.argsort(found.positions, kind="stable")
+    return Scored(found.positions[order], found.values[order])
+
+
+def _counts_to_label(connection: Connection, run: RunRef, metric: str | None) -> tuple[int, int, int] | None:
+    """Return the numbers of `SAMPLES_TO_LABEL` for a metric or, with None, for all samples; None if there are none."""
+    evaluation = run.evaluation_id
+    if evaluation is None or (metric and run.evaluation_of(metric) != evaluation):
+        return None
+    rows = SAMPLES_TO_LABEL.rows(connection, [evaluation])[evaluation]
+    return next(((first, second, third) for name, first, second, third in rows if name == metric), None)
+
+
+SAMPLES_TO_LABEL = Rollup(
+    name="samples to label 1",
+    owner="evaluation",
+    query=select(
+        "WITH said AS (SELECT evaluation_id, position, count(*) AS statements FROM statements WHERE side = 'response'"
+        " AND evaluation_id IN (SELECT unnest($owners)) GROUP BY evaluation_id, position),"
+        " answered AS (SELECT evaluation_id, position, true AS answered FROM samples JOIN evaluations USING (run_id)"
+        f" WHERE evaluation_id IN (SELECT unnest($owners)) AND {ANSWERED}),"
+        " labelable AS MATERIALIZED (FROM said FULL JOIN answered USING (evaluation_id, position))"
+        " SELECT evaluation_id, NULL AS metric, coalesce(sum(statements), 0)::BIGINT, count(statements),"
+        " count(answered) FROM labelable GROUP BY evaluation_id"
+        " UNION ALL SELECT evaluation_id, metric, count(*), count(statements), count(answered) FROM scores"
+        " LEFT JOIN labelable USING (evaluation_id, position) WHERE value IS NOT NULL"
+        " AND evaluation_id IN (SELECT unnest($owners)) GROUP BY evaluation_id, metric"
+    ),
+)
+"""(None, number of statements, number of samples with a statement, number of samples with an answer), and for each
+metric (metric, number of samples with a score, how many of them have a statement, how many an answer)."""
 
 
 def partners(connection: Connection, run: RunRef, against: RunRef) -> dict[int, str]:
@@ -169,10 +255,9 @@ def partners(connection: Connection, run: RunRef, against: RunRef) -> dict[int, 
     return dict(
         connection.execute(
             "SELECT p.a, t.sample_id FROM paired_questions($run, $against) p"
-            " JOIN samples s ON s.run_id = $run AND s.position = p.a"
-            " JOIN samples t ON t.run_id = $against AND t.position = p.b"
-            " WHERE p.paired_by IN ('id', 'question') AND trim(coalesce(s.answer, '')) <> ''"
-            " AND trim(coalesce(t.answer, '')) <> '' ORDER BY p.a",
+            f" JOIN (SELECT position FROM samples WHERE run_id = $run AND {ANSWERED}) s ON s.position = p.a"
+            f" JOIN (SELECT position, sample_id FROM samples WHERE run_id = $against AND {ANSWERED}) t"
+            " ON t.position = p.b WHERE p.paired_by IN ('id', 'question') ORDER BY p.a",
             {"run": run.run_id, "against": against.run_id},
         ).fetchall()
     )
@@ -215,9 +300,9 @@ verdicts, and the samples were not chosen because judges disagree on them."""
 def statements_with_labels(connection: Connection, run: RunRef) -> list[LabelledStatement]:
     """Return the statements of an evaluation that have labels from a random draw or a file, in order."""
     rows = connection.execute(
-        "WITH said AS (SELECT position, statement, list((label = 'supported')::DOUBLE ORDER BY annotator, queue)"
-        " AS ratings, max(said) AS labelled FROM human_verdicts"
-        f" WHERE evaluation_id = $evaluation AND {_BLIND} GROUP BY position, statement),"
+        "WITH said AS MATERIALIZED (SELECT position, statement,"
+        " list((label = 'supported')::DOUBLE ORDER BY annotator, queue) AS ratings, max(said) AS labelled"
+        f" FROM human_verdicts WHERE evaluation_id = $evaluation AND {_BLIND} GROUP BY position, statement),"
         " texts AS (SELECT position, list(text ORDER BY rank) AS passages FROM passages WHERE run_id = $run"
         " AND position IN (SELECT position FROM said) GROUP BY position)"
         " SELECT position, statement, s.sample_id, coalesce(s.cluster, position::VARCHAR), s.question, t.text, v.label,"
@@ -328,37 +413,99 @@ def queue_progress(
     ).fetchall()
 
 
-def disagreements(connection: Connection, run: RunRef, *, apart: float, limit: int) -> dict[int, str]:
-    """Return {position: who disagrees}, largest disagreement first.
+def disagreements(connection: Connection, run: RunRef) -> dict[int, str]:
+    """Return {position: who disagrees}, largest disagreement first, at most `MAX_DISAGREEMENTS`.
 
     Disagreements are between a person and the judge, two judges, or metrics of the same name whose scores differ by at
-    least `apart`.
+    least `MIN_DISAGREEMENT`.
     """
+    if run.evaluation_id is None:
+        return {}
+    people = [
+        row[0]
+        for row in connection.execute(
+            "SELECT DISTINCT position FROM human_verdicts WHERE evaluation_id = ? AND queue <> 'disagreement'",
+            [run.evaluation_id],
+        ).fetchall()
+    ]
+    among = None
+    if not _other_sources(connection, run):
+        metrics = METRIC_DISAGREEMENTS.rows(connection, [run.evaluation_id])[run.evaluation_id]
+        among = [*people, *(position for (position,) in metrics)]
+    return largest_disagreements(connection, run, among)
+
+
+def _other_sources(connection: Connection, run: RunRef) -> bool:
+    """Return whether verdicts or scores of another evaluation can disagree with those of the evaluation of `run`."""
+    if run.other_evaluations:
+        return True
+    return bool(
+        connection.execute(
+            "SELECT 1 FROM evaluations WHERE run_id = ? AND evaluation_id <> ? LIMIT 1",
+            [run.run_id, run.evaluation_id],
+        ).fetchall()
+    )
+
+
+def largest_disagreements(connection: Connection, run: RunRef, among: Sequence[int] | None) -> dict[int, str]:
+    """Return the largest disagreements in the whole run or, if it has no other evaluation, at these positions."""
     shown = shown_scores(run)
+    chosen = "" if among is None else " AND position IN (SELECT unnest($among::INTEGER[]))"
+    judges = " UNION ALL FROM judges" if among is None else ""
     rows = connection.execute(
-        "WITH ours AS (SELECT v.position, v.statement, v.label, t.text FROM verdicts v JOIN statements t"
+        "WITH people AS (SELECT position, 'a person and the judge' AS why, count(DISTINCT statement) AS much"
+        " FROM verdicts v JOIN human_verdicts h USING (evaluation_id, position, statement)"
+        " WHERE evaluation_id = $evaluation AND v.side = 'response' AND v.target = 'joint' AND h.label <> v.label"
+        f" AND h.queue <> 'disagreement'{chosen} GROUP BY position),"
+        " ours AS (SELECT v.position, v.statement, v.label, t.text FROM verdicts v JOIN statements t"
         " USING (evaluation_id, position, side, statement) WHERE v.evaluation_id = $evaluation"
         " AND v.side = 'response' AND v.target = 'joint'),"
-        " people AS (SELECT o.position, 'a person and the judge' AS why, count(DISTINCT o.statement) AS much"
-        " FROM ours o JOIN human_verdicts h ON h.evaluation_id = $evaluation AND h.position = o.position"
-        " AND h.statement = o.statement WHERE h.label <> o.label AND h.queue <> 'disagreement' GROUP BY 1),"
         " judges AS (SELECT o.position, 'two judges' AS why, count(DISTINCT o.statement) AS much FROM ours o"
         " JOIN evaluations e ON e.run_id = $run AND e.evaluation_id <> $evaluation"
         " JOIN statements t ON t.evaluation_id = e.evaluation_id AND t.position = o.position AND t.side = 'response'"
         " AND t.text = o.text JOIN verdicts v ON v.evaluation_id = t.evaluation_id AND v.position = t.position"
         " AND v.side = 'response' AND v.statement = t.statement AND v.target = 'joint' WHERE v.label <> o.label"
         " GROUP BY 1),"
-        " named AS (SELECT position, split_part(split_part(metric, '(', 1), '.', 2) AS name, value FROM scores"
-        f" WHERE {shown.sql} AND value BETWEEN 0 AND 1),"
+        f" named AS (SELECT position, {_METRIC_NAME} AS name, value FROM scores"
+        f" WHERE {shown.sql} AND value BETWEEN 0 AND 1{chosen}),"
         " metrics AS (SELECT position, 'metrics of ' || name AS why, max(value) - min(value) AS much FROM named"
         " GROUP BY position, name HAVING max(value) - min(value) >= $apart)"
-        " SELECT position, string_agg(why, ', ' ORDER BY much DESC), sum(much) AS much FROM (FROM people UNION ALL"
-        " FROM judges UNION ALL FROM metrics) WHERE position IN (SELECT position FROM statements"
-        " WHERE evaluation_id = $evaluation AND side = 'response')"
+        f" SELECT position, string_agg(why, ', ' ORDER BY much DESC), sum(much) AS much FROM (FROM people{judges}"
+        " UNION ALL FROM metrics) WHERE position IN (SELECT position FROM statements"
+        f" WHERE evaluation_id = $evaluation AND side = 'response'{chosen})"
         " GROUP BY position ORDER BY much DESC, position LIMIT $limit",
-        {**shown.given, "apart": apart, "limit": limit},
+        {
+            **shown.given,
+            "apart": MIN_DISAGREEMENT,
+            "limit": MAX_DISAGREEMENTS,
+            **({} if among is None else {"among": list(among)}),
+        },
     ).fetchall()
     return {position: why for position, why, _ in rows}
+
+
+_METRIC_NAME = "split_part(split_part(metric, '(', 1), '.', 2)"
+"""SQL for the name of a metric without its source and settings."""
+
+METRIC_DISAGREEMENTS = Rollup(
+    name="metric disagreements 1",
+    owner="evaluation",
+    query=lambda connection, owners: connection.execute(
+        f"WITH named AS (SELECT evaluation_id, metric, {_METRIC_NAME} AS name FROM"
+        " (SELECT DISTINCT evaluation_id, metric FROM scores WHERE evaluation_id IN (SELECT unnest($owners)))),"
+        " several AS (SELECT * FROM named QUALIFY count(*) OVER (PARTITION BY evaluation_id, name) > 1),"
+        " apart AS (SELECT evaluation_id, position, max(value) - min(value) AS much"
+        " FROM scores JOIN several USING (evaluation_id, metric) WHERE value BETWEEN 0 AND 1"
+        " GROUP BY evaluation_id, position, name HAVING max(value) - min(value) >= $apart)"
+        " SELECT evaluation_id, position FROM apart WHERE (evaluation_id, position) IN"
+        " (SELECT evaluation_id, position FROM statements WHERE side = 'response'"
+        " AND evaluation_id IN (SELECT unnest($owners))) GROUP BY evaluation_id, position"
+        " QUALIFY row_number() OVER (PARTITION BY evaluation_id ORDER BY sum(much) DESC, position) <= $kept",
+        {"owners": list(owners), "apart": MIN_DISAGREEMENT, "kept": MAX_DISAGREEMENTS},
+    ).fetchall(),
+)
+"""The samples with the largest disagreements of metrics of the same name. Any other sample in the queue has labels, if
+the run has no other evaluation."""
 
 
 def other_evaluations(connection: Connection, run: RunRef) -> list[tuple[str, str]]:
@@ -386,6 +533,22 @@ def judge_scores(connection: Connection, run: RunRef, metric: str) -> dict[int, 
         int(position): (str(key), float(value))
         for position, key, value in zip(found["position"], found["key"], np.asarray(found["value"]), strict=True)
     }
+
+
+def question_numbers(connection: Connection, run: RunRef, positions: Positions) -> NDArray[np.uint64]:
+    """Return a number for each sample, the same number for samples of two runs with the same question.
+
+    The number of a question that a run asks several times matches no sample of another run.
+    """
+    found = connection.execute(
+        "SELECT position, hash(question, history::VARCHAR) AS question, hash(run_id, position) AS sample FROM samples"
+        " WHERE run_id = ?",
+        [run.run_id],
+    ).fetchnumpy()
+    _, places, times = np.unique(found["question"], return_inverse=True, return_counts=True)
+    numbers = np.zeros(int(np.max(found["position"], initial=0)) + 1, dtype=np.uint64)
+    numbers[found["position"]] = np.where(times[places] == 1, found["question"], found["sample"])
+    return numbers[positions]
 
 
 def answers_of_run(connection: Connection, run: RunRef) -> list[tuple[int, str, str, str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -17,6 +18,7 @@ from ragboard.store.queries.values import column_query
 from ragboard.store.run_refs import RunRef
 
 __all__ = [
+    "ANSWERED",
     "QUESTION_DIGESTS",
     "ComparedPair",
     "Missing",
@@ -24,6 +26,8 @@ __all__ = [
     "PairedRuns",
     "UnpairedRow",
     "Which",
+    "answered_pairs",
+    "ask_the_same",
     "compared_pairs",
     "create_pairs",
     "pair_counts",
@@ -36,6 +40,12 @@ __all__ = [
 
 Which = Literal["all", "worse", "better", "same", "unscored"]
 
+ANSWERED = "(answer >= '!' OR ltrim(coalesce(answer, '')) <> '')"
+"""SQL condition on the table `samples` for an answer that is not empty: it has a character other than a space.
+
+Most answers start with a character after the space in the alphabet; to compare the texts is much faster than to trim
+them.
+"""
 TOLERANCE = 1e-9
 """Values that differ by less than this count as equal."""
 
@@ -136,6 +146,19 @@ def paired_runs(connection: Connection, a: str, b: str) -> PairedRuns:
     )
 
 
+def answered_pairs(connection: Connection, a: str, b: str) -> int:
+    """Count the pairs of two runs in which neither answer is empty."""
+    pairs = "(SELECT a, b FROM paired_questions($a, $b) WHERE paired_by IN ('id', 'question'))"
+    if _same_positions(connection, a, b) is not None:
+        pairs = "(SELECT position AS a, position AS b FROM samples WHERE run_id = $a)"
+    found = connection.execute(
+        f"SELECT count(*) FROM {pairs} WHERE a IN (SELECT position FROM samples WHERE run_id = $a AND {ANSWERED})"
+        f" AND b IN (SELECT position FROM samples WHERE run_id = $b AND {ANSWERED})",
+        {"a": a, "b": b},
+    ).fetchall()
+    return int(found[0][0])
+
+
 def _same_positions(connection: Connection, a: str, b: str) -> Positions | None:
     """Return all positions of two runs with equal ids, questions and histories at each position.
 
@@ -149,13 +172,23 @@ def _same_positions(connection: Connection, a: str, b: str) -> Positions | None:
     return np.arange(first, last + 1) if samples == distinct == last + 1 - first else None
 
 
+def ask_the_same(connection: Connection, runs: Sequence[str]) -> bool:
+    """Return whether runs have the same questions at the same positions, each question once."""
+    first, *others = QUESTION_DIGESTS.rows(connection, runs).values()
+    return all(other == first for other in others) and all(
+        samples == questions for _, _, samples, _, questions, *_ in first
+    )
+
+
 QUESTION_DIGESTS = Rollup(
-    name="question digest 1",
+    name="question digest 2",
     owner="run",
     query=select(
         "SELECT run_id, min(position), max(position), count(*), count(DISTINCT digest),"
+        " count(DISTINCT question),"
         " bit_xor(hash(position, digest)), sum(hash(digest, position))"
-        " FROM (SELECT run_id, position, hash(sample_id, question, history::VARCHAR) AS digest FROM samples"
+        " FROM (SELECT run_id, position, hash(sample_id, question, history::VARCHAR) AS digest,"
+        " hash(question, history::VARCHAR) AS question FROM samples"
         " WHERE run_id IN (SELECT unnest($owners))) GROUP BY run_id"
     ),
 )
