@@ -16,7 +16,7 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import duckdb
 from filelock import FileLock, Timeout
@@ -56,6 +56,8 @@ DAMAGE_ERRORS = (
 MAGIC_BYTES = slice(8, 12), b"DUCK"
 """The position and the value of the bytes that identify a DuckDB file."""
 
+
+T = TypeVar("T")
 
 LINGER_SECONDS = 0.1
 """How long a shared connection stays open after a read, for the next one."""
@@ -247,6 +249,24 @@ class Database:
                 _migrate(connection, self.path)
                 with _transaction(connection):
                     yield connection
+
+    def write_within(self, memory: str, change: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
+        """Call `change` in a transaction in which DuckDB has one thread and a memory limit, such as `256MB`.
+
+        One thread needs less memory than several, and loads rows as fast. If the limit is too low, as for very long
+        texts, nothing is changed, and `change` is called again without a limit. Raises StoreError as `write` does.
+        """
+        try:
+            with self.write() as connection:
+                connection.execute(f"SET memory_limit = '{memory}'; SET threads = 1")
+                return change(connection)
+        except duckdb.OutOfMemoryException:
+            pass
+        except StoreError as error:
+            if not isinstance(error.__cause__, duckdb.TransactionException):  # a commit needs memory, too
+                raise
+        with self.write() as connection:
+            return change(connection)
 
     def require_writable(self) -> None:
         """Raise StoreError if the database was opened read-only."""

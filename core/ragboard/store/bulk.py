@@ -47,8 +47,6 @@ from ragboard.store.writing import (
 __all__ = ["ColumnsChangedError", "add_streamed"]
 
 PREFIX = "import-"
-LOAD_THREADS = 1
-"""Number of threads that load rows. More threads need more memory and are not faster."""
 
 
 class ColumnsChangedError(Exception):
@@ -206,10 +204,10 @@ def _replace_ids(file: Path, ids: Sequence[str]) -> None:
 def _load(database: Database, stream: RunStream, staged: _StagedRun) -> AddedRun:
     run, run_id = stream.run, staged.digest.hexdigest()
     questions, key = _questions(staged)
-    with database.write() as connection:
+
+    def add(connection: duckdb.DuckDBPyConnection) -> tuple[str, str] | None:
         existing = existing_run(connection, run.name, run_id)
         if existing is None:
-            connection.execute(f"SET memory_limit = '{LOAD_MEMORY}'; SET threads = {LOAD_THREADS}")
             insert_run_row(connection, run, run_id, staged.count, questions, key)
             for table, files in staged.files.items():
                 connection.execute(
@@ -220,6 +218,9 @@ def _load(database: Database, stream: RunStream, staged: _StagedRun) -> AddedRun
             connection.execute("RESET memory_limit; RESET threads")  # clusters of a million samples can need 3 GB
             mark_clusters(connection, run_id)
             refresh_rollups(connection)
+        return existing
+
+    existing = database.write_within(LOAD_MEMORY, add)
     stored_id, name = existing or (run_id, run.name)
     return AddedRun(id=stored_id, name=name, samples=staged.count, added=existing is None)
 
@@ -228,7 +229,7 @@ def _questions(staged: _StagedRun) -> tuple[int, str]:
     """Return the number of distinct questions, and their `questions_key`."""
     settings: dict[str, str | bool | int | float | list[str]] = {
         "memory_limit": LOAD_MEMORY,
-        "threads": LOAD_THREADS,
+        "threads": 1,
         "temp_directory": str(staged.folder),
     }
     number = 0

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from ragboard.database import WAIT_SECONDS, Database
 from ragboard.errors import NotFoundError, RunExistsError, StoreError
 from ragboard.prices import Price
-from ragboard.processes import available_cores
 from ragboard.readers import ImportReport, open_runs
 from ragboard.readers.labels import LabelledItem
 from ragboard.readers.sources import FileSource
@@ -28,6 +27,7 @@ from ragboard.store.prune import PrunedRun, prune_run, runs_to_prune
 from ragboard.store.queries.agreements import Agreement, ScorerResult, keep_agreement
 from ragboard.store.queries.draws import draw_counts
 from ragboard.store.queries.evaluations import usage_by_evaluation
+from ragboard.store.queries.query import Connection
 from ragboard.store.queries.references import dataset_references_digest, with_dataset_references
 from ragboard.store.queries.rollups import kept_rollups
 from ragboard.store.queries.runs import RunStates, run_states
@@ -116,10 +116,8 @@ JOURNAL_ID = re.compile("[0-9A-Za-z_-]{1,100}")
 MAX_POSITION = 2**31 - 1
 PAGE_SIZE = 1_000
 """Number of samples that `Store.samples` reads at a time."""
-RESULTS_MEMORY = "256MB"
+RESULTS_MEMORY = "128MB"
 """DuckDB's memory limit while results of an evaluation are loaded. DuckDB also uses memory that it does not count."""
-MAX_RESULTS_THREADS = 2
-"""Maximum number of threads that load results. More threads need more memory."""
 MIN_GROWTH = 0.1
 """Rollups are computed again at the end of an evaluation, and when at least this share of its samples gets new results.
 For smaller additions to a large run, this would take too long; pages then read the run itself."""
@@ -663,16 +661,16 @@ class Store:
 
         Raises NotFoundError if the run was deleted in the meantime.
         """
-        with self.database.write() as connection:
-            connection.execute(f"SET memory_limit = '{RESULTS_MEMORY}'")
-            connection.execute(f"SET threads = {min(available_cores(), MAX_RESULTS_THREADS)}")
+        described = tuple(metrics)
+
+        def change(connection: Connection) -> None:
             if not column(connection, "SELECT run_id FROM runs WHERE run_id = ?", [evaluation.run_id]):
                 raise NotFoundError("the run was deleted while it was evaluated; its results are not stored")
             others = [spec for spec in metrics_of(connection, evaluation.id) if spec not in evaluation.metrics]
             complete = replace(evaluation, metrics=(*others, *evaluation.metrics))
             stored = column(connection, "SELECT 1 FROM evaluations WHERE evaluation_id = ?", [evaluation.id])
             extended = positions_in(connection, results.get("scores", ())) if extend or add else {}
-            put_evaluation(connection, complete, metrics, tasks=tasks, covered=covered, judge_options=judge_options)
+            put_evaluation(connection, complete, described, tasks=tasks, covered=covered, judge_options=judge_options)
             for table in RESULT_TABLES:
                 files = list(map(str, results.get(table, ())))
                 condition = " AND NOT list_contains($others, metric)" if table == "scores" else ""
@@ -697,6 +695,8 @@ class Store:
             is_last = loaded is not None and not sampled
             if is_last or not extended or len(extended["positions"]) >= MIN_GROWTH * (covered or 0):
                 refresh_rollups(connection)
+
+        self.database.write_within(RESULTS_MEMORY, change)
 
     def keep_agreement(
         self, agreement: Agreement, items: Sequence[LabelledItem], results: Iterable[ScorerResult]

@@ -158,3 +158,28 @@ def test_opening_the_database_again_does_not_end_the_lock_of_an_open_connection(
         Store(store.folder).check()
         assert not write_elsewhere(store)
     assert write_elsewhere(store)
+
+
+def test_a_change_that_needs_more_memory_than_its_limit_is_made_without_a_limit(store: Store) -> None:
+    store.add_runs([make_run("first", samples=1)])
+    limits: list[str] = []
+
+    def change(connection: duckdb.DuckDBPyConnection) -> int:
+        limits.extend(connection.execute("SELECT current_setting('memory_limit')").fetchall()[0])
+        connection.execute("UPDATE runs SET notes = notes || 'once'")
+        connection.execute("CREATE TABLE texts AS SELECT repeat('long ', 2000000) AS text FROM range(12)")
+        return 7
+
+    assert store.database.write_within("32MB", change) == 7
+    assert (len(limits), limits[0]) == (2, "30.5 MiB")
+    with store.database.read() as connection:
+        assert connection.execute("SELECT notes FROM runs").fetchall() == [("once",)]
+
+
+def test_a_change_within_its_memory_limit_is_made_once(store: Store) -> None:
+    store.add_runs([make_run("first", samples=1)])
+    store.database.write_within(
+        "64MB", lambda connection: connection.execute("UPDATE runs SET notes = notes || 'once'")
+    )
+    with store.database.read() as connection:
+        assert connection.execute("SELECT notes FROM runs").fetchall() == [("once",)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -77,6 +77,8 @@ MAX_SEARCH_WORDS = 8
 
 KEPT_STATEMENTS = 500
 """Number of worst statements in the rollup of an evaluation, by verdict."""
+WORST_BLOCK = 20_000
+"""Number of samples whose statements are read at a time to find the worst."""
 DIGEST = re.compile("[0-9a-f]{32}")
 
 _STRONGEST: tuple[Label, ...] = ("supported", "contradicted", "unsupported")
@@ -378,13 +380,19 @@ def _worst_keys(connection: Connection, evaluations: Sequence[str], labels: Sequ
 
     Of each evaluation and verdict, only the first `KEPT_STATEMENTS` are returned.
     """
-    ranked = [
-        (label != "contradicted", admits, -checkable, score is None, score or 0.0, position, evaluation, number)
+    worst = [
+        (evaluation, *row)
         for evaluation, rows in WORST_STATEMENTS.rows(connection, evaluations).items()
-        for position, number, label, admits, checkable, score in rows
-        if label in labels
+        for row in rows
+        if row[2] in labels
     ]
-    return [(evaluation, position, number) for *_, position, evaluation, number in sorted(ranked)]
+    return [(evaluation, position, number) for evaluation, position, number, *_ in sorted(worst, key=_worst_order)]
+
+
+def _worst_order(row: Row) -> tuple[Any, ...]:
+    """Return the sort key of a row of `WORST_STATEMENTS` with its evaluation, for the order `_WORST`."""
+    evaluation, position, number, label, admits, checkable, score = row
+    return label != "contradicted", admits, -checkable, score is None, score or 0.0, position, evaluation, number
 
 
 def _texts(connection: Connection, keys: Sequence[StatementKey]) -> dict[StatementKey, tuple[str, str, str]]:
@@ -705,13 +713,37 @@ _GROUPS: dict[Grouping, str] = {
 
 
 def _worst_rows(connection: Connection, evaluations: Sequence[str]) -> Sequence[Row]:
-    return connection.execute(
-        f"SELECT f.evaluation_id, f.position, f.statement, f.verdict, {_ADMITS}, {_CHECKABLE}, f.score"
-        f" FROM answer_verdicts f {_STATEMENT} WHERE f.together AND f.verdict <> 'supported'"
-        " AND f.evaluation_id IN (SELECT unnest($evaluations))"
-        f" QUALIFY row_number() OVER (PARTITION BY f.evaluation_id, f.verdict ORDER BY {_WORST}) <= $kept",
-        {"evaluations": list(evaluations), "kept": KEPT_STATEMENTS},
+    """Read a block of samples at a time, so that the memory does not depend on the size of the run."""
+    ((last,),) = connection.execute(
+        "SELECT max(position) FROM evaluations JOIN samples USING (run_id)"
+        " WHERE evaluation_id IN (SELECT unnest(?::VARCHAR[]))",
+        [list(evaluations)],
     ).fetchall()
+    worst: list[Row] = []
+    for start in range(0, 0 if last is None else last + 1, WORST_BLOCK):
+        worst += connection.execute(
+            f"SELECT f.evaluation_id, f.position, f.statement, f.verdict, {_ADMITS}, {_CHECKABLE}, f.score"
+            f" FROM answer_verdicts f {_STATEMENT} WHERE f.together AND f.verdict <> 'supported'"
+            " AND f.evaluation_id IN (SELECT unnest($evaluations)) AND f.position BETWEEN $first AND $last"
+            f" QUALIFY row_number() OVER (PARTITION BY f.evaluation_id, f.verdict ORDER BY {_WORST}) <= $kept",
+            {
+                "evaluations": list(evaluations),
+                "first": start,
+                "last": start + WORST_BLOCK - 1,
+                "kept": KEPT_STATEMENTS,
+            },
+        ).fetchall()
+        worst = list(_first_of_each(worst))
+    return worst
+
+
+def _first_of_each(rows: Iterable[Row]) -> Iterator[Row]:
+    """Yield the first `KEPT_STATEMENTS` rows of each evaluation and verdict, in the order `_WORST`."""
+    counts = Counter[tuple[str, Label]]()
+    for row in sorted(rows, key=_worst_order):
+        counts[row[0], row[3]] += 1
+        if counts[row[0], row[3]] <= KEPT_STATEMENTS:
+            yield row
 
 
 LABEL_COUNTS = Rollup(
