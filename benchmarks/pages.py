@@ -52,13 +52,26 @@ PATHS = {
     "Run": f"run?run={RUNS[0]}",
     "Hallucinations": "hallucinations",
     "Compare": f"compare?a={RUNS[0]}&b={RUNS[1]}",
+    "Diagnosis": f"diagnosis?run={RUNS[0]}",
+    "Evaluate": f"evaluate?run={RUNS[0]}",
+    "Annotate": f"annotate?run={RUNS[0]}",
+    "Estimate": "estimate",
+    "Datasets": "dataset",
+    "Dataset": "dataset?dataset={questions} questions",
 }
+"""The pages whose content depends on the size of the store. The two runs have the same `questions` questions."""
 CONTENT = {
     "Empty": ["h1 >> text=An empty page"],
     "Runs": ["#board tbody tr >> nth=1", "#findings a >> nth=5"],
     "Run": ["#samples a >> nth=24"],
     "Hallucinations": ["#findings a >> nth=24"],
     "Compare": ["#compare table >> nth=0", "#compare a >> nth=19"],
+    "Diagnosis": ["text=Rules and their values"],
+    "Evaluate": ["[data-testid=stFormSubmitButton] button", "text=Plan by metric"],
+    "Annotate": ["[data-testid=stFormSubmitButton] button"],
+    "Estimate": ["[data-testid=stPageLink] >> nth=0"],
+    "Datasets": ["main table tr >> nth=2"],
+    "Dataset": ["text=Question 1 of", "text=Edit the nuggets"],
     "Sample": ["#reader [role=option] >> nth=4"],
 }
 ARGUMENTS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
@@ -81,8 +94,8 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=args.chromium, args=ARGUMENTS)
         times: Times = defaultdict(list)
         for _ in range(args.first):
-            first_loads(browser, stores, script, times)
-        memory = loads(browser, stores, script, times, args.repeats)
+            first_loads(browser, stores, script, times, args.pages)
+        memory = loads(browser, stores, script, times, args.pages, args.repeats)
     print(report(times, memory, list(stores)))
 
 
@@ -90,6 +103,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--stores", type=Path, required=True, help="Folder of the stores, which are made if missing.")
     parser.add_argument("--sizes", type=int, nargs="+", default=[1_000, 100_000])
+    parser.add_argument("--pages", nargs="+", choices=PATHS, default=list(PATHS))
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--first", type=int, default=3, help="Repeats with a new server each.")
     parser.add_argument("--chromium", default=os.environ.get("CHROMIUM", "/usr/bin/chromium"))
@@ -114,26 +128,26 @@ def server(folder: Path | None, script: Path) -> Generator[tuple[str, int]]:
             process.terminate()
 
 
-def first_loads(browser: Browser, stores: dict[str, Path], script: Path, times: Times) -> None:
+def first_loads(browser: Browser, stores: dict[str, Path], script: Path, times: Times, pages: list[str]) -> None:
     """Open every page with a new server and a new browser profile."""
-    for page in PATHS:
+    for page in pages:
         for name, folder in (("", None), *stores.items()):
             shown = page if folder else "Empty"
             with server(folder, script) as (address, _):
                 context = browser.new_context(viewport={"width": 1440, "height": 900})
-                times[name, shown, "first"].append(load(context, address, shown))
+                times[name, shown, "first"].append(load(context, address, shown, name))
                 context.close()
 
 
 def loads(
-    browser: Browser, stores: dict[str, Path], script: Path, times: Times, repeats: int
+    browser: Browser, stores: dict[str, Path], script: Path, times: Times, pages: list[str], repeats: int
 ) -> dict[str, tuple[int, int]]:
     """Open every page with running servers. Returns the current and peak memory of each server, in MB."""
     with servers(stores, script) as running:
         contexts = {name: browser.new_context(viewport={"width": 1440, "height": 900}) for name in running}
         for repeat in range(-1, repeats):
             found: Times = times if repeat >= 0 else defaultdict(list)  # the first round is a warm-up
-            for shown in PATHS:
+            for shown in pages:
                 for name, (address, _) in running.items():
                     twice(contexts[name], address, stores.get(name), name, shown if name else "Empty", found)
             for name in stores:
@@ -152,15 +166,16 @@ def twice(context: BrowserContext, address: str, folder: Path | None, name: str,
     """Open a page after a write to its store, and again."""
     if folder:
         Store(folder).append(Run(name="traffic", samples=(Sample(id=uuid4().hex, question="Why?", answer="So."),)))
-    times[name, shown, "anew"].append(load(context, address, shown))
-    times[name, shown, "again"].append(load(context, address, shown))
+    times[name, shown, "anew"].append(load(context, address, shown, name))
+    times[name, shown, "again"].append(load(context, address, shown, name))
 
 
-def load(context: BrowserContext, address: str, shown: str) -> float:
-    """Return the seconds from opening the address to the content."""
+def load(context: BrowserContext, address: str, shown: str, store: str) -> float:
+    """Return the seconds from opening the address to the content. `store` is the number of samples, as `1,000`."""
     page = new_page(context)
+    path = PATHS.get(shown, "").format(questions=int(store.replace(",", "") or 0) // len(RUNS))
     start = time.perf_counter()
-    page.goto(f"{address}/{PATHS.get(shown, '')}", wait_until="commit")
+    page.goto(f"{address}/{path}", wait_until="commit")
     wait_for(page, shown)
     taken = time.perf_counter() - start
     page.close()

@@ -83,7 +83,7 @@ from ragboard.datasets import (
     nugget_table,
 )
 from ragboard.errors import NotFoundError
-from ragboard.evaluation.background import LaunchContext
+from ragboard.evaluation.background import LaunchContext, plan_choice
 from ragboard.evaluation.calls import SampleCalls, sample_calls
 from ragboard.evaluation.offers import run_contents
 from ragboard.human.agreement import (
@@ -246,6 +246,7 @@ get_samples_sql = cached(64)(samples_sql)
 get_hallucinations_sql = cached(64)(hallucinations_sql)
 get_pairs_sql = cached(64)(pairs_sql)
 get_contents = cached()(run_contents)
+get_plan = cached(32)(plan_choice)
 get_failures = cached(by_run=True, reads_labels=False)(failures)
 get_failed_evaluations = cached()(failed_evaluations)
 get_diagnosis = cached()(diagnose)

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from ragboard.errors import RagboardError
-from ragboard.evaluation.background import destination, plan_choice, planning_panel, start_evaluation
+from ragboard.evaluation.background import destination, planning_panel, start_evaluation
 from ragboard.evaluation.defaults import judged_in_file
 from ragboard.evaluation.identity import Choice
 from ragboard.evaluation.offers import (
@@ -28,7 +28,7 @@ from ragboard.metrics import Metric
 from ragboard.settings import read_pairs
 from ragboard.store import RunRef
 from ragboard_dashboard.controls import breadcrumb, choose_run, session_cached
-from ragboard_dashboard.data import evaluates, get_contents, get_run, known_metrics, launch_context, store
+from ragboard_dashboard.data import evaluates, get_contents, get_plan, get_run, known_metrics, launch_context, store
 from ragboard_dashboard.links import open_page, open_run
 from ragboard_dashboard.progress import run_panels, secret_fields
 from ragboard_dashboard.text import column_title, dollars, facts, judged_line, plain, shortened
@@ -88,7 +88,8 @@ def _draw_form(run: RunRef) -> None:
             st.button("Start", icon=":material/play_arrow:", type="primary", disabled=True)
             return
         choice = Choice(metrics=tuple(metric.spec for metric in chosen), judge_options=judge_options, limits=limits)
-        plan = _cached_plan(run, choice)
+        with st.spinner("Planning; nothing is sent"):
+            plan = get_plan(run, choice, launch_context())
         _draw_plan_line(plan, choice, _expected_seconds(run, chosen, panel, plan))
         _draw_start_form(run, choice)
     with st.expander("Plan by metric", icon=":material/calculate:"):
@@ -123,13 +124,6 @@ def _panel(judge_kind: Kind, judge_options: JudgeOptions | None) -> Panel:
         )
     chosen = judge_options
     return session_cached("judge-panel", chosen, lambda: planning_panel(chosen))
-
-
-def _cached_plan(run: RunRef, choice: Choice) -> Plan:
-    with st.spinner("Planning; nothing is sent"):
-        return session_cached(
-            "planned", (run, choice, store().version), lambda: plan_choice(store(), run, choice, launch_context())
-        )
 
 
 def _expected_seconds(run: RunRef, chosen: Sequence[Metric], panel: Panel, plan: Plan) -> float | None:
@@ -296,7 +290,6 @@ def _draw_start_form(run: RunRef, choice: Choice) -> None:
         if not st.form_submit_button("Start", icon=":material/play_arrow:", type="primary"):
             return
     start_evaluation(store(), run, choice, launch_context(), **secrets)
-    del st.session_state["planned"]
     if st.query_params.get("then") == "diagnosis":  # the user came from this page, which also shows the progress
         open_page("diagnosis", {"run": run.name})
     open_run(run.name)
