@@ -19,7 +19,7 @@ from ragboard.store import RunRef, Store
 from ragboard.store.queries.clusters import SampleClusters, sample_clusters
 from ragboard.store.queries.pairs import PairedRuns, paired_runs
 from ragboard.store.queries.query import Connection
-from ragboard.store.queries.samples import passage_counts, passage_digests, refusals
+from ragboard.store.queries.samples import passage_counts, passage_digests, passage_set_digests, refusals
 from ragboard.store.queries.scores import Positions, Scored, metric_names, scores_by_metric, unscored_positions
 from ragboard.store.queries.statements import answer_sizes
 from ragboard.store.queries.values import META, column_query, grades_by_dimension, known_values, metadata_columns
@@ -39,6 +39,7 @@ __all__ = [
     "pair_runs",
     "paired_refusals",
     "passages_per_question",
+    "same_passage_sets",
     "same_passages",
     "same_scores",
     "unscored_reasons",
@@ -167,6 +168,15 @@ def same_passages(connection: Connection, a: RunRef, b: RunRef, paired: PairedRu
     digests_a, digests_b = (passage_digests(connection, run.run_id) for run in (a, b))
     in_a, in_b, both = _paired_values(digests_a, digests_b, paired)
     return bool(both.all() and (in_a == in_b).all())
+
+
+def same_passage_sets(connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns) -> Flags:
+    """Return which pairs have the same passages in both runs, in any order, and at least one."""
+    (set_a, any_a), (set_b, any_b) = (
+        _values_at(passage_set_digests(connection, run.run_id), positions)
+        for run, positions in ((a, paired.a), (b, paired.b))
+    )
+    return any_a & any_b & (set_a == set_b)
 
 
 def is_cost(name: str) -> bool:

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from ragboard.analysis.comparability import choose_evaluations, different_judges
-from ragboard.analysis.paired import pair_clusters
+from ragboard.analysis.paired import pair_clusters, same_passage_sets
 from ragboard.analysis.reference_answers import read_reference_runs
 from ragboard.analysis.runs import RunSummary, list_runs
 from ragboard.stats import Interval, PairedDifference, ci_text, holm, paired_difference
 from ragboard.store import RunRef, Store
-from ragboard.store.queries.pairs import paired_runs, passage_keys
+from ragboard.store.queries.pairs import paired_runs
 from ragboard.store.queries.quantities import sample_values
 from ragboard.store.queries.runs import ListedRun
 
@@ -96,11 +96,9 @@ def _compare_faithfulness(store: Store, run: RunRef, other: RunRef, samples: int
         paired = paired_runs(connection, first.run_id, second.run_id)
         a = sample_values(connection, first, first.evaluation_of(FAITHFULNESS), FAITHFULNESS)[paired.a]
         b = sample_values(connection, second, second.evaluation_of(FAITHFULNESS), FAITHFULNESS)[paired.b]
-        keys_a, keys_b = passage_keys(connection, first.run_id), passage_keys(connection, second.run_id)
+        same = same_passage_sets(connection, first, second, paired)
         clusters = pair_clusters(connection, first, second, paired)
-    positions = zip(paired.a.tolist(), paired.b.tolist(), strict=True)
-    same = np.array([keys_a.get(in_a, "") == keys_b.get(in_b) for in_a, in_b in positions], dtype=np.bool_)
-    compared = same & ~np.isnan(a + b) if same.size else same
+    compared = same & ~np.isnan(a + b)
     if compared.sum() < MIN_SHARE * samples:
         return None
     return paired_difference(

@@ -96,14 +96,12 @@ def count_parts(connection: Connection, run_id: str) -> SampleParts:
     any_nuggets, may_have_gold = more
     nuggets = count(_NUGGETS)[0] if any_nuggets else 0
     gold, gold_without_ids = count(_GOLD) if may_have_gold else (0, 0)
-    if references < samples:
-        references += dataset_reference_count(connection, run_id)
     return SampleParts(
         samples=samples,
         questions=questions,
         answers=answers,
         contexts=contexts,
-        references=references,
+        references=references + dataset_reference_count(connection, run_id),
         gold_lists=gold_lists,
         nuggets=nuggets,
         passages=passages,

@@ -34,7 +34,6 @@ __all__ = [
     "pair_order",
     "paired_runs",
     "pairs_query",
-    "passage_keys",
     "unpaired_rows",
 ]
 
@@ -196,15 +195,6 @@ QUESTION_DIGESTS = Rollup(
 
 def _selected_positions(found: dict[str, Any], column: str, selected: NDArray[np.bool_]) -> Positions:
     return np.asarray(found[column], dtype=np.int64)[selected]
-
-
-def passage_keys(connection: Connection, run_id: str) -> dict[int, str]:
-    """Return a digest of the set of passages of each sample, by position, without samples that have no passages."""
-    rows = connection.execute(
-        "SELECT position, md5(string_agg(md5(text), '' ORDER BY md5(text))) FROM passages WHERE run_id = ? GROUP BY 1",
-        [run_id],
-    ).fetchall()
-    return dict(rows)
 
 
 def unpaired_rows(connection: Connection, a: str, b: str, paired: PairedRuns) -> list[UnpairedRow]:

@@ -64,6 +64,11 @@ def reference_count(connection: Connection, run_id: str) -> int:
 
 def dataset_reference_count(connection: Connection, run_id: str) -> int:
     """Return the number of samples of a run that get their reference from other runs of its dataset."""
+    ((without,),) = connection.execute(
+        "SELECT count(*) FROM samples WHERE run_id = ? AND reference IS NULL", [run_id]
+    ).fetchall()
+    if not without:
+        return 0
     ((count,),) = connection.execute(
         f"SELECT count(*) FROM (SELECT m.position {_FOUND} GROUP BY m.position"
         " HAVING count(DISTINCT trim(s.reference)) = 1)",

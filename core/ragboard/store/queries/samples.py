@@ -40,6 +40,7 @@ __all__ = [
     "neighbours",
     "passage_counts",
     "passage_digests",
+    "passage_set_digests",
     "position_end",
     "position_of",
     "question_count",
@@ -326,6 +327,17 @@ def passage_digests(connection: Connection, run_id: str) -> Scored:
             "SELECT s.position, coalesce((bit_xor(hash(p.rank, p.text)) >> 12)::DOUBLE, 0) AS value FROM samples s"
             " LEFT JOIN passages p ON p.run_id = s.run_id AND p.position = s.position WHERE s.run_id = ?"
             " AND s.has_contexts GROUP BY s.position",
+            [run_id],
+        )
+    )
+
+
+def passage_set_digests(connection: Connection, run_id: str) -> Scored:
+    """Return a digest of the set of passages of each sample as a number, without samples that have no passages."""
+    return read_scored(
+        connection.execute(
+            "SELECT position, (sum(hash(text)) % (1::HUGEINT << 52))::DOUBLE AS value FROM passages WHERE run_id = ?"
+            " GROUP BY position",
             [run_id],
         )
     )
