@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field, replace
 from math import ceil
 from typing import Any, TypeVar
 
-from ragboard.errors import SettingError
+from ragboard.errors import SettingError, StoreError
 from ragboard.evaluation.batches import batched_models, prices_in_batches
 from ragboard.evaluation.cache import ReplyCache, read_cache
 from ragboard.evaluation.defaults import LIKELY, WORST
@@ -183,10 +183,14 @@ def _open_journal(store: Store, evaluation_id: str, positions: Sequence[int]) ->
     Lines whose results the store has are read only for these samples, because a journal can have millions of lines.
     Yields None if there is no journal yet.
     """
-    loaded = loaded_state(store, evaluation_id) or NOTHING_LOADED
-    with open_reader(store.journal_path(evaluation_id), loaded.journal) as journal:
+    loaded, path = loaded_state(store, evaluation_id) or NOTHING_LOADED, store.journal_path(evaluation_id)
+    with ExitStack() as stack:
+        journal = stack.enter_context(open_reader(path, loaded.journal))
         if journal is not None and loaded.journal:
-            journal.index_lines(store.journal_offsets(evaluation_id, positions))
+            try:
+                journal.index_lines(store.journal_offsets(evaluation_id, positions))
+            except StoreError:  # the journal was edited, so that the offsets are wrong, or a line is damaged
+                journal = stack.enter_context(open_reader(path))
         yield journal
 
 
