@@ -298,11 +298,15 @@ def test_a_limit_of_calls_holds_over_all_shards(
 
 
 def test_a_rate_holds_over_all_shards(tmp_path: Path, nodes: TwoNodes, server: ChatServer) -> None:
-    """At 300 a minute: 10 at once at the start, then 5 a second; the first may arrive a second later than admitted."""
+    """At 300 a minute: 10 at once at the start, then 5 a second.
+
+    On a busy machine, the first requests can arrive seconds later than they were admitted, hence half of the time. With
+    a limit for each of the four shards, 60 requests would take a second.
+    """
     store = kept(Store(tmp_path), 12)
     code, said = evaluate(store, *by(server), "--ray", nodes.address, "--shards", "4", "--requests-per-minute", "300")
     assert code == 0, said
-    assert server.last - server.first >= 0.8 * (len(server.asked) - 11) / 5
+    assert server.last - server.first >= 0.5 * (len(server.asked) - 11) / 5
 
 
 def test_the_evaluation_is_followed_and_stopped_as_any_other(
