@@ -170,13 +170,7 @@ def run_contents(store: Store, run_id: str) -> Contents:
     return Contents(
         samples=parts.samples,
         questions=parts.questions,
-        columns={
-            "answer": parts.answers,
-            "contexts": parts.contexts,
-            "reference": parts.references,
-            "reference_contexts": parts.gold_lists,
-            "nuggets": parts.nuggets,
-        },
+        columns=parts.columns,
         passages=parts.passages,
         histories=parts.histories,
         gold=parts.gold,

@@ -455,7 +455,7 @@ async def _simulate_samples(
         simulated += 1
         for estimator in estimators:
             await estimator.count_sample(sample)
-    expected, worst = estimators[0].tallies, estimators[-1].tallies  # without calls, the worst case costs nothing too
+    expected, worst = estimators[0].tallies, estimators[-1].tallies  # without calls, the worst case is free, too
     return _RunTallies(count, simulated, needs_by_metric, everything, expected, worst)
 
 

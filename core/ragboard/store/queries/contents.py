@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ragboard.store.queries.query import Connection
@@ -17,14 +18,10 @@ class SampleParts:
     samples: int
     questions: int
     """Number of different questions. Questions with different earlier turns are different."""
-    answers: int
-    contexts: int
-    """Number of samples with a list of retrieved passages, which can be empty."""
-    references: int
-    gold_lists: int
-    """Number of samples with texts of gold passages in their own column."""
-    nuggets: int
+    columns: Mapping[str, int]
+    """The number of samples with a value, for the fields of `Sample` that can be missing."""
     passages: int
+    """Number of passages in all samples."""
     histories: int
     """Number of samples with earlier turns."""
     gold: int
@@ -92,18 +89,19 @@ def count_parts(connection: Connection, run_id: str) -> SampleParts:
         (row,) = connection.execute(sql, {"run": run_id}).fetchall()
         return row
 
-    samples, questions, answers, contexts, references, gold_lists, histories, passages, *more = count(_COUNTS)
+    samples, questions, answers, contexts, references, gold_texts, histories, passages, *more = count(_COUNTS)
     any_nuggets, may_have_gold = more
-    nuggets = count(_NUGGETS)[0] if any_nuggets else 0
     gold, gold_without_ids = count(_GOLD) if may_have_gold else (0, 0)
     return SampleParts(
         samples=samples,
         questions=questions,
-        answers=answers,
-        contexts=contexts,
-        references=references + dataset_reference_count(connection, run_id),
-        gold_lists=gold_lists,
-        nuggets=nuggets,
+        columns={
+            "answer": answers,
+            "contexts": contexts,
+            "reference": references + dataset_reference_count(connection, run_id),
+            "reference_contexts": gold_texts,
+            "nuggets": count(_NUGGETS)[0] if any_nuggets else 0,
+        },
         passages=passages,
         histories=histories,
         gold=gold,

@@ -42,8 +42,7 @@ Which = Literal["all", "worse", "better", "same", "unscored"]
 ANSWERED = "(answer >= '!' OR ltrim(coalesce(answer, '')) <> '')"
 """SQL condition on the table `samples` for an answer that is not empty: it has a character other than a space.
 
-Most answers start with a character after the space in the alphabet; to compare the texts is much faster than to trim
-them.
+Most answers begin with a character that sorts after the space, and comparing texts is much faster than trimming them.
 """
 TOLERANCE = 1e-9
 """Values that differ by less than this count as equal."""
