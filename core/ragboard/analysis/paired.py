@@ -176,7 +176,8 @@ def same_passage_sets(connection: Connection, a: RunRef, b: RunRef, paired: Pair
         _values_at(passage_set_digests(connection, run.run_id), positions)
         for run, positions in ((a, paired.a), (b, paired.b))
     )
-    return any_a & any_b & (set_a == set_b)
+    same: Flags = any_a & any_b & (set_a == set_b)
+    return same
 
 
 def is_cost(name: str) -> bool:
