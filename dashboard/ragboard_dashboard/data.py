@@ -13,6 +13,7 @@ import streamlit as st
 from ragboard.analysis import (
     ChangedQuestion,
     Comparison,
+    Diagnosis,
     MetricComparison,
     OverruledVerdicts,
     PairPosition,
@@ -56,6 +57,7 @@ from ragboard.analysis import (
     reference_runs,
     refusal_report,
     run_summary,
+    runs_to_compare,
     sample_report,
     sample_rows,
     samples_sql,
@@ -120,6 +122,7 @@ from ragboard.sample_files import SAMPLE_TAG
 from ragboard.stats.pairwise import Ties
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.agreements import StoredAgreement
+from ragboard.store.queries.runs import ListedRun
 from ragboard.store.queries.statements import HallucinationQuery
 from ragboard_dashboard.settings import settings
 
@@ -221,7 +224,7 @@ def _state_of_runs(arguments: Iterable[object]) -> str:
 def _run_ids(values: Iterable[object]) -> Iterator[str]:
     for value in values:
         match value:
-            case RunRef():
+            case RunRef() | ListedRun():
                 yield value.run_id
             case HallucinationQuery():
                 yield from _run_ids(value.runs)
@@ -249,7 +252,7 @@ get_contents = cached()(run_contents)
 get_plan = cached(32)(plan_choice)
 get_failures = cached(by_run=True, reads_labels=False)(failures)
 get_failed_evaluations = cached()(failed_evaluations)
-get_diagnosis = cached()(diagnose)
+_diagnosis = cached(by_run=True)(diagnose)
 get_batch = cached(64, by_run=True, reads_labels=False)(plan_batch)
 get_draw = cached(64, by_run=True)(find_draw)
 get_queue = cached(by_run=True)(annotation_queue)
@@ -386,6 +389,11 @@ def get_comparison(store: Store, a: RunRef, b: RunRef, unscored: UnscoredPolicy 
 @cached(64, by_run=True, reads_labels=False)
 def _metric_comparison(store: Store, a: RunRef, b: RunRef, metric: str) -> MetricComparison | None:
     return compare_metric(store, a, b, metric, _pairing(a, b))
+
+
+def get_diagnosis(run: RunRef) -> Diagnosis:
+    """Return the diagnosis of a run. It also depends on the newest other runs with the same questions."""
+    return _diagnosis(run, runs_to_compare(get_runs(), run))
 
 
 @cached(16, spinner="Comparing runs")

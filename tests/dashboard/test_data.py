@@ -15,7 +15,7 @@ import pytest
 import streamlit as st
 
 from ragboard import EmbeddedJudge, Panel, Run, Sample, Store, evaluate_run, sample_runs
-from ragboard.analysis import PairQuery, RunSummary, leaderboard
+from ragboard.analysis import PairQuery, RunSummary, diagnosis, leaderboard
 from ragboard.database import Database
 from ragboard.human.labels import label_statement
 from ragboard.metrics import metrics_named
@@ -23,7 +23,7 @@ from ragboard.store import RunRef
 from ragboard.store.queries.samples import SampleQuery
 from ragboard_dashboard import data
 from ragboard_dashboard import settings as served
-from ragboard_dashboard.data import cached, get_leaderboard, get_unsupported_statements
+from ragboard_dashboard.data import cached, get_diagnosis, get_leaderboard, get_unsupported_statements
 from ragboard_dashboard.settings import ServerSettings, publish_settings
 
 
@@ -74,6 +74,27 @@ def test_what_is_kept_of_a_run_is_read_again_after_its_own_changes_only(store: S
     store.append(replace(two, samples=(Sample(id="b", question="?", answer="No."),)))
     assert [counted(first), counted(second)] == [1, 2]
     assert read == ["one", "two", "two"]
+
+
+def test_a_diagnosis_is_read_again_after_changes_of_runs_with_its_questions_only(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.add_runs(sample_runs()[:2])
+    store.append(Run(name="other", samples=(Sample(id="a", question="?", answer="Yes."),)))
+    names = [run.name for run in sample_runs()[:2]]
+    metrics, panel = metrics_named(["ragas.faithfulness"]), Panel(judge=EmbeddedJudge())
+    evaluate_run(store, store.resolve(names[0]).run_id, metrics, panel)
+    read: list[str] = []
+    find = diagnosis.run_summary
+    monkeypatch.setattr(diagnosis, "run_summary", lambda store, run: (read.append(run.name), find(store, run))[1])
+
+    get_diagnosis(store.resolve(names[0]))
+    evaluate_run(store, store.resolve("other").run_id, metrics, panel)
+    get_diagnosis(store.resolve(names[0]))
+    assert read == names[:1]
+    evaluate_run(store, store.resolve(names[1]).run_id, metrics, panel)
+    get_diagnosis(store.resolve(names[0]))
+    assert read == names[:1] * 2
 
 
 def test_the_leaderboard_summarizes_runs_again_that_changed(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

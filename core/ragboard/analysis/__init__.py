@@ -158,6 +158,7 @@ from ragboard.analysis.runs import (
     sample_runs_last,
     store_tables,
 )
+from ragboard.analysis.same_passages import runs_to_compare
 from ragboard.analysis.samples import (
     SamplePage,
     SampleReport,
@@ -380,6 +381,7 @@ __all__ = [
     "run_evaluations",
     "run_summary",
     "runs_matching",
+    "runs_to_compare",
     "sample_report",
     "sample_rows",
     "sample_runs_last",

@@ -11,19 +11,18 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from shlex import quote
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ragboard.analysis.distributions import columns as list_columns
-from ragboard.analysis.hallucinations import matching_statements, statement_groups
+from ragboard.analysis.hallucinations import hallucination_groups, hallucinations
 from ragboard.analysis.overruled_verdicts import overruled_verdicts
 from ragboard.analysis.refusals import ANSWERABLE, answered_unanswerable, stated_answerability
-from ragboard.analysis.runs import run_summary
-from ragboard.analysis.same_passages import MoreFaithfulRun, more_faithful_run
+from ragboard.analysis.runs import list_runs, run_summary
+from ragboard.analysis.same_passages import MoreFaithfulRun, more_faithful_run, runs_to_compare
 from ragboard.metrics import METRICS
-from ragboard.records import Label
 from ragboard.stats import (
     GroupDifference,
     Interval,
@@ -38,9 +37,10 @@ from ragboard.stats.checks import FloatArray
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.clusters import SampleClusters, sample_clusters
 from ragboard.store.queries.evaluations import JudgedBy, evaluated_metrics, judged_by
-from ragboard.store.queries.quantities import sample_values
+from ragboard.store.queries.quantities import SUMMARIZED, quantity_moments, sample_values
 from ragboard.store.queries.query import Connection
 from ragboard.store.queries.references import reference_count
+from ragboard.store.queries.runs import ListedRun
 from ragboard.store.queries.samples import (
     SampleQuery,
     SampleText,
@@ -50,9 +50,8 @@ from ragboard.store.queries.samples import (
     sample_positions,
     sample_texts,
 )
-from ragboard.store.queries.scores import Positions
-from ragboard.store.queries.statements import HallucinationQuery, matched_labels
-from ragboard.store.queries.statements import wrong_passages as most_wrong
+from ragboard.store.queries.scores import AnyMoments, Positions
+from ragboard.store.queries.statements import HallucinationQuery, wrong_passages
 from ragboard.store.queries.values import category_values
 
 __all__ = [
@@ -154,6 +153,8 @@ UNVALIDATED = (
     " not validated."
 )
 """Why findings from a rule-based judge's comparison with references are only hints; see `docs/background/judges.md`."""
+NO_VALUES = "no sample has a value"
+"""Why there is no interval for a quantity without values."""
 RARELY_CONTRADICTED = "no result: the rule-based judge rarely finds a statement contradicted, so 0 says little"
 """Why there is no result if the rule-based judge finds no contradiction."""
 
@@ -537,8 +538,40 @@ INPUT_COLUMNS = tuple(
 """The columns that a diagnosis reads."""
 
 
-def diagnose(store: Store, run: RunRef) -> Diagnosis:
+@dataclass(frozen=True, kw_only=True)
+class _Inputs:
+    """What the quantities of a run are computed from."""
+
+    columns: Columns
+    moments: Mapping[str, AnyMoments | None]
+    """The moments of columns of which only these are read; None for a column without values."""
+    clusters: SampleClusters | None
+    samples: int
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset({*self.columns, *self.moments})
+
+    def measure(self, quantity: Quantity) -> Interval | NoInterval:
+        """Return the mean of a quantity, or the difference of two groups, with its 95% CI."""
+        if quantity.inputs[0] in self.moments:
+            found = self.moments[quantity.inputs[0]]
+            return mean_interval(found, bounds=quantity.bounds) if found else NoInterval(reason=NO_VALUES, n=0)
+        return measure(quantity, self.columns, self.clusters)
+
+    def count(self, quantity: Quantity) -> int:
+        """Return the number of samples with a value, of two groups that of the second, which `unit` describes."""
+        if quantity.inputs[0] in self.moments:
+            found = self.moments[quantity.inputs[0]]
+            return found.n if found else 0
+        values = quantity.compute(*(self.columns[name] for name in quantity.inputs))
+        return int((~np.isnan(values[1] if quantity.compares_groups else values)).sum())
+
+
+def diagnose(store: Store, run: RunRef, others: Sequence[ListedRun] | None = None) -> Diagnosis:
     """Diagnose a run from its evaluations.
+
+    `others` is the result of `runs_to_compare` for this run, if it is known.
 
     A rule is triggered if the whole 95% CI of its quantity is beyond its threshold. If the true mean is at the
     threshold, this happens in about 1 of 40 runs. A group is weak if it is significantly worse than the other samples,
@@ -552,8 +585,8 @@ def diagnose(store: Store, run: RunRef) -> Diagnosis:
         answered = answered_unanswerable(connection, run.run_id, run.evaluation_of(FAITHFULNESS), stated)
         may_be_answerable = np.ones(position_end(connection, run.run_id))
         may_be_answerable[[position for position, value in stated.items() if value not in ANSWERABLE]] = 0.0
-        columns = {
-            **_input_columns(connection, run, INPUT_COLUMNS),
+        columns, found_moments = _read_inputs(connection, run)
+        columns |= {
             RETRIEVED_NOTHING: _retrieved_nothing(connection, run, may_be_answerable),
             MAY_BE_ANSWERABLE: may_be_answerable,
         }
@@ -566,27 +599,26 @@ def diagnose(store: Store, run: RunRef) -> Diagnosis:
     columns = {name: values[positions] for name, values in columns.items()}
     by_column = {name: values[positions] for name, values in by_column.items()}
     clusters = clusters and replace(clusters, ids=clusters.ids[positions])
+    inputs = _Inputs(columns=columns, moments=found_moments, clusters=clusters, samples=positions.size)
     rule_based = {evaluation for evaluation, judged in judges.items() if judged.heuristic}
-    worse, comparisons = weak_groups(columns, _distinct_columns(by_column), clusters)
+    worse, comparisons = weak_groups(columns, by_column, clusters)
     measured: dict[str, Interval | NoInterval | NotEvaluated] = {}
     for key, quantity in QUANTITIES.items():
-        absent = dict.fromkeys(EVALUATED_WITH.get(name, name) for name in quantity.inputs if name not in columns)
-        measured[key] = NotEvaluated(metrics=tuple(absent)) if absent else measure(quantity, columns, clusters)
+        absent = dict.fromkeys(EVALUATED_WITH.get(name, name) for name in quantity.inputs if name not in inputs.names)
+        measured[key] = NotEvaluated(metrics=tuple(absent)) if absent else inputs.measure(quantity)
     triggered, not_triggered = apply_rules(measured, run)
     not_triggered = tuple(_mark_unreliable(result, run, rule_based) for result in not_triggered)
     findings: Sequence[Finding] = [
-        replace(_with_impact(finding, columns), hint_reason=_hint_reason(finding, run, rule_based))
+        replace(_with_impact(finding, inputs), hint_reason=_hint_reason(finding, run, rule_based))
         for finding in triggered
     ]
-    suspected = _suspected_findings(not_triggered, run, columns)
+    suspected = _suspected_findings(not_triggered, run, inputs)
     other = None
     if any(finding.rule.id == "unfaithful" for finding in (*findings, *suspected)):
-        other = more_faithful_run(store, run, summary)
+        compared = runs_to_compare(list_runs(store), run) if others is None else others
+        other = more_faithful_run(store, run, compared, summary.samples)
     loss = next((finding for finding in findings if finding.rule.id in LOSSES), None)
     missing = dict.fromkeys(metric for rule in not_triggered for metric in rule.missing)
-    verdicts: Mapping[Label, int] = {}
-    questions: tuple[QuestionIssue, ...] = ()
-    passages: tuple[PassageIssue, ...] = ()
     with store.database.read() as connection:
 
         def completed(partial: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -594,10 +626,8 @@ def diagnose(store: Store, run: RunRef) -> Diagnosis:
             return tuple(_with_samples(connection, finding, run, columns, positions) for finding in attributed)
 
         findings, suspected = completed(findings), completed(suspected)
-    if summary.judged:
-        with matching_statements(store, HallucinationQuery(runs=(run,))) as connection:
-            verdicts = matched_labels(connection)
-            questions, passages = _question_issues(connection, run), _passage_issues(connection, run)
+    is_judged = summary.judged is not None
+    listed = hallucinations(store, HallucinationQuery(runs=(run,), limit=0)) if is_judged else None
     return Diagnosis(
         run=summary.name,
         judged=summary.judged,
@@ -610,10 +640,10 @@ def diagnose(store: Store, run: RunRef) -> Diagnosis:
         suspected=suspected,
         not_triggered=not_triggered,
         missing=tuple(metric for metric in missing if references or "reference" not in METRICS[metric].requires),
-        unsupported=sum(count for verdict, count in verdicts.items() if verdict != "supported"),
-        statements=sum(summary.labels.values()),
-        questions=questions,
-        passages=passages,
+        unsupported=listed.total if listed else 0,
+        statements=sum(listed.labels.values()) if listed else 0,
+        questions=_question_issues(store, run) if is_judged else (),
+        passages=_passage_issues(store, run) if is_judged else (),
         weak_groups=worse,
         comparisons=comparisons,
     )
@@ -637,29 +667,25 @@ def _by_position(value_by_position: Mapping[int, bool], end: int) -> FloatArray:
     return values
 
 
-def _distinct_columns(by_column: Mapping[str, NDArray[np.object_]]) -> dict[str, NDArray[np.object_]]:
-    """Leave out columns with the same values as an earlier column."""
-    seen: set[tuple[object, ...]] = set()
-    distinct: dict[str, NDArray[np.object_]] = {}
-    for by, values in by_column.items():
-        if tuple(values) not in seen:
-            seen.add(tuple(values))
-            distinct[by] = values
-    return distinct
-
-
-def _input_columns(connection: Connection, run: RunRef, names: Iterable[str]) -> Columns:
-    """Return the columns among `names` that were evaluated, even if no sample has a value."""
+def _read_inputs(connection: Connection, run: RunRef) -> tuple[dict[str, FloatArray], dict[str, AnyMoments | None]]:
+    """Return the input columns that were evaluated, even if no sample has a value, and the moments of `SUMMARIZED`."""
     evaluated = {metric for _, metric in evaluated_metrics(connection, run.evaluations)}
     columns: dict[str, FloatArray] = {}
-    for name in names:
+    found_moments: dict[str, AnyMoments | None] = {}
+    for name in INPUT_COLUMNS:
         if name in FROM_RUN_FILE:
             continue
         metric = EVALUATED_WITH.get(name, name)
-        values = sample_values(connection, run, run.evaluation_of(metric), name)
+        evaluation = run.evaluation_of(metric)
+        if name in SUMMARIZED:
+            summarized = quantity_moments(connection, evaluation).get(name) if evaluation else None
+            if metric in evaluated or summarized:
+                found_moments[name] = summarized
+            continue
+        values = sample_values(connection, run, evaluation, name)
         if metric in evaluated or not np.isnan(values).all():
             columns[name] = values
-    return columns
+    return columns, found_moments
 
 
 def _attribution_note(references: int, columns: Columns, run: RunRef, rule_based: Collection[str]) -> str:
@@ -703,7 +729,7 @@ def measure(quantity: Quantity, columns: Columns, clusters: SampleClusters | Non
         ids, other_ids = cluster_ids
         return group_difference(first, second, bounds=SHARE_BOUNDS, clusters=ids, other_clusters=other_ids).interval
     if not valid[0].size:
-        return NoInterval(reason="no sample has a value", n=0)
+        return NoInterval(reason=NO_VALUES, n=0)
     return mean_interval(moments(valid[0], cluster_ids[0]), bounds=quantity.bounds)
 
 
@@ -745,7 +771,7 @@ def _mark_unreliable(result: NotTriggered, run: RunRef, rule_based: Collection[s
     return result
 
 
-def _suspected_findings(not_triggered: Iterable[NotTriggered], run: RunRef, columns: Columns) -> tuple[Finding, ...]:
+def _suspected_findings(not_triggered: Iterable[NotTriggered], run: RunRef, inputs: _Inputs) -> tuple[Finding, ...]:
     """Return findings for inconclusive rules; see `Diagnosis.suspected`."""
     suspected: list[Finding] = []
     for result in not_triggered:
@@ -755,30 +781,29 @@ def _suspected_findings(not_triggered: Iterable[NotTriggered], run: RunRef, colu
         value = figure.interval
         if isinstance(value, Interval) and (value.estimate - rule.threshold) * (1 if rule.side == "above" else -1) > 0:
             reason = f"Probable, not certain: the threshold of {abs(rule.threshold):.0%} is inside the 95% CI."
-            suspicion = _with_impact(replace(_build_finding(rule, figure, value, run), hint_reason=reason), columns)
+            suspicion = _with_impact(replace(_build_finding(rule, figure, value, run), hint_reason=reason), inputs)
             suspected += [suspicion] if suspicion.impact_text else []
     return tuple(sorted(suspected, key=lambda finding: -finding.min_impact))
 
 
-def _with_impact(finding: Finding, columns: Columns) -> Finding:
+def _with_impact(finding: Finding, inputs: _Inputs) -> Finding:
     """Set the minimum impact of a finding. Samples without a value count as unaffected."""
     interval, quantity, rule = finding.figure.interval, QUANTITIES[finding.rule.quantity], finding.rule
     if not rule.harms_answers or not isinstance(interval, Interval):
         return finding
-    values = quantity.compute(*(columns[name] for name in quantity.inputs))
-    # `unit` describes the second of two groups
-    valued = ~np.isnan(values[1] if quantity.compares_groups else values)
+    valued = inputs.count(quantity)
+    share = valued / inputs.samples
     if quantity.observed:
-        return replace(finding, min_impact=interval.estimate * float(valued.mean()))
+        return replace(finding, min_impact=interval.estimate * share)
     end = interval.low if rule.side == "above" else interval.high
     shares_below = rule.side == "below" and quantity.bounds == SHARE_BOUNDS
     loss = end if rule.side == "above" else (1 - end if shares_below else -end)
-    without = int((~valued).sum())
+    without = inputs.samples - valued
     count = ""
     if without:
-        count = f"; counting {without:,} of {valued.size:,} samples without a value as unaffected"
+        count = f"; counting {without:,} of {inputs.samples:,} samples without a value as unaffected"
     basis = f"(from the end of the 95% CI nearest the threshold{count})"
-    return replace(finding, min_impact=max(0.0, loss * float(valued.mean())), min_impact_basis=basis)
+    return replace(finding, min_impact=max(0.0, loss * share), min_impact_basis=basis)
 
 
 def _hint_reason(finding: Finding, run: RunRef, rule_based: Collection[str]) -> str:
@@ -813,9 +838,8 @@ def _with_samples(
     return replace(finding, samples=tuple(texts.values()))
 
 
-def _question_issues(connection: Connection, run: RunRef) -> tuple[QuestionIssue, ...]:
+def _question_issues(store: Store, run: RunRef) -> tuple[QuestionIssue, ...]:
     """Return the questions with the most unsupported statements."""
-    query = HallucinationQuery(runs=(run,), limit=MAX_LISTED)
     return tuple(
         QuestionIssue(
             question=group.title,
@@ -823,13 +847,14 @@ def _question_issues(connection: Connection, run: RunRef) -> tuple[QuestionIssue
             contradicted=group.contradicted,
             query=HallucinationQuery(runs=(run,), question=group.key),
         )
-        for group in statement_groups(connection, query, "question").groups
+        for group in hallucination_groups(store, HallucinationQuery(runs=(run,), limit=MAX_LISTED), "question").groups
     )
 
 
-def _passage_issues(connection: Connection, run: RunRef) -> tuple[PassageIssue, ...]:
+def _passage_issues(store: Store, run: RunRef) -> tuple[PassageIssue, ...]:
     """Return the passages that support the most wrong statements. If there are none, those that contradict the most."""
-    wrong = most_wrong(connection, run, MAX_LISTED)
+    with store.database.read() as connection:
+        wrong = wrong_passages(connection, run.evaluation_id, MAX_LISTED) if run.evaluation_id else []
     if wrong:
         return tuple(
             PassageIssue(
@@ -845,7 +870,7 @@ def _passage_issues(connection: Connection, run: RunRef) -> tuple[PassageIssue, 
             contradicted=group.contradicted,
             query=HallucinationQuery(runs=(run,), verdict="contradicted", passage=group.key),
         )
-        for group in statement_groups(connection, query, "passage").groups
+        for group in hallucination_groups(store, query, "passage").groups
         if group.contradicted
     )
 
@@ -860,10 +885,11 @@ def weak_groups(
     """
     compared: list[tuple[str, str, str, GroupDifference, Partition]] = []
     small: list[tuple[float, SmallGroup]] = []
+    grouped = _number_groups(by_column)
     for spec in (metric for metric in GROUP_METRICS if metric in scores):
         done: set[Partition] = set()
-        for by, values in by_column.items():
-            large_enough = list(_group_comparisons(scores[spec], values, clusters))
+        for by, groups in grouped.items():
+            large_enough = list(_group_comparisons(scores[spec], groups, clusters))
             compared += [
                 (by, value, spec, comparison, partition)
                 for value, comparison, partition in large_enough
@@ -871,7 +897,7 @@ def weak_groups(
             ]
             done.update(partition for *_, partition in large_enough)
             if large_enough:
-                small += _small_groups(scores[spec], values, by, spec)
+                small += _small_groups(scores[spec], groups, by, spec)
     p_values = {(spec, frozenset(partition)): comparison.p for _, _, spec, comparison, partition in compared}
     adjusted = dict(zip(p_values, holm(list(p_values.values())), strict=True))
     worse: list[WeakGroup] = []
@@ -907,35 +933,62 @@ def _difference(group: WeakGroup) -> float:
     return group.comparison.difference
 
 
-def _small_groups(
-    scores: NDArray[np.float64], values: NDArray[np.object_], by: str, spec: str
-) -> Iterator[tuple[float, SmallGroup]]:
+class _Groups(NamedTuple):
+    """The groups of a metadata column."""
+
+    names: tuple[str, ...]
+    numbers: NDArray[np.intp]
+    """The index of each sample's group in `names`; -1 if it has no value."""
+
+
+def _number_groups(by_column: Mapping[str, NDArray[np.object_]]) -> dict[str, _Groups]:
+    """Return the groups of each column, ordered by name, without columns with the same values as an earlier column."""
+    from pandas import factorize
+
+    seen: set[tuple[tuple[str, ...], bytes]] = set()
+    distinct: dict[str, _Groups] = {}
+    for by, values in by_column.items():
+        numbers, names = factorize(values, sort=True)
+        groups = _Groups(tuple(names), numbers)
+        if (key := (groups.names, numbers.tobytes())) not in seen:
+            seen.add(key)
+            distinct[by] = groups
+    return distinct
+
+
+def _small_groups(scores: FloatArray, groups: _Groups, by: str, spec: str) -> Iterator[tuple[float, SmallGroup]]:
     """Yield (difference from the other samples, group) for groups that are lower but too small to compare."""
-    has_both = _scored_in_column(scores, values)
-    for name in sorted(set(values[has_both])):
-        inside, outside = scores[has_both & (values == name)], scores[has_both & (values != name)]
-        if inside.size < MIN_GROUP_SIZE and outside.size and inside.mean() < outside.mean():
+    scored, counts = _scored_in_column(scores, groups)
+    for number, name in enumerate(groups.names):
+        if 0 < counts[number] < min(MIN_GROUP_SIZE, counts.sum()):
+            in_group = groups.numbers == number
+            inside, outside = scores[scored & in_group], scores[scored & ~in_group]
             mean = float(inside.mean())
-            yield mean - float(outside.mean()), SmallGroup(by=by, value=name, metric=spec, mean=mean, n=inside.size)
+            if mean < outside.mean():
+                small = SmallGroup(by=by, value=name, metric=spec, mean=mean, n=inside.size)
+                yield mean - float(outside.mean()), small
 
 
-def _scored_in_column(scores: NDArray[np.float64], values: NDArray[np.object_]) -> NDArray[np.bool_]:
-    return ~np.isnan(scores) & np.array([value is not None for value in values], dtype=np.bool_)
+def _scored_in_column(scores: FloatArray, groups: _Groups) -> tuple[NDArray[np.bool_], NDArray[np.intp]]:
+    """Return which samples have a score and a group, and the number of these samples in each group."""
+    scored = ~np.isnan(scores) & (groups.numbers >= 0)
+    return scored, np.bincount(groups.numbers[scored], minlength=len(groups.names))
 
 
 def _group_comparisons(
-    scores: NDArray[np.float64], values: NDArray[np.object_], clusters: SampleClusters | None
+    scores: FloatArray, groups: _Groups, clusters: SampleClusters | None
 ) -> Iterator[tuple[str, GroupDifference, Partition]]:
     """Compare the samples of each value with all other samples, if there are enough of both."""
-    has_both = _scored_in_column(scores, values)
-    for name in sorted(set(values[has_both])):
-        inside, outside = has_both & (values == name), has_both & (values != name)
-        if min(inside.sum(), outside.sum()) >= MIN_GROUP_SIZE:
+    scored, counts = _scored_in_column(scores, groups)
+    for number, name in enumerate(groups.names):
+        if min(counts[number], counts.sum() - counts[number]) >= MIN_GROUP_SIZE:
+            in_group = groups.numbers == number
+            inside, outside = scored & in_group, scored & ~in_group
             ids, other_ids = (clusters.ids[rows].tolist() if clusters else None for rows in (inside, outside))
             comparison = group_difference(
                 scores[inside], scores[outside], bounds=SHARE_BOUNDS, clusters=ids, other_clusters=other_ids
             )
-            yield name, comparison, (inside.tobytes(), outside.tobytes())
+            yield name, comparison, (np.packbits(inside).tobytes(), np.packbits(outside).tobytes())
 
 
 def condition_in_words(rule: Rule) -> str:

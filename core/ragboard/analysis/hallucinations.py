@@ -6,8 +6,7 @@ The verdict of a statement is its joint verdict, against all passages together. 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -47,8 +46,6 @@ __all__ = [
     "hallucinations",
     "hallucinations_sql",
     "list_judges",
-    "matching_statements",
-    "statement_groups",
 ]
 
 
@@ -222,24 +219,9 @@ def hallucination_groups(store: Store, query: HallucinationQuery, by: Grouping) 
     Groups by judge use the newest evaluation of each run by each judge. Other groups use the evaluation that pages
     show.
     """
-    with matching_statements(store, query, each_judge=by == "judge") as connection:
-        return statement_groups(connection, query, by)
-
-
-@contextmanager
-def matching_statements(store: Store, query: HallucinationQuery, *, each_judge: bool = False) -> Generator[Connection]:
-    """Open the database with the table `found`: the judged statements that match a query, with any verdict.
-
-    With `each_judge`, one evaluation per run and judge is used, instead of one per run.
-    """
     with store.database.read() as connection:
-        create_matches(connection, query, list(_covered_evaluations(connection, query, each_judge=each_judge)))
-        yield connection
-
-
-def statement_groups(connection: Connection, query: HallucinationQuery, by: Grouping) -> HallucinationGroups:
-    """Group the statements in the table `found` whose verdict matches the query."""
-    rows = grouped_statements(connection, query, by)
+        covered = _covered_evaluations(connection, query, each_judge=by == "judge")
+        rows = grouped_statements(connection, query, list(covered), by)
     groups = tuple(
         HallucinationGroup(
             key=row.key,
@@ -259,7 +241,8 @@ def hallucination_table(store: Store, query: HallucinationQuery) -> pd.DataFrame
     Columns: run, evaluation, judge, sample_id, question, number (from 1), statement, verdict, together (whether it is
     the joint verdict), score (in [0, 1] or null), reason, and human, annotator and note of the latest label (or null).
     """
-    with matching_statements(store, query) as connection:
+    with store.database.read() as connection:
+        create_matches(connection, query, list(_covered_evaluations(connection, query)))
         return matched_frame(connection, query)
 
 

@@ -262,6 +262,8 @@ def answered_unanswerable(
     """
     if not judged_refusals(connection, evaluation_id):
         return None
+    if "unanswerable" not in stated.values():
+        return {}
     return {
         row.position: _classify_answer(row) == "answered"
         for row in refusal_rows(connection, run_id, evaluation_id)

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
 from ragboard.analysis.comparability import choose_evaluations, different_judges
 from ragboard.analysis.paired import pair_clusters, same_passage_sets
 from ragboard.analysis.reference_answers import read_reference_runs
-from ragboard.analysis.runs import RunSummary, list_runs
 from ragboard.stats import Interval, PairedDifference, ci_text, holm, paired_difference
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.pairs import paired_runs
 from ragboard.store.queries.quantities import sample_values
 from ragboard.store.queries.runs import ListedRun
 
-__all__ = ["MoreFaithfulRun", "more_faithful_run"]
+__all__ = ["MoreFaithfulRun", "more_faithful_run", "runs_to_compare"]
 
 FAITHFULNESS = "ragas.faithfulness"
 MAX_RUNS = 10
@@ -53,20 +54,26 @@ class MoreFaithfulRun:
         )
 
 
-def more_faithful_run(store: Store, run: RunRef, summary: RunSummary) -> MoreFaithfulRun | None:
+def runs_to_compare(runs: Iterable[ListedRun], run: RunRef) -> tuple[ListedRun, ...]:
+    """Return the newest other evaluated runs with the same questions as `run`, at most `MAX_RUNS`.
+
+    `runs` are all runs of the store, newest first.
+    """
+    listed = tuple(runs)
+    dataset = next((one.dataset_key for one in listed if one.run_id == run.run_id), None)
+    others = (one for one in listed if one.dataset_key == dataset and one.run_id != run.run_id and one.evaluated)
+    return tuple(islice(others, MAX_RUNS))
+
+
+def more_faithful_run(store: Store, run: RunRef, others: Sequence[ListedRun], samples: int) -> MoreFaithfulRun | None:
     """Return the run with the largest gain in faithfulness over `run`, on samples with the same passages in both.
 
-    The gain must be significant and at least `MIN_DIFFERENCE`, else return None. Only runs over the same questions and
-    with the same judge are compared.
+    The gain must be significant and at least `MIN_DIFFERENCE`, else return None. `others` is the result of
+    `runs_to_compare`; those that another judge evaluated are not compared. `samples` is the number of samples of `run`.
     """
-    others = [
-        other
-        for other in list_runs(store)
-        if other.dataset_key == summary.dataset_key and other.run_id != run.run_id and other.evaluated
-    ]
     differences: list[tuple[ListedRun, PairedDifference]] = []
-    for other in others[:MAX_RUNS]:
-        pairs = _compare_faithfulness(store, run, store.resolve(other.name), summary.samples)
+    for other in others:
+        pairs = _compare_faithfulness(store, run, store.resolve(other.name), samples)
         if pairs is not None:
             differences.append((other, pairs))
     adjusted = holm([pairs.p for _, pairs in differences])
@@ -74,7 +81,7 @@ def more_faithful_run(store: Store, run: RunRef, summary: RunSummary) -> MoreFai
         reference_runs = read_reference_runs(connection, [other.run_id for other, _ in differences])
     better = [
         MoreFaithfulRun(
-            run=other.name, answers_are_references=other.run_id in reference_runs, samples=summary.samples, pairs=pairs
+            run=other.name, answers_are_references=other.run_id in reference_runs, samples=samples, pairs=pairs
         )
         for (other, pairs), p in zip(differences, adjusted, strict=True)
         if pairs.difference >= MIN_DIFFERENCE

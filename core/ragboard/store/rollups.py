@@ -6,11 +6,19 @@ import duckdb
 
 from ragboard.store.queries.annotation import METRIC_DISAGREEMENTS, SAMPLES_TO_LABEL
 from ragboard.store.queries.pairs import QUESTION_DIGESTS
+from ragboard.store.queries.quantities import QUANTITY_MOMENTS
 from ragboard.store.queries.question_sets import QUESTION_SETS
 from ragboard.store.queries.rollups import has_large_runs
 from ragboard.store.queries.samples import COPIED_REFERENCES, REFUSAL_COUNTS
 from ragboard.store.queries.scores import METRIC_MOMENTS, METRIC_NAMES, UNSCORED_COUNTS
-from ragboard.store.queries.statements import LABEL_COUNTS, ORIGIN_COUNTS, SEPARATELY_JUDGED, WORST_STATEMENTS
+from ragboard.store.queries.statements import (
+    LABEL_COUNTS,
+    ORIGIN_COUNTS,
+    SEPARATELY_JUDGED,
+    STATEMENT_GROUPS,
+    WORST_STATEMENTS,
+    WRONG_PASSAGES,
+)
 from ragboard.store.queries.values import METADATA_COLUMNS
 
 __all__ = ["ROLLUPS", "refresh_rollups"]
@@ -27,6 +35,9 @@ ROLLUPS = (
     ORIGIN_COUNTS,
     SEPARATELY_JUDGED,
     WORST_STATEMENTS,
+    *STATEMENT_GROUPS.values(),
+    WRONG_PASSAGES,
+    QUANTITY_MOMENTS,
     REFUSAL_COUNTS,
     SAMPLES_TO_LABEL,
     METRIC_DISAGREEMENTS,

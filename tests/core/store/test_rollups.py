@@ -7,14 +7,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.conftest import EvaluatedSamples
 from tests.core.conftest import make_run, make_sample
 
-from ragboard import DEFAULT_METRICS, EmbeddedJudge, Panel, Store, evaluate_run
+from ragboard import DEFAULT_METRICS, EmbeddedJudge, Panel, Store, evaluate_run, sample_runs
 from ragboard.analysis import (
     columns,
     compare_runs,
+    diagnose,
+    hallucination_groups,
     hallucinations,
     leaderboard,
     most_changed,
@@ -24,8 +27,11 @@ from ragboard.analysis import (
 )
 from ragboard.human.annotation import annotation_queue, plan_batch
 from ragboard.human.estimates import estimate_runs
+from ragboard.metrics import metrics_named
 from ragboard.records import Label
+from ragboard.stats import moments
 from ragboard.store.queries import rollups, statements
+from ragboard.store.queries.quantities import SUMMARIZED, quantity_moments, sample_values
 from ragboard.store.queries.statements import HallucinationQuery
 
 DEFAULT = [spec for spec in DEFAULT_METRICS if spec.spec == "ragas.faithfulness"]
@@ -70,6 +76,8 @@ def everything(store: Store) -> list[Any]:
         [columns(store, run) for run in runs],
         [[(row.sample_id, row.number, row.judged_statement) for row in page.rows] for page in pages],
         [(page.total, page.labels, page.sentence) for page in pages],
+        [hallucination_groups(store, query, by) for query in queries for by in ("question", "passage")],
+        [diagnose(store, run) for run in runs if run.evaluation_id],
         [plan_batch(store, run, kind) for run in runs for kind in ("verdict", "grade")],
         [annotation_queue(store, run, "disagreement", annotator="ada") for run in runs],
         [estimate_runs(store, [run], numbered=True).report for run in runs if run.evaluation_id],
@@ -102,6 +110,21 @@ def test_rollups_say_what_the_samples_say(
     assert not computed
     labels = hallucinations(store, HallucinationQuery()).labels
     assert type(labels) is dict  # asdict, and so JSON, cannot read a Counter
+
+
+def test_the_moments_of_quantities_are_those_of_their_values(store: Store) -> None:
+    (added, *_) = store.add_runs(sample_runs()[1:])
+    metrics = metrics_named(["ragas.faithfulness", "ragchecker.noise_sensitivity_in_relevant"])
+    evaluate_run(store, added.id, metrics, Panel(judge=EmbeddedJudge()))
+    run = store.resolve(added.name)
+    with store.database.read() as connection:
+        found = quantity_moments(connection, run.evaluation_id or "")
+        every = {name: sample_values(connection, run, run.evaluation_id, name) for name in SUMMARIZED}
+    assert found.keys() == every.keys()
+    for name, values in every.items():
+        expected = moments(values[~np.isnan(values)])
+        assert (found[name].n, found[name].untied) == (expected.n, expected.untied)
+        assert [found[name].mean, found[name].error] == pytest.approx([expected.mean, expected.error])
 
 
 def append(store: Store, number: int) -> None:

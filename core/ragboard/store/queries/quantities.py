@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
-from ragboard.store.queries.query import Connection
+from ragboard.store.queries.query import Connection, Query
+from ragboard.store.queries.rollups import Rollup, Row
 from ragboard.store.queries.samples import position_end
+from ragboard.store.queries.scores import AnyMoments, moments_of, moments_query
 from ragboard.store.run_refs import RunRef
 
-__all__ = ["EXAMPLES", "sample_values"]
+__all__ = ["EXAMPLES", "QUANTITY_MOMENTS", "SUMMARIZED", "quantity_moments", "sample_values"]
 
 
 _HALF = (
@@ -59,6 +63,32 @@ def sample_values(connection: Connection, run: RunRef, evaluation_id: str | None
     values[np.asarray(got["position"], dtype=np.int64)] = np.asarray(got["value"], dtype=np.float64)
     return values
 
+
+SUMMARIZED = ("contradicted", "late evidence", "early minus late use")
+"""Quantities in `QUANTITY_SQL` whose values take seconds to compute for a large run. Pages use only their moments."""
+
+
+def quantity_moments(connection: Connection, evaluation_id: str) -> dict[str, AnyMoments]:
+    """Return the moments of the quantities in `SUMMARIZED`, by name, without quantities that no sample has."""
+    rows = QUANTITY_MOMENTS.rows(connection, [evaluation_id])[evaluation_id]
+    return {name: moments_of(*moments) for *moments, name in rows}
+
+
+def _moment_rows(connection: Connection, evaluations: Sequence[str]) -> Iterator[Row]:
+    runs = dict(
+        connection.execute(
+            "SELECT evaluation_id, run_id FROM evaluations WHERE evaluation_id IN (SELECT unnest(?))", [evaluations]
+        ).fetchall()
+    )
+    for evaluation in evaluations:
+        for name in SUMMARIZED:
+            sql = f"SELECT '{name}' AS name, $run AS run_id, position, value FROM ({QUANTITY_SQL[name]})"
+            values = Query(sql=sql, given={"run": runs[evaluation], "evaluation": evaluation})
+            for row in moments_query(values, ["name"]).on(connection).fetchall():
+                yield evaluation, *row
+
+
+QUANTITY_MOMENTS = Rollup(name="quantity moments 1", owner="evaluation", query=_moment_rows)
 
 EXAMPLES = {
     "Which statements are contradicted, and why?": """\

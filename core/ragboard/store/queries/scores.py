@@ -31,6 +31,8 @@ __all__ = [
     "metric_moments",
     "metric_names",
     "moments_by",
+    "moments_of",
+    "moments_query",
     "outcomes_of_metric",
     "own_scores",
     "read_positions",
@@ -288,7 +290,7 @@ def means_query(evaluations: Sequence[str], fills: Mapping[str, float] | None = 
         f"\n  SELECT evaluation_id, metric, run_id, position, {value}\n  FROM scores JOIN evaluations"
         f" USING (evaluation_id){fill}\n  WHERE evaluation_id IN (SELECT unnest($evaluations))\n"
     )
-    return _moments(Query(sql=sql, given=given), ("evaluation_id", "metric"))
+    return moments_query(Query(sql=sql, given=given), ("evaluation_id", "metric"))
 
 
 def metric_moments(
@@ -297,9 +299,9 @@ def metric_moments(
     """Return the moments of metrics, by evaluation and metric."""
     if fills:
         rows = means_query(evaluations, fills).on(connection).fetchall()
-        return {(row[6], row[7]): _moments_of(*row[:6]) for row in rows}
+        return {(row[6], row[7]): moments_of(*row[:6]) for row in rows}
     return {
-        (evaluation, metric): _moments_of(*moments)
+        (evaluation, metric): moments_of(*moments)
         for evaluation, found in METRIC_MOMENTS.rows(connection, evaluations).items()
         for *moments, metric in found
     }
@@ -311,10 +313,15 @@ def moments_by(connection: Connection, values: Query, key: str) -> dict[Any, Any
     Keys without values are left out. For few or clustered values, the moments have the sum of each cluster; otherwise,
     only mean and deviation.
     """
-    return {row[6]: _moments_of(*row[:6]) for row in _moments(values, (key,)).on(connection).fetchall()}
+    return {row[6]: moments_of(*row[:6]) for row in moments_query(values, (key,)).on(connection).fetchall()}
 
 
-def _moments(values: Query, keys: Sequence[str]) -> Query:
+def moments_query(values: Query, keys: Sequence[str]) -> Query:
+    """Return the query for the moments of values, by `keys`, as in `means_query`.
+
+    `values` has these columns, and the columns run_id, position and value. The result has the arguments of
+    `moments_of`, followed by the keys.
+    """
     by = ", ".join(keys)
     sql = f"""\
 WITH v AS MATERIALIZED (
@@ -340,7 +347,7 @@ FROM sizes JOIN common USING ({by}) LEFT JOIN lists USING ({by})"""
     return Query(sql=sql, given=values.given)
 
 
-def _moments_of(
+def moments_of(
     n: int,
     mean: float,
     deviation: float | None,
@@ -348,6 +355,7 @@ def _moments_of(
     counts: Sequence[int] | None,
     sums: Sequence[float] | None,
 ) -> AnyMoments:
+    """Return the moments in a row of `moments_query`."""
     if counts is not None and sums is not None:
         return cluster_moments(counts, sums)
     return Moments(n=n, mean=mean, deviation=deviation or 0.0, untied=varying)

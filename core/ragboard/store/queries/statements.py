@@ -29,7 +29,9 @@ __all__ = [
     "NOT_SUPPORTED",
     "ORIGIN_COUNTS",
     "SEPARATELY_JUDGED",
+    "STATEMENT_GROUPS",
     "WORST_STATEMENTS",
+    "WRONG_PASSAGES",
     "AnswerVerdict",
     "Grouping",
     "HallucinationQuery",
@@ -77,6 +79,10 @@ MAX_SEARCH_WORDS = 8
 
 KEPT_STATEMENTS = 500
 """Number of worst statements in the rollup of an evaluation, by verdict."""
+KEPT_GROUPS = 50
+"""Number of groups of statements in a rollup of an evaluation."""
+KEPT_PASSAGES = 20
+"""Number of passages in the rollup `WRONG_PASSAGES`."""
 WORST_BLOCK = 20_000
 """Number of samples whose statements are read at a time to find the worst."""
 DIGEST = re.compile("[0-9a-f]{32}")
@@ -175,6 +181,11 @@ class HallucinationQuery:
         if self.verdict:
             return [self.verdict]
         return [*NOT_SUPPORTED, "supported"] if self.miscited else list(NOT_SUPPORTED)
+
+    @property
+    def is_filtered(self) -> bool:
+        """Whether the query filters by anything but run, judge and verdict."""
+        return bool(self.text or self.question or self.passage or self.human or self.miscited)
 
 
 class MatchedStatement(NamedTuple):
@@ -421,22 +432,12 @@ def _joint_verdicts(
     return {(evaluation, position, number): tuple(verdict) for evaluation, position, number, *verdict in rows}
 
 
-def wrong_passages(connection: Connection, run: RunRef, limit: int) -> list[WrongPassage]:
-    """Return the passages that support the most statements that the reference does not support."""
-    rows = connection.execute(
-        "SELECT any_value(p.text)[:300], p.passage_id, count(DISTINCT (v.position, v.statement)) AS wrong,"
-        " arg_min(s.sample_id, s.position) FROM statements t JOIN verdicts v ON v.evaluation_id = t.evaluation_id"
-        " AND v.position = t.position AND v.side = t.side AND v.statement = t.statement"
-        " JOIN passages p ON p.run_id = $run AND p.position = v.position"
-        " AND p.rank = split_part(v.target, ':', 2)::INTEGER"
-        " JOIN samples s ON s.run_id = $run AND s.position = v.position"
-        " WHERE t.evaluation_id = $evaluation AND t.side = 'response'"
-        " AND t.origin IN ('wrong_relevant', 'wrong_irrelevant') AND v.label = 'supported'"
-        " AND starts_with(v.target, 'passage:')"
-        " GROUP BY p.text, p.passage_id ORDER BY wrong DESC, p.passage_id LIMIT $limit",
-        {"run": run.run_id, "evaluation": run.evaluation_id, "limit": limit},
-    ).fetchall()
-    return [WrongPassage(*row) for row in rows]
+def wrong_passages(connection: Connection, evaluation_id: str, limit: int) -> list[WrongPassage]:
+    """Return the passages that support the most statements that the reference does not support.
+
+    `limit` is at most `KEPT_PASSAGES`.
+    """
+    return [WrongPassage(*row) for row in WRONG_PASSAGES.rows(connection, [evaluation_id])[evaluation_id][:limit]]
 
 
 def statement_frame(connection: Connection, run: RunRef) -> pd.DataFrame:
@@ -606,9 +607,8 @@ def matched_statements(
 
     Contradicted statements come first, and among those with the same verdict, those with numbers or names.
     """
-    is_filtered = query.text or query.question or query.passage or query.human or query.miscited
     is_kept = query.offset + query.limit <= KEPT_STATEMENTS
-    if is_filtered or not is_kept or separately_judged(connection, evaluations):
+    if query.is_filtered or not is_kept or separately_judged(connection, evaluations):
         create_matches(connection, query, evaluations)
         labels = matched_labels(connection)
         return labels, _matched_page(connection, query, labels)
@@ -673,42 +673,77 @@ def matched_frame(connection: Connection, query: HallucinationQuery) -> pd.DataF
     ).df()
 
 
-def grouped_statements(connection: Connection, query: HallucinationQuery, by: Grouping) -> list[StatementGroup]:
-    """Group the matched unsupported statements by question, passage or judge."""
+def grouped_statements(
+    connection: Connection, query: HallucinationQuery, evaluations: Sequence[str], by: Grouping
+) -> list[StatementGroup]:
+    """Group the unsupported statements that match by question, passage or judge."""
+    kept, end = STATEMENT_GROUPS.get((by, query.verdict)), query.offset + query.limit
+    if kept is None or query.is_filtered or len(evaluations) != 1 or end > KEPT_GROUPS:
+        return _grouped_statements(connection, query, evaluations, by)
+    rows = kept.rows(connection, evaluations)[evaluations[0]]
+    return [StatementGroup(*row) for row in rows[query.offset : end]]
+
+
+def _grouped_statements(
+    connection: Connection, query: HallucinationQuery, evaluations: Sequence[str], by: Grouping
+) -> list[StatementGroup]:
+    found = _found(query, evaluations, separately_judged(connection, evaluations))
     rows = connection.execute(
-        f"WITH loose AS (FROM found WHERE list_contains($labels, verdict)){_GROUPS[by]} LIMIT $limit OFFSET $offset",
-        {"labels": query.labels, "limit": query.limit, "offset": query.offset},
+        f"WITH loose AS MATERIALIZED (SELECT * FROM ({found.sql}) WHERE list_contains($labels, verdict)){_GROUPS[by]}",
+        {**found.given, "labels": query.labels, "limit": query.limit, "offset": query.offset},
     ).fetchall()
     return [StatementGroup(*row) for row in rows]
 
 
-_ONE = "(f.evaluation_id, f.position, f.statement)"
-"""The key of a statement, to count it once even if a passage was retrieved twice."""
 _COUNTED = "count(*), count(*) FILTER (f.verdict = 'contradicted'), count(*) OVER ()"
 _GROUPS: dict[Grouping, str] = {
     "question": (
         f" SELECT s.question, s.question, '', {_COUNTED} FROM loose f {_EVALUATION} {_SAMPLE}"
-        " GROUP BY s.question ORDER BY 4 DESC, 5 DESC, 1"
+        " GROUP BY s.question ORDER BY 4 DESC, 5 DESC, 1 LIMIT $limit OFFSET $offset"
     ),
-    "judge": f" SELECT e.judge, e.judge, '', {_COUNTED} FROM loose f {_EVALUATION} GROUP BY e.judge ORDER BY 4 DESC, 1",
-    "passage": (
-        ", marks AS (SELECT f.evaluation_id, f.position, f.statement, unnest(from_json(v.evidence,"
-        f""" '[{{"rank": "INTEGER", "stance": "VARCHAR"}}]')) AS mark FROM loose f {_JOINT}"""
-        " WHERE f.verdict = 'contradicted'),"
-        " against AS (SELECT evaluation_id, position, statement, mark.rank AS rank FROM marks"
-        " WHERE mark.stance = 'against' UNION SELECT f.evaluation_id, f.position, f.statement,"
-        " split_part(v.target, ':', 2)::INTEGER FROM loose f JOIN verdicts v USING (evaluation_id, position, statement)"
-        " WHERE f.verdict = 'contradicted' AND v.label = 'contradicted' AND v.side = 'response'"
-        " AND starts_with(v.target, 'passage:')),"
-        " grouped AS (SELECT p.text, CASE WHEN min(p.passage_id) = max(p.passage_id) THEN min(p.passage_id) ELSE ''"
-        f" END AS passage_id, count(DISTINCT {_ONE}) AS statements,"
-        f" count(DISTINCT {_ONE}) FILTER (a.rank IS NOT NULL) AS contradicted, count(*) OVER () AS total"
-        f" FROM loose f {_EVALUATION} JOIN passages p ON p.run_id = e.run_id"
-        " AND p.position = f.position LEFT JOIN against a ON a.evaluation_id = f.evaluation_id"
-        " AND a.position = f.position AND a.statement = f.statement AND a.rank = p.rank GROUP BY p.text"
-        " ORDER BY contradicted DESC, statements DESC, passage_id, p.text)"
-        " SELECT md5(text), text[:300], passage_id, statements, contradicted, total FROM grouped"
+    "judge": (
+        f" SELECT e.judge, e.judge, '', {_COUNTED} FROM loose f {_EVALUATION} GROUP BY e.judge ORDER BY 4 DESC, 1"
+        " LIMIT $limit OFFSET $offset"
     ),
+    # Texts are long: they are grouped by their hash, read in one scan, and only the texts of the page are returned.
+    "passage": f""", marks AS (
+  SELECT f.evaluation_id, f.position, f.statement,
+         unnest(from_json(v.evidence, '[{{"rank": "INTEGER", "stance": "VARCHAR"}}]')) AS mark
+  FROM loose f {_JOINT} WHERE f.verdict = 'contradicted' AND contains(v.evidence, 'against')
+), against AS (
+  SELECT evaluation_id, position, statement, mark.rank AS rank FROM marks WHERE mark.stance = 'against'
+  UNION ALL
+  SELECT f.evaluation_id, f.position, f.statement, split_part(v.target, ':', 2)::INTEGER
+  FROM loose f JOIN verdicts v USING (evaluation_id, position, statement)
+  WHERE f.verdict = 'contradicted' AND v.label = 'contradicted' AND v.side = 'response'
+    AND starts_with(v.target, 'passage:')
+), counts AS (
+  SELECT evaluation_id, run_id, position, count(*) AS statements
+  FROM loose JOIN evaluations USING (evaluation_id) GROUP BY ALL
+), retrieved AS MATERIALIZED (
+  SELECT evaluation_id, position, rank, hash(text) AS digest, passage_id, statements
+  FROM counts JOIN passages USING (run_id, position)
+), in_samples AS (  -- a sample can have a passage twice
+  SELECT evaluation_id, position, digest, any_value(statements) AS statements, min(passage_id) AS first,
+         max(passage_id) AS last
+  FROM retrieved GROUP BY evaluation_id, position, digest
+), contradicting AS (
+  SELECT digest, count(*) AS contradicted
+  FROM (SELECT DISTINCT evaluation_id, position, statement, digest
+        FROM against JOIN retrieved USING (evaluation_id, position, rank))
+  GROUP BY digest
+), ranked AS (
+  SELECT digest, CASE WHEN min(first) = max(last) THEN min(first) ELSE '' END AS passage_id,
+         sum(statements)::BIGINT AS statements, coalesce(any_value(contradicted), 0) AS contradicted,
+         count(*) OVER () AS total, min((evaluation_id, position)) AS place
+  FROM in_samples LEFT JOIN contradicting USING (digest) GROUP BY digest
+  ORDER BY contradicted DESC, statements DESC, passage_id, digest LIMIT $limit OFFSET $offset
+)
+SELECT md5(any_value(p.text)), any_value(p.text)[:300], r.passage_id, r.statements, r.contradicted, r.total
+FROM ranked r JOIN evaluations e ON e.evaluation_id = r.place[1]
+JOIN passages p ON p.run_id = e.run_id AND p.position = r.place[2] AND hash(p.text) = r.digest
+GROUP BY r.digest, r.passage_id, r.statements, r.contradicted, r.total
+ORDER BY r.contradicted DESC, r.statements DESC, r.passage_id, r.digest""",
 }
 
 
@@ -773,3 +808,47 @@ SEPARATELY_JUDGED = Rollup(
     ),
 )
 WORST_STATEMENTS = Rollup(name="worst statements 1", owner="evaluation", query=_worst_rows)
+
+
+def _group_rollup(by: Grouping, verdict: Label | None) -> Rollup:
+    """Return the rollup with the first groups of an evaluation's statements with this verdict."""
+    query = HallucinationQuery(verdict=verdict, limit=KEPT_GROUPS)
+
+    def rows(connection: Connection, evaluations: Sequence[str]) -> Iterator[Row]:
+        for evaluation in evaluations:
+            for group in _grouped_statements(connection, query, [evaluation], by):
+                yield evaluation, *group
+
+    return Rollup(name=f"{verdict or 'not supported'} by {by} 1", owner="evaluation", query=rows)
+
+
+STATEMENT_GROUPS: Mapping[tuple[Grouping, Label | None], Rollup] = {
+    ("question", None): _group_rollup("question", None),
+    ("passage", "contradicted"): _group_rollup("passage", "contradicted"),
+}
+"""The groups that Diagnosis shows, by kind and verdict. Finding them takes seconds for a large run."""
+
+
+def _wrong_passage_rows(connection: Connection, evaluations: Sequence[str]) -> Iterator[Row]:
+    for evaluation in evaluations:
+        yield from connection.execute(
+            "WITH wrong AS (SELECT DISTINCT e.run_id, v.position, v.statement, hash(p.text) AS digest, p.passage_id"
+            " FROM statements t JOIN evaluations e ON e.evaluation_id = t.evaluation_id"
+            " JOIN verdicts v ON v.evaluation_id = t.evaluation_id AND v.position = t.position AND v.side = t.side"
+            " AND v.statement = t.statement"
+            " JOIN passages p ON p.run_id = e.run_id AND p.position = v.position"
+            " AND p.rank = split_part(v.target, ':', 2)::INTEGER"
+            " WHERE t.evaluation_id = $evaluation AND t.side = 'response'"
+            " AND t.origin IN ('wrong_relevant', 'wrong_irrelevant') AND v.label = 'supported'"
+            " AND starts_with(v.target, 'passage:')),"
+            " ranked AS (SELECT run_id, digest, passage_id, count(*) AS number, min(position) AS position FROM wrong"
+            " GROUP BY ALL ORDER BY number DESC, passage_id, digest LIMIT $limit)"
+            " SELECT $evaluation, any_value(p.text)[:300], r.passage_id, r.number, any_value(s.sample_id) FROM ranked r"
+            " JOIN passages p ON p.run_id = r.run_id AND p.position = r.position AND hash(p.text) = r.digest"
+            " JOIN samples s ON s.run_id = r.run_id AND s.position = r.position"
+            " GROUP BY r.digest, r.passage_id, r.number ORDER BY r.number DESC, r.passage_id, r.digest",
+            {"evaluation": evaluation, "limit": KEPT_PASSAGES},
+        ).fetchall()
+
+
+WRONG_PASSAGES = Rollup(name="wrong passages 1", owner="evaluation", query=_wrong_passage_rows)
