@@ -52,6 +52,8 @@ class KeyIndex:
 
     def _place(self, key: bytes) -> int | None:
         """Return the index of a key in the arrays, or None."""
+        if not len(self._keys):
+            return None
         place = int(self._keys.searchsorted(np.bytes_(key)))
         found = place < len(self._keys) and self._keys[place] == key.rstrip(b"\0")
         return place if found and len(key) == KEY_BYTES else None
