@@ -88,6 +88,7 @@ class Ask:
     _replies: dict[Task, asyncio.Future[Reply | Failure]] = field(
         default_factory=dict[Task, "asyncio.Future[Reply | Failure]"]
     )
+    _results: dict[Need[Any], asyncio.Future[Any]] = field(default_factory=dict["Need[Any]", "asyncio.Future[Any]"])
 
     async def __call__(self, task: Task[R]) -> R | Unscored:
         """Return the reply to the task, or an Unscored with the reason if there is no reply."""
@@ -101,6 +102,22 @@ class Ask:
         if not isinstance(reply, task.reply):
             raise TypeError(f"the judge answered {type(task).__name__} with {type(reply).__name__}")
         return cast("R", reply)
+
+    async def resolve(self, need: Need[T]) -> T | Unscored:
+        """Return the result of a need, which is resolved once per sample and draw, however many needs use it."""
+        if need in self._results:
+            return cast("T | Unscored", await self._results[need])
+        future = self._results[need] = asyncio.get_running_loop().create_future()
+        try:
+            result = await need.resolve(self.sample, self)
+        except BaseException as error:
+            if not future.done():  # a need that is cancelled while it waits for this one cancels the future
+                future.set_exception(error)
+                future.exception()  # otherwise asyncio logs an exception for which no other need waits
+            raise
+        if not future.done():
+            future.set_result(result)
+        return result
 
     def knows(self, task: Task) -> bool:
         """Return whether a reply to the task is stored. A need that can send different tasks prefers such a task."""
@@ -198,7 +215,7 @@ async def resolve_draws(
         unique = tuple(dict.fromkeys(needs))
         inner = [inner_need for need in unique for inner_need in need.inner()]
         ask = Ask(sample, send, known, (*unique, *inner), draw, redraws, replies)
-        results = await asyncio.gather(*(need.resolve(sample, ask) for need in unique))
+        results = await asyncio.gather(*map(ask.resolve, unique))
         return NeedResults(dict(zip(unique, results, strict=True)))
 
     return tuple(await asyncio.gather(*(resolve_draw(draw, needs) for draw, needs in enumerate(draws))))

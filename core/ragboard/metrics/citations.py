@@ -140,7 +140,7 @@ class CitedSentences(Need[CitationSupport]):
         sentences = _cited_sentences(sample, self.by)
         if isinstance(sentences, Unscored):
             return sentences
-        table = await ANSWER_AGAINST_PASSAGES.resolve(sample, ask)
+        table = await ask.resolve(ANSWER_AGAINST_PASSAGES)
         if isinstance(table, Unscored):
             return table
         assigned = assign_sentences(table.statements, sentences)

@@ -65,7 +65,7 @@ class AnswerCheck(Need[CheckedAnswer]):
         if decided:
             return decided
         if not self.compat:
-            extracted = await Statements().resolve(sample, ask)
+            extracted = await ask.resolve(Statements())
             refuses = extracted if isinstance(extracted, Unscored) else refuses_in_full(extracted)
             if isinstance(refuses, Unscored):
                 return refuses

@@ -100,7 +100,7 @@ class TurnBehaviour(Need[Behaviour]):
             return missing
         if answerability == "underspecified":
             return await self._judge_asking_back(sample, ask)
-        extracted = await Statements().resolve(sample, ask)
+        extracted = await ask.resolve(Statements())
         if isinstance(extracted, Unscored):
             return extracted
         in_full = refuses_in_full(extracted)
@@ -195,12 +195,12 @@ class NeedUnlessDecided(Need[Any]):
         return (self.need,)
 
     async def resolve(self, sample: Sample, ask: Ask) -> Any:
-        behaviour = await TurnBehaviour(self.compat).resolve(sample, ask)
+        behaviour = await ask.resolve(TurnBehaviour(self.compat))
         if isinstance(behaviour, Unscored):
             return behaviour
         if behaviour.refuses is None:
             return None
-        return await (Statements() if behaviour.decided_score else self.need).resolve(sample, ask)
+        return await ask.resolve(Statements() if behaviour.decided_score else self.need)
 
     def rows(self, result: Any, /) -> Iterable[Row]:
         return () if result is None or isinstance(result, ExtractedStatements) else self.need.rows(result)

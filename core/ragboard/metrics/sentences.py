@@ -68,7 +68,7 @@ class SelectedSentences(Need[SentenceSelection]):
         return (SelectSentences,)
 
     async def resolve(self, sample: Sample, ask: Ask) -> SentenceSelection | Unscored:
-        result = await DrawnSentences(n=1).resolve(sample, ask)
+        result = await ask.resolve(DrawnSentences(n=1))
         if isinstance(result, Unscored):
             return result
         return SentenceSelection(sentences=result.sentences, chosen=result.draws[0] if result.draws else ())

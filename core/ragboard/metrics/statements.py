@@ -173,7 +173,7 @@ async def _statements_and_verdicts(
         if text is None:
             return no_column("answer" if against == "response" else "reference")
         texts = (text,)
-    extracted = await Statements(side).resolve(sample, ask)
+    extracted = await ask.resolve(Statements(side))
     if isinstance(extracted, Unscored):
         return extracted
     rows = _file_rows(ask, side, against)

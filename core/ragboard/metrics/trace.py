@@ -48,7 +48,7 @@ class UsedSentences(Need[SentenceUse]):
 
     async def resolve(self, sample: Sample, ask: Ask) -> SentenceUse | Unscored:
         """Derive the used sentences from the joint verdicts. Fails if no supported statement has a quote."""
-        judged = await JointVerdicts().resolve(sample, ask)
+        judged = await ask.resolve(JointVerdicts())
         if isinstance(judged, Unscored):
             return judged
         quotes = _quotes(judged)
