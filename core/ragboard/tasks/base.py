@@ -212,7 +212,7 @@ class Exchange:
         """Replace values that cannot be token counts with None."""
         for name in ("prompt_tokens", "completion_tokens", "cached_tokens"):
             value = getattr(self, name)
-            if not (isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_TOKENS):
+            if value is not None and not (type(value) is int and 0 <= value <= MAX_TOKENS):
                 object.__setattr__(self, name, None)
 
 

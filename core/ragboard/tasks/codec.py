@@ -55,10 +55,7 @@ def task_key(task: Task, identity: str) -> str:
 
     It covers the task, the judge's identity, and whether the prompt marks its tags (see `markup`).
     """
-    digest = blake2b(digest_size=16)
     encoded = task_json(task)
     marked = (b"marked",) if task.tags and contains_tag(encoded, task.tags) else ()
-    for part in (type(task).__name__.encode(), identity.encode(), encoded.encode(), *marked):
-        digest.update(len(part).to_bytes(8, "big"))
-        digest.update(part)
-    return digest.hexdigest()
+    parts = (type(task).__name__.encode(), identity.encode(), encoded.encode(), *marked)
+    return blake2b(b"".join([len(part).to_bytes(8, "big") + part for part in parts]), digest_size=16).hexdigest()

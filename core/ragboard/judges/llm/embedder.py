@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 from ragboard.judges.base import LimitReachedError, RequestEstimate, RequestMeter, RequestSize
 from ragboard.judges.cosines import Vector, similarities, texts_to_embed
 from ragboard.judges.llm.endpoint import Endpoint, Send
-from ragboard.judges.llm.responses import CallFailedError, MalformedResponseError, make_exchange
+from ragboard.judges.llm.responses import CallFailedError, MalformedResponseError, make_exchange, parse_json
 from ragboard.tasks import Exchange, Failure, NotSent, OnCall, Reply, Similarity, Task, ignore_call
 
 __all__ = ["OpenAiEmbedder"]
@@ -87,7 +86,7 @@ def _vectors(body: str, count: int) -> tuple[list[Vector], Exchange]:
     Raises MalformedResponseError if the response does not have `count` vectors of the same length.
     """
     try:
-        answer = json.loads(body)
+        answer = parse_json(body)
         rows: list[Mapping[str, Any]] = answer["data"]
         by_place = {int(row["index"]): tuple(float(part) for part in row["embedding"]) for row in rows}
     except (ValueError, KeyError, TypeError, RecursionError) as error:

@@ -314,7 +314,7 @@ class Endpoint:
         meter: RequestMeter | None,
         seconds: float | None,
     ) -> T | _Wait:
-        from aiohttp import ClientConnectionError, ClientConnectorError, ClientError, ClientPayloadError
+        import aiohttp
 
         wait = _Wait(pause + self.jitter(0, pause / 2), lengthens=True)
         may_be_billed = True
@@ -331,10 +331,10 @@ class Endpoint:
             if meter:
                 meter.unanswered(may_be_billed=error.status in _TIMEOUT_STATUSES)
             return self._handle_error_status(error, session, retries_left, wait)
-        except (ClientConnectionError, ClientPayloadError) as error:
+        except (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError) as error:
             problem, cause = f"the connection to {self.address} failed: {error}", error
-            may_be_billed = not isinstance(error, ClientConnectorError)
-        except (ClientError, ValueError) as error:
+            may_be_billed = not isinstance(error, aiohttp.ClientConnectorError)
+        except (aiohttp.ClientError, ValueError) as error:
             problem, cause = f"the response from {self.address} is not valid HTTP: {error}", error
         else:
             session.traffic.record_response(too_many=False)

@@ -23,6 +23,7 @@ __all__ = [
     "error_message",
     "make_exchange",
     "parse_completion",
+    "parse_json",
 ]
 
 
@@ -48,7 +49,7 @@ def parse_completion(body: str, mask_secrets: Callable[[str], str]) -> Exchange:
     Raises DeclinedError or MalformedResponseError if there is no reply.
     """
     try:
-        answer = _from_events(body) if body.lstrip().startswith(_EVENTS) else _parse_json(body)
+        answer = _from_events(body) if body.lstrip().startswith(_EVENTS) else parse_json(body)
         if not answer.get("choices") and (problem := _message_in(answer.get("error"))):
             raise MalformedResponseError(f"the server's response is an error: {mask_secrets(problem)[:200]}")
         choice = answer["choices"][0]
@@ -81,7 +82,7 @@ def parse_completion(body: str, mask_secrets: Callable[[str], str]) -> Exchange:
     return make_exchange(mask_secrets(text), answer.get("usage"), truncated=finish == "length")
 
 
-def _parse_json(body: str) -> Any:
+def parse_json(body: str) -> Any:
     """Parse JSON like `json.loads`, but in less time unless it has a lone surrogate, NaN or an infinite number."""
     try:
         return orjson.loads(body)
@@ -150,16 +151,11 @@ def make_exchange(text: str, usage: object, *, truncated: bool = False) -> Excha
     details = counted.get("prompt_tokens_details")
     return Exchange(
         text=text,
-        prompt_tokens=_count(counted.get("prompt_tokens")),
-        completion_tokens=_count(counted.get("completion_tokens")),
-        cached_tokens=_count(details.get("cached_tokens")) if isinstance(details, dict) else None,
+        prompt_tokens=counted.get("prompt_tokens"),
+        completion_tokens=counted.get("completion_tokens"),
+        cached_tokens=details.get("cached_tokens") if isinstance(details, dict) else None,
         truncated=truncated,
     )
-
-
-def _count(value: object) -> int | None:
-    """Return the value if it is a number of tokens, else None."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
 _MESSAGE_FIELDS = ("message", "msg", "detail", "details", "error", "errors", "error_description", "reason", "title")
