@@ -8,6 +8,7 @@ import time
 from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import asdict, astuple, dataclass, replace
+from itertools import chain, islice
 from pathlib import Path
 from shutil import rmtree
 from threading import Lock
@@ -116,28 +117,27 @@ class ResultFiles:
         self, position: int, outcomes: Mapping[str, Outcome], results: NeedResults, offsets: Iterable[int] = ()
     ) -> None:
         """Add the scores and judgements of a sample, and the journal offsets of the replies behind them."""
-        for metric, result in outcomes.items():
-            self._put("scores", score_row(position, metric, result))
+        rows = self._rows
+        rows["scores"] += [score_row(position, metric, result) for metric, result in outcomes.items()]
         for table, row in dict.fromkeys(_judgement_rows(position, results)):
-            self._put(table, row)
-        for offset in offsets:
-            self._put("answer_places", (position, offset))
+            rows[table].append(row)
+        rows["answer_places"] += [(position, offset) for offset in offsets]
+        self._flush_full_tables()
 
     def add_draws(self, position: int, draws: Draws, sample: Sample, results: Sequence[NeedResults]) -> None:
         """Add the scores and replies of each draw of a sample, if there are several draws."""
         for metric, draw, value in draws.scores(sample, results):
-            self._put("score_draws", (position, metric, draw, value))
+            self._rows["score_draws"].append((position, metric, draw, value))
         for draw, comparable in enumerate(draws.comparable_results(results)):
-            for row in _draw_rows(position, draw, comparable):
-                self._put("verdict_draws", row)
+            self._rows["verdict_draws"] += _draw_rows(position, draw, comparable)
+        self._flush_full_tables()
 
     def finish_part(self, spending: Iterable[ModelUsage]) -> None:
         """Finish the files of the current part.
 
         `spending` has the calls, tokens and cost of each model so far. It replaces the earlier rows.
         """
-        for spend in spending:
-            self._put("spending", astuple(spend))
+        self._rows["spending"] += map(astuple, spending)
         spending_path = self._path("spending")
         for table in TABLES:
             self._flush(table)
@@ -175,10 +175,11 @@ class ResultFiles:
     def _path(self, table: str) -> Path:
         return self.folder / f"{table}-{self._part}.parquet"
 
-    def _put(self, table: str, row: Row) -> None:
-        self._rows[table].append(row)
-        if len(self._rows[table]) >= FLUSH_ROWS:
-            self._flush(table)
+    def _flush_full_tables(self) -> None:
+        """Write the tables with at least `FLUSH_ROWS` rows to their files."""
+        for table, rows in self._rows.items():
+            if len(rows) >= FLUSH_ROWS:
+                self._flush(table)
 
     def _flush(self, table: str) -> None:
         if not self._rows[table]:
@@ -360,6 +361,8 @@ def evaluate_run(
         judges = panel.judges_answering({name for names in tasks_by_metric(metrics).values() for name in names})
         end = max([before.end, 1 + max(covered, default=-1), 1 + max(positions, default=-1)])
         inputs = input_digest(store, evaluation, draws, options, end) if kept.current or not earlier else None
+        stored_samples = store.samples(run_id, positions[0] if positions else 0)
+        first_samples = list(islice(stored_samples, 1))  # reads the first page while the database is open
     described, task_types = [describe(metric) for metric in metrics], tasks_by_metric(metrics)
     with (
         _open_files(store, evaluation, panel, judges, budget, total, before) as (runner, results, queues),
@@ -395,7 +398,7 @@ def evaluate_run(
             results.finish_part(spending_so_far())
             await asyncio.to_thread(load, evaluation, new)
 
-        samples = _at_positions(store.samples(run_id, positions[0] if positions else 0), positions)
+        samples = _at_positions(chain(first_samples, stored_samples), positions)
         shards = f"{options.shard_folder or (store.folder / 'shards').absolute()}/{evaluation.id}"
         work: SampleLoop | ClusterResults
         if options.ray:
