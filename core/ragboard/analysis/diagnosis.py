@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from shlex import quote
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,7 +52,7 @@ from ragboard.store.queries.samples import (
 )
 from ragboard.store.queries.scores import AnyMoments, Positions
 from ragboard.store.queries.statements import HallucinationQuery, wrong_passages
-from ragboard.store.queries.values import category_values
+from ragboard.store.queries.values import Categories, categories
 
 __all__ = [
     "FAITHFULNESS",
@@ -578,7 +578,7 @@ def diagnose(store: Store, run: RunRef, others: Sequence[ListedRun] | None = Non
     after Holm's correction for all groups compared. Raises NotFoundError if the run was deleted.
     """
     summary = run_summary(store, run)
-    categories = list_columns(store, run).categories
+    category_columns = list_columns(store, run).categories
     with store.database.read() as connection:
         references, asked = reference_count(connection, run.run_id), question_count(connection, run.run_id)
         stated = stated_answerability(connection, run.run_id)
@@ -592,12 +592,12 @@ def diagnose(store: Store, run: RunRef, others: Sequence[ListedRun] | None = Non
         }
         if answered is not None:
             columns[ANSWERS_UNANSWERABLE] = _by_position(answered, position_end(connection, run.run_id))
-        by_column = {by: np.array(category_values(connection, run.run_id, by), dtype=np.object_) for by in categories}
+        by_column = {by: categories(connection, run.run_id, by) for by in category_columns}
         clusters = sample_clusters(connection, run.run_id)
         positions = sample_positions(connection, run.run_id)
         judges = judged_by(connection, run.evaluations)
     columns = {name: values[positions] for name, values in columns.items()}
-    by_column = {name: values[positions] for name, values in by_column.items()}
+    by_column = {by: Categories(names, numbers[positions]) for by, (names, numbers) in by_column.items()}
     clusters = clusters and replace(clusters, ids=clusters.ids[positions])
     inputs = _Inputs(columns=columns, moments=found_moments, clusters=clusters, samples=positions.size)
     rule_based = {evaluation for evaluation, judged in judges.items() if judged.heuristic}
@@ -876,7 +876,7 @@ def _passage_issues(store: Store, run: RunRef) -> tuple[PassageIssue, ...]:
 
 
 def weak_groups(
-    scores: Columns, by_column: Mapping[str, NDArray[np.object_]], clusters: SampleClusters | None = None
+    scores: Columns, by_column: Mapping[str, Categories], clusters: SampleClusters | None = None
 ) -> tuple[tuple[WeakGroup, ...], GroupComparisons]:
     """Compare each group with the other samples. Return the significantly worse groups, worst first, and the rest.
 
@@ -885,10 +885,10 @@ def weak_groups(
     """
     compared: list[tuple[str, str, str, GroupDifference, Partition]] = []
     small: list[tuple[float, SmallGroup]] = []
-    grouped = _number_groups(by_column)
+    distinct = _distinct_columns(by_column)
     for spec in (metric for metric in GROUP_METRICS if metric in scores):
         done: set[Partition] = set()
-        for by, groups in grouped.items():
+        for by, groups in distinct.items():
             large_enough = list(_group_comparisons(scores[spec], groups, clusters))
             compared += [
                 (by, value, spec, comparison, partition)
@@ -933,30 +933,18 @@ def _difference(group: WeakGroup) -> float:
     return group.comparison.difference
 
 
-class _Groups(NamedTuple):
-    """The groups of a metadata column."""
-
-    names: tuple[str, ...]
-    numbers: NDArray[np.intp]
-    """The index of each sample's group in `names`; -1 if it has no value."""
-
-
-def _number_groups(by_column: Mapping[str, NDArray[np.object_]]) -> dict[str, _Groups]:
-    """Return the groups of each column, ordered by name, without columns with the same values as an earlier column."""
-    from pandas import factorize
-
+def _distinct_columns(by_column: Mapping[str, Categories]) -> dict[str, Categories]:
+    """Leave out columns with the same values as an earlier column."""
     seen: set[tuple[tuple[str, ...], bytes]] = set()
-    distinct: dict[str, _Groups] = {}
+    distinct: dict[str, Categories] = {}
     for by, values in by_column.items():
-        numbers, names = factorize(values, sort=True)
-        groups = _Groups(tuple(names), numbers)
-        if (key := (groups.names, numbers.tobytes())) not in seen:
+        if (key := (values.names, values.numbers.tobytes())) not in seen:
             seen.add(key)
-            distinct[by] = groups
+            distinct[by] = values
     return distinct
 
 
-def _small_groups(scores: FloatArray, groups: _Groups, by: str, spec: str) -> Iterator[tuple[float, SmallGroup]]:
+def _small_groups(scores: FloatArray, groups: Categories, by: str, spec: str) -> Iterator[tuple[float, SmallGroup]]:
     """Yield (difference from the other samples, group) for groups that are lower but too small to compare."""
     scored, counts = _scored_in_column(scores, groups)
     for number, name in enumerate(groups.names):
@@ -969,14 +957,14 @@ def _small_groups(scores: FloatArray, groups: _Groups, by: str, spec: str) -> It
                 yield mean - float(outside.mean()), small
 
 
-def _scored_in_column(scores: FloatArray, groups: _Groups) -> tuple[NDArray[np.bool_], NDArray[np.intp]]:
+def _scored_in_column(scores: FloatArray, groups: Categories) -> tuple[NDArray[np.bool_], NDArray[np.intp]]:
     """Return which samples have a score and a group, and the number of these samples in each group."""
     scored = ~np.isnan(scores) & (groups.numbers >= 0)
     return scored, np.bincount(groups.numbers[scored], minlength=len(groups.names))
 
 
 def _group_comparisons(
-    scores: FloatArray, groups: _Groups, clusters: SampleClusters | None
+    scores: FloatArray, groups: Categories, clusters: SampleClusters | None
 ) -> Iterator[tuple[str, GroupDifference, Partition]]:
     """Compare the samples of each value with all other samples, if there are enough of both."""
     scored, counts = _scored_in_column(scores, groups)

@@ -12,6 +12,7 @@ import numpy as np
 from ragboard.records import JsonValue
 from ragboard.store.queries.draws import FLIPS
 from ragboard.store.queries.query import Connection, Query
+from ragboard.store.queries.question_sets import question_sets
 from ragboard.store.queries.rollups import Rollup, Row, select
 from ragboard.store.queries.scores import Positions, Scored, read_positions, read_scored, shown_scores
 from ragboard.store.queries.values import column_query
@@ -394,6 +395,9 @@ def answers_to_the_same_questions(
 
 def question_count(connection: Connection, run_id: str) -> int:
     """Return the number of different questions of a run."""
+    (found,) = question_sets(connection, [run_id]).values()
+    if found.history_digest is None:
+        return found.questions
     row = connection.execute("SELECT count(DISTINCT question) FROM samples WHERE run_id = ?", [run_id]).fetchone()
     return row[0] if row else 0
 

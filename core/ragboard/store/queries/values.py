@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import Literal, NamedTuple, TypeGuard
+from typing import Any, Literal, NamedTuple, TypeGuard
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ragboard.stats.checks import MAX_SQUARABLE
 from ragboard.store.queries.query import Connection, Query
@@ -18,13 +19,14 @@ __all__ = [
     "META",
     "METADATA_COLUMNS",
     "TURN",
+    "Categories",
     "Extent",
     "GroupSize",
     "MetadataColumn",
     "PlottedSample",
     "bin_counts",
+    "categories",
     "category_of",
-    "category_values",
     "column_query",
     "extent",
     "grades_by_dimension",
@@ -49,6 +51,15 @@ GRADES = ("grades", "human", "human_mean")
 
 TURN = "turn"
 """Name of a computed column to group by: the number of the question in its conversation, from 1."""
+
+
+class Categories(NamedTuple):
+    """The values of a metadata column or `TURN`, which divide the samples into groups."""
+
+    names: tuple[str, ...]
+    """The distinct values as text, ascending."""
+    numbers: NDArray[np.int64]
+    """The index of each sample's value in `names`, by position; -1 for a sample without a value."""
 
 
 class Extent(NamedTuple):
@@ -274,17 +285,20 @@ METADATA_COLUMNS = Rollup(
 )
 
 
-def category_values(connection: Connection, run_id: str, column: str) -> list[str | None]:
-    """Return the value of `column` (a metadata column or `TURN`) as text, by position; None if missing."""
+def categories(connection: Connection, run_id: str, column: str) -> Categories:
+    """Return the value of each sample in `column`, a metadata column or `TURN`."""
     category = category_of(column)
-    rows = connection.execute(
-        f"SELECT position, {category.sql} FROM samples s WHERE run_id = $run ORDER BY position",
-        {"run": run_id, **category.given},
-    ).fetchall()
-    values: list[str | None] = [None] * (rows[-1][0] + 1 if rows else 0)
-    for position, value in rows:
-        values[position] = value
-    return values
+    sql = f"SELECT position, {category.sql} AS value FROM samples s WHERE run_id = $run"
+    found = connection.sql(sql, params={"run": run_id, **category.given}).to_arrow_table()
+    encoded: Any = found["value"].combine_chunks().dictionary_encode()
+    names = encoded.dictionary.to_pylist()
+    order = sorted(range(len(names)), key=names.__getitem__)
+    ranks = np.empty(len(names) + 1, dtype=np.int64)
+    ranks[[*order, -1]] = [*range(len(names)), -1]
+    positions = found["position"].to_numpy()
+    numbers = np.full(1 + int(positions.max(initial=-1)), -1, dtype=np.int64)
+    numbers[positions] = ranks[encoded.indices.fill_null(len(names)).to_numpy()]
+    return Categories(tuple(names[index] for index in order), numbers)
 
 
 def group_sizes(connection: Connection, run: RunRef, column: str, max_rows: int) -> list[GroupSize]:

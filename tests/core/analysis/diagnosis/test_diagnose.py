@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from tests.core.analysis.diagnosis.made_runs import ALL, ReadingJudge, Texts, keep, make_run, spread
 
 from ragboard import EmbeddedJudge, Panel, Run, Store, evaluate_run
@@ -30,6 +31,7 @@ from ragboard.analysis.diagnosis import FAITHFULNESS, weak_groups
 from ragboard.metrics import metrics_named
 from ragboard.stats import Interval
 from ragboard.store.queries.clusters import SampleClusters
+from ragboard.store.queries.values import Categories
 
 Claims = list[str]
 
@@ -284,14 +286,19 @@ def test_without_a_significantly_worse_group_the_lowest_are_leads(store: Store) 
     assert (lowest.value, lowest.comparison.difference < 0, lowest.p >= 0.05) == ("a", True, True)
 
 
+def grouped(values: NDArray[np.str_]) -> Categories:
+    names, numbers = np.unique(values, return_inverse=True)
+    return Categories(tuple(map(str, names)), numbers)
+
+
 def test_the_lowest_group_comes_first_where_p_values_tie_or_none_can_be_computed() -> None:
     """Samples of 12 conversations: the lowest group is of 3 of them, which no test and no interval can use."""
     conversation = np.arange(120) % 12
-    answerable = np.array(["no" if one < 3 else "yes" for one in conversation], dtype=np.object_)
-    turn = np.array([str(place // 12) for place in range(120)], dtype=np.object_)
+    answerable = np.array(["no" if one < 3 else "yes" for one in conversation])
+    turn = np.array([str(place // 12) for place in range(120)])
     scores = np.where(answerable == "no", 0.0, np.where(turn == "8", 0.5, 0.75))
     clusters = SampleClusters(ids=conversation, conversations=True)
-    by_column = {"metadata.turn": turn, "metadata.answerable": answerable}
+    by_column = {"metadata.turn": grouped(turn), "metadata.answerable": grouped(answerable)}
     worse, compared = weak_groups({FAITHFULNESS: scores}, by_column, clusters)
     assert worse == ()
     assert [(one.by, one.value) for one in compared.lowest][:2] == [
@@ -304,9 +311,10 @@ def test_the_lowest_group_comes_first_where_p_values_tie_or_none_can_be_computed
 
 
 def test_a_low_group_that_is_too_small_to_compare_is_named_with_its_size() -> None:
-    kind = np.array(["chat"] * 3 + ["question"] * 20 + ["task"] * 20, dtype=np.object_)
+    kind = np.array(["chat"] * 3 + ["question"] * 20 + ["task"] * 20)
     scores = np.array([0.0] * 3 + [0.5, 1.0] * 20)
-    _, compared = weak_groups({FAITHFULNESS: scores}, {"metadata.kind": kind, "metadata.id": np.arange(43).astype(str)})
+    by_column = {"metadata.kind": grouped(kind), "metadata.id": grouped(np.arange(43).astype(str))}
+    _, compared = weak_groups({FAITHFULNESS: scores}, by_column)
     labels = {FAITHFULNESS: "Faithfulness"}
     assert small_groups_in_words(compared, labels) == (
         "Low, but with fewer than 5 scored samples: kind = chat (Faithfulness 0.00, n = 3)."

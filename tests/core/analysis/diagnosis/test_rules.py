@@ -22,6 +22,7 @@ from ragboard.analysis.diagnosis import (
 from ragboard.metrics import METRICS
 from ragboard.stats import Interval, NoInterval, mean_interval, moments
 from ragboard.store import RunRef
+from ragboard.store.queries.values import Categories
 
 RUN = RunRef(run_id="r", name="r", evaluation_id="e")
 
@@ -103,7 +104,7 @@ def test_equally_faithful_short_and_long_answers_rarely_trigger_the_rule() -> No
 
 def test_with_equal_topics_one_is_flagged_at_most_one_time_in_twenty() -> None:
     rng, runs = np.random.default_rng(5), 200
-    topics = {"metadata.topic": np.array([f"t{place % 8}" for place in range(80)], dtype=np.object_)}
+    topics = {"metadata.topic": Categories(tuple(f"t{topic}" for topic in range(8)), np.arange(80) % 8)}
     named = sum(bool(weak_groups({FAITHFULNESS: rng.binomial(4, 0.8, size=80) / 4}, topics)[0]) for _ in range(runs))
     assert named / runs <= 0.05 + 3 * (0.05 * 0.95 / runs) ** 0.5
 
