@@ -30,6 +30,7 @@ __all__ = [
     "means_query",
     "metric_moments",
     "metric_names",
+    "metric_scores",
     "moments_by",
     "moments_of",
     "moments_query",
@@ -38,7 +39,6 @@ __all__ = [
     "read_positions",
     "read_scored",
     "sample_outcomes",
-    "scores_by_metric",
     "scores_except",
     "shown_scores",
     "unscored_by_metric",
@@ -172,18 +172,19 @@ def has_scores(connection: Connection, run: RunRef, metric: str) -> bool:
     return connection.execute(sql, {**shown.given, "metric": metric}).fetchone() is not None
 
 
-def scores_by_metric(connection: Connection, run: RunRef, metrics: Sequence[str]) -> dict[str, Scored]:
-    """Return the scores of these metrics, by metric."""
+def metric_scores(connection: Connection, run: RunRef, metric: str) -> Scored:
+    """Return the scores of one metric.
+
+    To read several metrics one by one is as fast as to read them together, and needs much less memory.
+    """
     shown = shown_scores(run)
-    got = connection.execute(
-        "SELECT list_position($specs, metric) AS number, position, coalesce(value, 'nan'::DOUBLE) AS value FROM scores"
-        f" WHERE {shown.sql} AND list_contains($specs, metric)",
-        {**shown.given, "specs": list(metrics)},
-    ).fetchnumpy()
-    positions, values, metric = np.asarray(got["position"], dtype=np.int64), np.asarray(got["value"]), got["number"]
-    return {
-        spec: Scored(positions[metric == number], values[metric == number]) for number, spec in enumerate(metrics, 1)
-    }
+    return read_scored(
+        connection.execute(
+            "SELECT position, coalesce(value, 'nan'::DOUBLE) AS value FROM scores"
+            f" WHERE {shown.sql} AND metric = $metric",
+            {**shown.given, "metric": metric},
+        )
+    )
 
 
 def scores_except(connection: Connection, evaluation_id: str, metric: str, without: Iterable[int]) -> Scored:
@@ -223,12 +224,15 @@ def read_positions(found: Connection) -> Positions:
 def unscored_positions(connection: Connection, run: RunRef) -> tuple[tuple[str, str, Positions], ...]:
     """Return (metric, reason, positions of the unscored samples), ordered by metric and first position."""
     shown = shown_scores(run)
-    rows = connection.execute(
-        f"SELECT metric, reason, list(position) FROM scores WHERE {shown.sql} AND value IS NULL"
+    found = connection.execute(
+        f"SELECT metric, reason, list(position) AS positions FROM scores WHERE {shown.sql} AND value IS NULL"
         " GROUP BY metric, reason ORDER BY metric, min(position)",
         dict(shown.given),
-    ).fetchall()
-    return tuple((metric, reason, np.asarray(positions, dtype=np.int64)) for metric, reason, positions in rows)
+    ).fetchnumpy()
+    return tuple(
+        (metric, reason, np.asarray(positions, dtype=np.int64))
+        for metric, reason, positions in zip(found["metric"], found["reason"], found["positions"], strict=True)
+    )
 
 
 def unscored_by_metric(connection: Connection, evaluations: Sequence[str]) -> dict[tuple[str, str], dict[str, int]]:
