@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -93,6 +94,12 @@ def own_scores(run: RunRef) -> Query:
 
 def shown_scores(run: RunRef) -> Query:
     """Return an SQL condition on the table `scores` for the scores of `own_scores` and the scores in the run file."""
+    if not run.other_evaluations:  # DuckDB skips the rows of other evaluations, as it does not with OR
+        sql = (
+            "evaluation_id IN (SELECT $evaluation"
+            " UNION ALL SELECT evaluation_id FROM evaluations WHERE run_id = $run AND imported)"
+        )
+        return Query(sql=sql, given={"evaluation": run.evaluation_id, "run": run.run_id})
     own = own_scores(run)
     return Query(sql=f"({own.sql} OR {_OF_FILE})", given={**own.given, "run": run.run_id})
 
@@ -177,7 +184,7 @@ def metric_scores(connection: Connection, run: RunRef, metric: str) -> Scored:
 
     To read several metrics one by one is as fast as to read them together, and needs much less memory.
     """
-    shown = shown_scores(run)
+    shown = shown_scores(replace(run, evaluation_id=run.evaluation_of(metric), other_evaluations=()))
     return read_scored(
         connection.execute(
             "SELECT position, coalesce(value, 'nan'::DOUBLE) AS value FROM scores"
