@@ -146,6 +146,13 @@ def most_changed(
             and spec not in self_compared
             and (ends := finite_range(descriptions.get(spec)))
         }
+        refusals, in_part = np.zeros(paired.a.size), np.zeros(paired.a.size, dtype=np.bool_)
+        if same_statement_judges(connection, a, b):
+            in_a, in_b, both = paired_refusals(connection, a, b, paired)
+            refusals[both] = in_b - in_a
+            has_statements_a, has_statements_b = answers_with_statements(connection, a, b, paired)
+            in_part = np.where(refusals > 0, has_statements_b, has_statements_a) & (refusals != 0)
+        refused = (refusals != 0) & ~in_part
         values: dict[str, tuple[FloatArray, FloatArray]] = {}
         changes: dict[str, FloatArray] = {}
         improved = np.zeros(paired.a.size)
@@ -155,13 +162,6 @@ def most_changed(
             changes[spec] = _relative_changes(column, ends)
             improved += _improvements(column, changes[spec], descriptions[spec].direction)
             del column
-        refusals, in_part = np.zeros(paired.a.size), np.zeros(paired.a.size, dtype=np.bool_)
-        if same_statement_judges(connection, a, b):
-            in_a, in_b, both = paired_refusals(connection, a, b, paired)
-            refusals[both] = in_b - in_a
-            has_statements_a, has_statements_b = answers_with_statements(connection, a, b, paired)
-            in_part = np.where(refusals > 0, has_statements_b, has_statements_a) & (refusals != 0)
-        refused = (refusals != 0) & ~in_part
         counted = [refused.astype(np.float64)]
         counted += [np.where(refused, 0.0, size) if _is_relevance(spec) else size for spec, size in changes.items()]
     reports: dict[int, PairReport] = {}
