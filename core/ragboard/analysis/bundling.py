@@ -19,7 +19,7 @@ from ragboard.stats import Interval, NoInterval, cohen_kappa, estimate_text, mea
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.bundling import JudgedBothWays, judged_both_ways
 from ragboard.store.queries.clusters import SampleClusters, sample_clusters
-from ragboard.store.queries.scores import Scored, metric_names, scores_by_metric
+from ragboard.store.queries.scores import Scored, metric_names, metric_scores
 
 __all__ = ["BundledReplies", "BundledScores", "Bundling", "compare_bundling"]
 
@@ -110,7 +110,7 @@ def compare_bundling(store: Store, run: RunRef) -> Bundling | None:
         clusters = sample_clusters(connection, run.run_id)
         rows = judged_both_ways(connection, run)
         descriptions = read_descriptions(connection)
-        scores = scores_by_metric(connection, run, [spec for pair in pairs for spec in pair])
+        scores = {spec: metric_scores(connection, run, spec) for pair in pairs for spec in pair}
     compared = [_compare_scores(pair, descriptions, scores, clusters) for pair in pairs]
     by_kind = {kind: [row for row in rows if row.kind == kind] for kind in KINDS}
     return Bundling(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Literal
 
 import numpy as np
@@ -17,9 +18,10 @@ from ragboard.analysis.paired import (
     Flags,
     MetricColumn,
     answers_with_statements,
-    metric_columns,
     pair_runs,
     paired_refusals,
+    read_metric_column,
+    shared_metrics,
 )
 from ragboard.analysis.pairs import ChangeKind, PairReport, classify_change, pair_report
 from ragboard.analysis.reference_answers import compares_with_reference, read_reference_runs
@@ -133,14 +135,13 @@ def most_changed(
     with store.database.read() as connection:
         descriptions = read_descriptions(connection)
         stated = stated_answerability(connection, a.run_id)
-        columns = metric_columns(connection, a, b, paired)
-        columns = {spec: column for spec, column in columns.items() if metrics is None or spec in metrics}
+        shared = [spec for spec in shared_metrics(connection, a, b) if metrics is None or spec in metrics]
         reference_runs = read_reference_runs(connection, [a.run_id, b.run_id])
-        self_compared = {spec for spec in columns if reference_runs and compares_with_reference(descriptions.get(spec))}
-        not_comparable = different_judges(connection, a, b, tuple(columns))
-        changes = {
-            spec: _relative_changes(column, ends)
-            for spec, column in columns.items()
+        self_compared = {spec for spec in shared if reference_runs and compares_with_reference(descriptions.get(spec))}
+        not_comparable = different_judges(connection, a, b, shared)
+        ranges = {
+            spec: ends
+            for spec in shared
             if spec not in not_comparable
             and spec not in self_compared
             and (ends := finite_range(descriptions.get(spec)))
@@ -152,10 +153,17 @@ def most_changed(
             has_statements_a, has_statements_b = answers_with_statements(connection, a, b, paired)
             in_part = np.where(refusals > 0, has_statements_b, has_statements_a) & (refusals != 0)
         refused = (refusals != 0) & ~in_part
+        values: dict[str, tuple[FloatArray, FloatArray]] = {}
+        changes: dict[str, FloatArray] = {}
+        improved = np.zeros(paired.a.size)
+        for spec, ends in ranges.items():
+            column = read_metric_column(connection, a, b, paired, spec)
+            values[spec] = column.a, column.b
+            changes[spec] = _relative_changes(column, ends)
+            improved += _improvements(column, changes[spec], descriptions[spec].direction)
+            del column
         counted = [refused.astype(np.float64)]
         counted += [np.where(refused, 0.0, size) if _is_relevance(spec) else size for spec, size in changes.items()]
-        improvements = [_improvements(columns[spec], changes[spec], descriptions[spec].direction) for spec in changes]
-    improved = np.sum([0 * refusals, *improvements], axis=0)
     reports: dict[int, PairReport] = {}
     rows = _largest_changes(paired, counted, improved, refused, limit)
     for _ in range(MAX_REPLACEMENTS):
@@ -175,7 +183,7 @@ def most_changed(
         _changed_question(
             reports[row],
             [
-                (descriptions[spec], float(columns[spec].a[row]), float(columns[spec].b[row]))
+                (descriptions[spec], float(values[spec][0][row]), float(values[spec][1][row]))
                 for spec in sorted(changes, key=lambda spec: (-float(changes[spec][row]), spec))
                 if changes[spec][row] >= NEGLIGIBLE
             ],
@@ -235,10 +243,11 @@ def _largest_changes(
 
     Ties are broken by the sum of the changes on all metrics, then by positions, symmetrically in A and B.
     """
-    total, everything = np.max(changes, axis=0).round(9), np.sum(changes, axis=0).round(9)
+    total = reduce(np.maximum, changes).round(9)
     rows = np.flatnonzero(total >= NEGLIGIBLE)
-    a, b = paired.a[rows], paired.b[rows]
-    changed = rows[np.lexsort((np.minimum(a, b), a + b, -everything[rows], -total[rows]))]
+    a, b, total = paired.a[rows], paired.b[rows], total[rows]
+    everything = reduce(np.add, (change[rows] for change in changes)).round(9)
+    changed = rows[np.lexsort((np.minimum(a, b), a + b, -everything, -total))]
     further = refused[changed] & (np.cumsum(refused[changed]) > 1)
     changed = np.concatenate((changed[~further], changed[further]))
     first: list[int] = changed[:limit].tolist()

@@ -32,6 +32,7 @@ from ragboard.analysis.paired import (
     passages_per_question,
     same_passages,
     same_scores,
+    shared_metrics,
     unscored_reasons,
 )
 from ragboard.analysis.reference_answers import (
@@ -633,7 +634,7 @@ def _compare_metrics(
     allow_different_judges: bool,
 ) -> tuple[MetricComparison, ...]:
     descriptions = read_descriptions(connection)
-    columns = metric_columns(connection, a, b, paired)
+    columns = metric_columns(connection, a, b, paired, shared_metrics(connection, a, b))
     reasons_a, reasons_b = unscored_reasons(connection, a, b, paired)
     differences = {
         spec: compute_difference(column, descriptions.get(spec), unscored, clusters) for spec, column in columns.items()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -19,8 +19,16 @@ from ragboard.store import RunRef, Store
 from ragboard.store.queries.clusters import SampleClusters, sample_clusters
 from ragboard.store.queries.pairs import PairedRuns, paired_runs
 from ragboard.store.queries.query import Connection
-from ragboard.store.queries.samples import passage_counts, passage_digests, passage_set_digests, refusals
-from ragboard.store.queries.scores import Positions, Scored, metric_names, scores_by_metric, unscored_positions
+from ragboard.store.queries.samples import (
+    RunPassages,
+    passage_counts,
+    passage_digests,
+    passage_set_digests,
+    refusals,
+    run_passages,
+    samples_with_passages,
+)
+from ragboard.store.queries.scores import Positions, Scored, metric_names, metric_scores, unscored_positions
 from ragboard.store.queries.statements import answer_sizes
 from ragboard.store.queries.values import META, column_query, grades_by_dimension, known_values, metadata_columns
 
@@ -39,9 +47,11 @@ __all__ = [
     "pair_runs",
     "paired_refusals",
     "passages_per_question",
+    "read_metric_column",
     "same_passage_sets",
     "same_passages",
     "same_scores",
+    "shared_metrics",
     "unscored_reasons",
 ]
 
@@ -96,24 +106,29 @@ def pair_runs(store: Store, a: RunRef, b: RunRef) -> PairedRuns:
         return paired_runs(connection, a.run_id, b.run_id)
 
 
-def metric_columns(connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns) -> dict[str, MetricColumn]:
-    """Return {metric: values in A and B} for the metrics that both runs have."""
-    shared = sorted(metric_names(connection, a) & metric_names(connection, b))
-    scores_a, scores_b = (scores_by_metric(connection, run, shared) for run in (a, b))
-    columns: dict[str, MetricColumn] = {}
-    for spec in shared:
-        (first, judged_a), (second, judged_b) = (
-            _values_at(scores_a[spec], paired.a),
-            _values_at(scores_b[spec], paired.b),
-        )
-        columns[spec] = MetricColumn(
-            a=first,
-            b=second,
-            scored_a=judged_a & ~np.isnan(first),
-            scored_b=judged_b & ~np.isnan(second),
-            judged=judged_a & judged_b,
-        )
-    return columns
+def shared_metrics(connection: Connection, a: RunRef, b: RunRef) -> list[str]:
+    """Return the metrics that both runs have, sorted by name."""
+    return sorted(metric_names(connection, a) & metric_names(connection, b))
+
+
+def metric_columns(
+    connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns, metrics: Iterable[str]
+) -> dict[str, MetricColumn]:
+    """Return {metric: values in A and B} for metrics that both runs have."""
+    return {spec: read_metric_column(connection, a, b, paired, spec) for spec in metrics}
+
+
+def read_metric_column(connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns, metric: str) -> MetricColumn:
+    """Return the values of one metric in A and B."""
+    first, judged_a = _values_at(metric_scores(connection, a, metric), paired.a)
+    second, judged_b = _values_at(metric_scores(connection, b, metric), paired.b)
+    return MetricColumn(
+        a=first,
+        b=second,
+        scored_a=judged_a & ~np.isnan(first),
+        scored_b=judged_b & ~np.isnan(second),
+        judged=judged_a & judged_b,
+    )
 
 
 def cost_columns(connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns) -> dict[str, MetricColumn]:
@@ -165,6 +180,9 @@ def _score_key(column: MetricColumn, pairs: slice) -> tuple[bytes, ...]:
 
 def same_passages(connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns) -> bool:
     """Return whether every pair has the same passages in the same order in both runs."""
+    of_runs = _passages_by_position(connection, a, b, paired)
+    if of_runs:
+        return of_runs[0] == of_runs[1] and of_runs[0].known == of_runs[0].samples
     digests_a, digests_b = (passage_digests(connection, run.run_id) for run in (a, b))
     in_a, in_b, both = _paired_values(digests_a, digests_b, paired)
     return bool(both.all() and (in_a == in_b).all())
@@ -172,12 +190,29 @@ def same_passages(connection: Connection, a: RunRef, b: RunRef, paired: PairedRu
 
 def same_passage_sets(connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns) -> Flags:
     """Return which pairs have the same passages in both runs, in any order, and at least one."""
+    of_runs = _passages_by_position(connection, a, b, paired)
+    if of_runs and of_runs[0].set_digest == of_runs[1].set_digest:
+        return np.isin(paired.a, samples_with_passages(connection, a.run_id))
     (set_a, any_a), (set_b, any_b) = (
         _values_at(passage_set_digests(connection, run.run_id), positions)
         for run, positions in ((a, paired.a), (b, paired.b))
     )
     same: Flags = any_a & any_b & (set_a == set_b)
     return same
+
+
+def _passages_by_position(
+    connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns
+) -> tuple[RunPassages, RunPassages] | None:
+    """Return the digests of the passages of two runs, which are stored for large runs.
+
+    None unless every sample is paired with the sample at the same position of the other run.
+    """
+    if not np.array_equal(paired.a, paired.b):
+        return None
+    found = run_passages(connection, (a.run_id, b.run_id))
+    first, second = found[a.run_id], found[b.run_id]
+    return (first, second) if first.samples == second.samples == paired.a.size else None
 
 
 def is_cost(name: str) -> bool:

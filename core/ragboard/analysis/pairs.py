@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Literal
 
+import numpy as np
+
 from ragboard.analysis.alignment import Aligned, align, content_similarity
 from ragboard.analysis.comparability import choose_evaluations, different_judges
 from ragboard.analysis.metrics import read_descriptions
@@ -21,9 +23,7 @@ from ragboard.store.queries.pairs import (
     PairQuery,
     Which,
     compared_pairs,
-    create_pairs,
-    pair_counts,
-    pair_order,
+    pair_gains,
     pairs_query,
 )
 from ragboard.store.queries.query import Connection
@@ -158,9 +158,9 @@ def pair_rows(store: Store, a: RunRef, b: RunRef, paired: PairedRuns, query: Pai
     a, b = choose_evaluations(store, a, b)
     with store.database.read() as connection:
         direction = _direction(connection, a, b, query.metric)
-        create_pairs(connection, a, b, paired, query.metric, direction)
-        counts = pair_counts(connection)
-        pairs = compared_pairs(connection, a, b, query)
+        gains = pair_gains(connection, a, b, paired, query.metric, direction)
+        counts = gains.counts
+        pairs = compared_pairs(connection, a, b, gains, query)
         sides = (a, [pair.a for pair in pairs]), (b, [pair.b for pair in pairs])
         before, after = (outcomes_of_metric(connection, run, query.metric, places) for run, places in sides)
         statements_a, statements_b = (statement_counts(connection, run.evaluation_id, places) for run, places in sides)
@@ -198,16 +198,15 @@ def pair_position(
     """
     a, b = choose_evaluations(store, a, b)
     with store.database.read() as connection:
-        create_pairs(connection, a, b, paired, query.metric, _direction(connection, a, b, query.metric))
-        order = pair_order(connection, query)
-        position = position_of(connection, a.run_id, sample_id)
-        index = order.index(position) if position in order else -1
-        before = order[index - 1] if index > 0 else None
-        after = order[index + 1] if index + 1 < len(order) else None
+        gains = pair_gains(connection, a, b, paired, query.metric, _direction(connection, a, b, query.metric))
+        order = paired.a[gains.order(query.which)]
+        index = next(iter(np.flatnonzero(order == position_of(connection, a.run_id, sample_id)).tolist()), -1)
+        before = int(order[index - 1]) if index > 0 else None
+        after = int(order[index + 1]) if index + 1 < order.size else None
         texts = sample_texts(connection, a.run_id, [at for at in (before, after) if at is not None])
     return PairPosition(
         position=index + 1,
-        total=len(order),
+        total=order.size,
         previous=None if before is None else texts[before].sample_id,
         following=None if after is None else texts[after].sample_id,
     )

@@ -9,7 +9,7 @@ from ragboard.store.queries.pairs import QUESTION_DIGESTS
 from ragboard.store.queries.quantities import QUANTITY_MOMENTS
 from ragboard.store.queries.question_sets import QUESTION_SETS
 from ragboard.store.queries.rollups import has_large_runs
-from ragboard.store.queries.samples import COPIED_REFERENCES, REFUSAL_COUNTS
+from ragboard.store.queries.samples import COPIED_REFERENCES, PASSAGE_DIGESTS, REFUSAL_COUNTS
 from ragboard.store.queries.scores import METRIC_MOMENTS, METRIC_NAMES, UNSCORED_COUNTS
 from ragboard.store.queries.statements import (
     LABEL_COUNTS,
@@ -28,6 +28,7 @@ ROLLUPS = (
     QUESTION_DIGESTS,
     QUESTION_SETS,
     COPIED_REFERENCES,
+    PASSAGE_DIGESTS,
     METRIC_NAMES,
     METRIC_MOMENTS,
     UNSCORED_COUNTS,

@@ -11,9 +11,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ragboard.records import Direction
+from ragboard.stats.checks import FloatArray
 from ragboard.store.queries.query import Connection, Query
 from ragboard.store.queries.rollups import Rollup, select
-from ragboard.store.queries.scores import Positions
+from ragboard.store.queries.scores import Positions, Scored, metric_scores
 from ragboard.store.queries.values import column_query
 from ragboard.store.run_refs import RunRef
 
@@ -22,6 +23,7 @@ __all__ = [
     "QUESTION_DIGESTS",
     "ComparedPair",
     "Missing",
+    "PairGains",
     "PairQuery",
     "PairedRuns",
     "UnpairedRow",
@@ -29,9 +31,7 @@ __all__ = [
     "answered_pairs",
     "ask_the_same",
     "compared_pairs",
-    "create_pairs",
-    "pair_counts",
-    "pair_order",
+    "pair_gains",
     "paired_runs",
     "pairs_query",
     "unpaired_rows",
@@ -89,6 +89,46 @@ class ComparedPair(NamedTuple):
     a: int
     """Position in run A, from 0."""
     b: int
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PairGains:
+    """The values of a metric in both runs, and the gain (how much better B is), with one entry per pair.
+
+    NaN if a value is missing. A neutral metric has no better value: its gain is minus the absolute difference.
+    """
+
+    paired: PairedRuns
+    first: FloatArray
+    """Values in A."""
+    second: FloatArray
+    """Values in B."""
+    gains: FloatArray
+
+    @property
+    def counts(self) -> dict[Which, int]:
+        """The number of pairs for each value of `Which`."""
+        return {which: int(np.count_nonzero(self._matches(which))) for which in _WHICH}
+
+    def order(self, which: Which) -> Positions:
+        """Return the indices of the pairs that match, in the order of `compared_pairs`."""
+        matches = self._matches(which)
+        keys = -self.gains if which == "better" else self.gains
+        order = np.argsort(keys, kind="stable")  # NaN last; pairs are in the order of their positions in A
+        return order[matches[order]]
+
+    def _matches(self, which: Which) -> NDArray[np.bool_]:
+        match which:
+            case "all":
+                return np.ones(self.gains.size, dtype=np.bool_)
+            case "worse":
+                return self.gains < -TOLERANCE
+            case "better":
+                return self.gains > TOLERANCE
+            case "same":
+                return np.abs(self.gains) <= TOLERANCE
+            case "unscored":
+                return np.isnan(self.gains)
 
 
 Missing = Literal[
@@ -290,35 +330,51 @@ ORDER BY {order} NULLS LAST, p.a""",
     )
 
 
-def create_pairs(
+def pair_gains(
     connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns, metric: str, direction: Direction
-) -> None:
-    """Create the temporary table `pairs`, which `pair_counts`, `compared_pairs` and `pair_order` read."""
-    connection.register("paired", pa.table({"a": paired.a, "b": paired.b}))
-    pairs = _pairs(a, b, metric, direction)
-    connection.execute(f"CREATE TEMP TABLE pairs AS {pairs.sql}", dict(pairs.given))
+) -> PairGains:
+    """Read the values of a metric, and return the gain of each pair.
+
+    The result is the same as that of `pairs_query`, but joins of large tables would need more time and memory.
+    """
+    first, second = (
+        _values_at(metric_scores(connection, run, metric), positions)
+        for run, positions in ((a, paired.a), (b, paired.b))
+    )
+    difference = second - first
+    gains = {"higher": difference, "lower": first - second, "neutral": -np.abs(difference)}[direction]
+    return PairGains(paired=paired, first=first, second=second, gains=gains)
 
 
-def pair_counts(connection: Connection) -> dict[Which, int]:
-    """Return the number of pairs for each value of `Which`."""
-    row = connection.execute(
-        "SELECT count(*), count(*) FILTER (gain < -$same), count(*) FILTER (gain > $same),"
-        " count(*) FILTER (abs(gain) <= $same), count(*) FILTER (gain IS NULL) FROM pairs",
-        {"same": TOLERANCE},
-    ).fetchone()
-    return dict(zip(_WHICH, row or (0,) * len(_WHICH), strict=True))
+def _values_at(scored: Scored, positions: Positions) -> FloatArray:
+    """Return the values at these positions, NaN where there is none."""
+    values = np.full(1 + max(int(scored.positions.max(initial=0)), int(positions.max(initial=0))), np.nan)
+    values[scored.positions] = scored.values
+    return values[positions]
 
 
-def compared_pairs(connection: Connection, a: RunRef, b: RunRef, query: PairQuery) -> list[ComparedPair]:
+def compared_pairs(
+    connection: Connection, a: RunRef, b: RunRef, gains: PairGains, query: PairQuery
+) -> list[ComparedPair]:
     """Return a page of pairs, ordered by gain: largest loss first, or largest gain first if `which` is "better"."""
-    return [ComparedPair(*row) for row in _page(a, b, query).on(connection).fetchall()]
-
-
-def pair_order(connection: Connection, query: PairQuery) -> list[int]:
-    """Return the positions in A of all pairs that match a query, in order. Ignores `limit` and `offset`."""
-    order = "gain DESC" if query.which == "better" else "gain"
-    rows = connection.execute(f"SELECT a FROM pairs{_WHICH[query.which]} ORDER BY {order} NULLS LAST, a").fetchall()
-    return [row[0] for row in rows]
+    rows = gains.order(query.which)[query.offset : query.offset + query.limit]
+    page = pa.table(
+        {
+            "number": np.arange(rows.size),
+            "a": gains.paired.a[rows],
+            "b": gains.paired.b[rows],
+            "value_a": pa.array(gains.first[rows], from_pandas=True),  # NaN becomes null
+            "value_b": pa.array(gains.second[rows], from_pandas=True),
+        }
+    )
+    connection.register("page", page)
+    found = connection.execute(
+        "SELECT s.sample_id, t.sample_id, s.question, value_a, value_b, value_b - value_a, p.a, p.b FROM page p"
+        " JOIN samples s ON s.run_id = $run_a AND s.position = p.a"
+        " JOIN samples t ON t.run_id = $run_b AND t.position = p.b ORDER BY p.number",
+        {"run_a": a.run_id, "run_b": b.run_id},
+    ).fetchall()
+    return [ComparedPair(*row) for row in found]
 
 
 def pairs_query(a: RunRef, b: RunRef, query: PairQuery, direction: Direction) -> Query:

@@ -24,12 +24,14 @@ if TYPE_CHECKING:
 __all__ = [
     "COPIED_REFERENCES",
     "MIN_COPY_LENGTH",
+    "PASSAGE_DIGESTS",
     "REFUSAL_COUNTS",
     "GeneratedQuestion",
     "Judgement",
     "ListedSample",
     "Only",
     "Order",
+    "RunPassages",
     "SampleQuery",
     "SampleText",
     "SentenceRow",
@@ -47,11 +49,13 @@ __all__ = [
     "question_count",
     "refusal_counts",
     "refusals",
+    "run_passages",
     "sample_frame",
     "sample_positions",
     "sample_sentences",
     "sample_texts",
     "samples_query",
+    "samples_with_passages",
 ]
 
 Order = Literal["file", "lowest", "highest", "worst", "unsure"]
@@ -342,6 +346,50 @@ def passage_set_digests(connection: Connection, run_id: str) -> Scored:
             [run_id],
         )
     )
+
+
+class RunPassages(NamedTuple):
+    """Digests of all passages of a run, which tell whether two runs have the same ones."""
+
+    samples: int
+    known: int
+    """Number of samples whose passages are known."""
+    digest: str
+    """A digest of positions, ranks and texts."""
+    set_digest: str
+    """A digest of positions and texts, which does not depend on the order of the passages of a sample."""
+
+
+PASSAGE_DIGESTS = Rollup(
+    name="passage digests 1",
+    owner="run",
+    query=select("""\
+WITH counts AS (
+  SELECT run_id, count(*) AS samples, count(*) FILTER (has_contexts) AS known
+  FROM samples WHERE run_id IN (SELECT unnest($owners)) GROUP BY run_id
+),
+digests AS (
+  SELECT run_id,
+         concat_ws(' ', bit_xor(hash(position, rank, digest)), sum(hash(digest, rank, position))) AS digest,
+         concat_ws(' ', bit_xor(hash(position, digest)), sum(hash(digest, position))) AS set_digest
+  FROM (SELECT run_id, position, rank, hash(text) AS digest FROM passages WHERE run_id IN (SELECT unnest($owners)))
+  GROUP BY run_id
+)
+SELECT run_id, samples, known, coalesce(digest, ''), coalesce(set_digest, '')
+FROM counts LEFT JOIN digests USING (run_id)"""),
+)
+
+
+def run_passages(connection: Connection, runs: Sequence[str]) -> dict[str, RunPassages]:
+    """Return {run: digests of its passages}."""
+    rows = PASSAGE_DIGESTS.rows(connection, runs)
+    return {run: RunPassages(*rows[run][0]) if rows[run] else RunPassages(0, 0, "", "") for run in runs}
+
+
+def samples_with_passages(connection: Connection, run_id: str) -> Positions:
+    """Return the positions of the samples with at least one passage, ascending."""
+    found = connection.execute("SELECT position FROM passages WHERE run_id = ?", [run_id])
+    return np.flatnonzero(np.bincount(read_positions(found)))
 
 
 def answers_equal_to_references(connection: Connection, run_ids: Sequence[str]) -> dict[str, tuple[int, int]]:

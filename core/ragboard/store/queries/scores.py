@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -30,6 +31,7 @@ __all__ = [
     "means_query",
     "metric_moments",
     "metric_names",
+    "metric_scores",
     "moments_by",
     "moments_of",
     "moments_query",
@@ -38,7 +40,6 @@ __all__ = [
     "read_positions",
     "read_scored",
     "sample_outcomes",
-    "scores_by_metric",
     "scores_except",
     "shown_scores",
     "unscored_by_metric",
@@ -93,6 +94,12 @@ def own_scores(run: RunRef) -> Query:
 
 def shown_scores(run: RunRef) -> Query:
     """Return an SQL condition on the table `scores` for the scores of `own_scores` and the scores in the run file."""
+    if not run.other_evaluations:  # DuckDB skips the rows of other evaluations, as it does not with OR
+        sql = (
+            "evaluation_id IN (SELECT $evaluation"
+            " UNION ALL SELECT evaluation_id FROM evaluations WHERE run_id = $run AND imported)"
+        )
+        return Query(sql=sql, given={"evaluation": run.evaluation_id, "run": run.run_id})
     own = own_scores(run)
     return Query(sql=f"({own.sql} OR {_OF_FILE})", given={**own.given, "run": run.run_id})
 
@@ -172,18 +179,19 @@ def has_scores(connection: Connection, run: RunRef, metric: str) -> bool:
     return connection.execute(sql, {**shown.given, "metric": metric}).fetchone() is not None
 
 
-def scores_by_metric(connection: Connection, run: RunRef, metrics: Sequence[str]) -> dict[str, Scored]:
-    """Return the scores of these metrics, by metric."""
-    shown = shown_scores(run)
-    got = connection.execute(
-        "SELECT list_position($specs, metric) AS number, position, coalesce(value, 'nan'::DOUBLE) AS value FROM scores"
-        f" WHERE {shown.sql} AND list_contains($specs, metric)",
-        {**shown.given, "specs": list(metrics)},
-    ).fetchnumpy()
-    positions, values, metric = np.asarray(got["position"], dtype=np.int64), np.asarray(got["value"]), got["number"]
-    return {
-        spec: Scored(positions[metric == number], values[metric == number]) for number, spec in enumerate(metrics, 1)
-    }
+def metric_scores(connection: Connection, run: RunRef, metric: str) -> Scored:
+    """Return the scores of one metric.
+
+    To read several metrics one by one is as fast as to read them together, and needs much less memory.
+    """
+    shown = shown_scores(replace(run, evaluation_id=run.evaluation_of(metric), other_evaluations=()))
+    return read_scored(
+        connection.execute(
+            "SELECT position, coalesce(value, 'nan'::DOUBLE) AS value FROM scores"
+            f" WHERE {shown.sql} AND metric = $metric",
+            {**shown.given, "metric": metric},
+        )
+    )
 
 
 def scores_except(connection: Connection, evaluation_id: str, metric: str, without: Iterable[int]) -> Scored:
@@ -223,12 +231,15 @@ def read_positions(found: Connection) -> Positions:
 def unscored_positions(connection: Connection, run: RunRef) -> tuple[tuple[str, str, Positions], ...]:
     """Return (metric, reason, positions of the unscored samples), ordered by metric and first position."""
     shown = shown_scores(run)
-    rows = connection.execute(
-        f"SELECT metric, reason, list(position) FROM scores WHERE {shown.sql} AND value IS NULL"
+    found = connection.execute(
+        f"SELECT metric, reason, list(position) AS positions FROM scores WHERE {shown.sql} AND value IS NULL"
         " GROUP BY metric, reason ORDER BY metric, min(position)",
         dict(shown.given),
-    ).fetchall()
-    return tuple((metric, reason, np.asarray(positions, dtype=np.int64)) for metric, reason, positions in rows)
+    ).fetchnumpy()
+    return tuple(
+        (metric, reason, np.asarray(positions, dtype=np.int64))
+        for metric, reason, positions in zip(found["metric"], found["reason"], found["positions"], strict=True)
+    )
 
 
 def unscored_by_metric(connection: Connection, evaluations: Sequence[str]) -> dict[tuple[str, str], dict[str, int]]:
