@@ -85,9 +85,11 @@ from ragboard.datasets import (
     nugget_table,
 )
 from ragboard.errors import NotFoundError
-from ragboard.evaluation.background import LaunchContext, plan_choice
+from ragboard.evaluation.background import LaunchContext, plan_choice, plan_state
 from ragboard.evaluation.calls import SampleCalls, sample_calls
-from ragboard.evaluation.offers import run_contents
+from ragboard.evaluation.identity import Choice
+from ragboard.evaluation.offers import Contents, run_contents
+from ragboard.evaluation.plan import Plan
 from ragboard.human.agreement import (
     AgreementData,
     ItemDetail,
@@ -163,17 +165,23 @@ def known_metrics() -> Mapping[str, Metric]:
 
 
 def cached(
-    entries: int = 16, *, spinner: bool | str = False, by_run: bool = False, reads_labels: bool = True
+    entries: int = 16,
+    *,
+    spinner: bool | str = False,
+    by_run: bool = False,
+    by_dataset: bool = False,
+    reads_labels: bool = True,
 ) -> Callable[[Read[P, T]], Callable[P, T]]:
     """Decorate a function that reads a store. It gets this server's store; results are cached until the store changes.
 
     Each caller gets a copy of the result. `entries` is the maximum number of cached results, `spinner` the text that is
     shown during computation. With `by_run`, changes of runs that are not among the arguments do not matter: the
-    function must read nothing else of the store than those runs and what `Store.run_states` covers. Without
+    function must read nothing else of the store than those runs and what `Store.run_states` covers. With `by_dataset`,
+    the function may also read the other runs of their datasets, as `Store.samples_at` does for references. Without
     `reads_labels`, labels do not matter either, nor anything else in `RunStates.labels`.
     """
     cache = st.cache_data(max_entries=entries, show_spinner=spinner)
-    return _cached(cache, by_run=by_run, reads_labels=reads_labels)
+    return _cached(cache, by_run=by_run, by_dataset=by_dataset, reads_labels=reads_labels)
 
 
 def shared(entries: int = 4, *, by_run: bool = False) -> Callable[[Read[P, T]], Callable[P, T]]:
@@ -185,7 +193,11 @@ def shared(entries: int = 4, *, by_run: bool = False) -> Callable[[Read[P, T]], 
 
 
 def _cached(
-    cache: Callable[[Callable[..., T]], Callable[..., T]], *, by_run: bool, reads_labels: bool
+    cache: Callable[[Callable[..., T]], Callable[..., T]],
+    *,
+    by_run: bool,
+    by_dataset: bool = False,
+    reads_labels: bool,
 ) -> Callable[[Read[P, T]], Callable[P, T]]:
     def keep(read: Read[P, T]) -> Callable[P, T]:
         def read_folder(folder: str, version: str, *given: P.args, **options: P.kwargs) -> T:
@@ -204,8 +216,8 @@ def _cached(
             call = form.bind(current, *given, **options)
             call.apply_defaults()
             version = current.version
-            if by_run:
-                version = _state_of_runs(call.arguments.values())
+            if by_run or by_dataset:
+                version = _state_of_runs(call.arguments.values(), by_dataset=by_dataset)
                 version += get_run_states().labels if reads_labels else ""
             return cached_read(str(current.folder), version, *call.args[1:], **call.kwargs)
 
@@ -214,9 +226,12 @@ def _cached(
     return keep
 
 
-def _state_of_runs(arguments: Iterable[object]) -> str:
-    """Return a text that changes when a run in the arguments changes; without one, when any evaluated run does."""
-    states = get_run_states().by_run
+def _state_of_runs(arguments: Iterable[object], *, by_dataset: bool) -> str:
+    """Return a text that changes when a run in the arguments changes; without one, when any evaluated run does.
+
+    With `by_dataset`, it also changes when another run of their datasets does.
+    """
+    states = get_run_states().by_dataset if by_dataset else get_run_states().by_run
     runs = set(_run_ids(arguments)) or {run.run_id for run in get_runs() if run.evaluated}
     return " ".join(states.get(run_id, "deleted") for run_id in sorted(runs))
 
@@ -248,8 +263,6 @@ get_sample = cached(64)(sample_report)
 get_samples_sql = cached(64)(samples_sql)
 get_hallucinations_sql = cached(64)(hallucinations_sql)
 get_pairs_sql = cached(64)(pairs_sql)
-get_contents = cached()(run_contents)
-get_plan = cached(32)(plan_choice)
 get_failures = cached(by_run=True, reads_labels=False)(failures)
 get_failed_evaluations = cached()(failed_evaluations)
 _diagnosis = cached(by_run=True)(diagnose)
@@ -345,6 +358,24 @@ def get_overruled_verdicts(store: Store, run: RunRef, unscored: UnscoredPolicy =
 def get_estimates(store: Store, runs: tuple[RunRef, ...], metric: str, measured: LabelledQuantity) -> Estimates:
     """Return the estimated mean labels of runs. Raises SettingError."""
     return estimate_runs(store, runs, metric=metric, measured=measured, numbered=True)
+
+
+@cached(by_dataset=True)
+def get_contents(store: Store, run: RunRef) -> Contents:
+    """Return what the samples of a run contain."""
+    return run_contents(store, run.run_id)
+
+
+@cached(32, by_dataset=True)
+def _plan(store: Store, run: RunRef, choice: Choice, context: LaunchContext, files: str) -> Plan:
+    del files  # part of the cache key
+    return plan_choice(store, run, choice, context)
+
+
+def get_plan(run: RunRef, choice: Choice) -> Plan:
+    """Return the estimated calls and cost of an evaluation that this server starts. Raises SettingError."""
+    context = launch_context()
+    return _plan(run, choice, context, plan_state(store(), choice, context))
 
 
 @cached()

@@ -17,9 +17,15 @@ import streamlit as st
 from ragboard import EmbeddedJudge, Panel, Run, Sample, Store, evaluate_run, sample_runs
 from ragboard.analysis import PairQuery, RunSummary, diagnosis, leaderboard
 from ragboard.database import Database
+from ragboard.evaluation.background import plan_choice
+from ragboard.evaluation.identity import Choice
+from ragboard.evaluation.offers import run_contents
 from ragboard.human.labels import label_statement
+from ragboard.human.questions import label_question
 from ragboard.metrics import metrics_named
+from ragboard.records import Nugget
 from ragboard.store import RunRef
+from ragboard.store.queries.nuggets import append_nuggets
 from ragboard.store.queries.samples import SampleQuery
 from ragboard_dashboard import data
 from ragboard_dashboard import settings as served
@@ -119,6 +125,70 @@ def test_the_leaderboard_summarizes_runs_again_that_changed(store: Store, monkey
     assert boards[0] == boards[1]
     assert boards[2] == boards[3]
     assert summarized == [set(names), {names[0]}]
+
+
+Write = Callable[[Store], object]
+
+
+def add_nuggets(store: Store, question: str) -> None:
+    with store.database.write() as connection:
+        nuggets = [Nugget(text="red", importance="vital")]
+        append_nuggets(connection, question, "[]", nuggets, author="ann", approved=True)
+
+
+def log(store: Store, run: str, dataset: str, sample_id: str, reference: str | None = None) -> None:
+    """Append a sample to a growing run."""
+    sample = Sample(id=sample_id, question=f"{sample_id}?", answer="It is red.", contexts=(), reference=reference)
+    store.append(Run(name=run, dataset=dataset, samples=(sample,)))
+
+
+PLANNED_AGAIN: dict[str, Write] = {
+    "the run gets a sample": lambda store: log(store, "one", "tea", "c"),
+    "the run is evaluated": lambda store: evaluate_run(
+        store, store.resolve("one").run_id, metrics_named(["overlap.rouge_l"]), Panel(judge=EmbeddedJudge())
+    ),
+    "its dataset gets a reference": lambda store: log(store, "two", "tea", "a", "It is blue."),
+    "its question is labelled": lambda store: label_question(store, "a?", (), "answerable", annotator="ann"),
+    "its question gets nuggets": lambda store: add_nuggets(store, "a?"),
+    "a reply is stored": lambda store: write(store.journal_path("e"), "{}"),
+    "a model's reply is stored": lambda store: write(store.cache_path.with_name("answers.sqlite-wal"), "reply"),
+    "the prices change": lambda store: write(store.folder / "prices.toml", ""),
+}
+FILES_ONLY = [*PLANNED_AGAIN][-3:]
+"""Changes that a plan reads, and the contents of a run do not."""
+ANOTHER = "another dataset gets a sample"
+"""A change that neither reads."""
+
+
+def write(file: Path, text: str) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, encoding="utf-8")
+
+
+@pytest.mark.parametrize("change", [*PLANNED_AGAIN, ANOTHER])
+def test_a_plan_is_made_again_after_a_change_of_what_it_reads_only(
+    store: Store, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    prices = store.folder / "prices.toml"
+    publish_settings(ServerSettings(store=store.folder, prices=prices))
+    write(prices, '["m"]\nprompt = 1\n')
+    log(store, "one", "tea", "a")
+    log(store, "two", "tea", "b")
+    log(store, "other", "ice", "a")
+    run, choice = store.resolve("one"), Choice(metrics=("ragas.faithfulness", "ragchecker.recall"))
+    made: list[str] = []
+    for name in ("plan_choice", "run_contents"):
+        called = getattr(data, name)
+        monkeypatch.setattr(
+            data, name, lambda *given, _name=name, _called=called: made.append(_name) or _called(*given)
+        )
+    assert data.get_plan(run, choice) == plan_choice(store, run, choice, data.launch_context())
+    assert data.get_contents(run) == run_contents(store, run.run_id)
+    PLANNED_AGAIN.get(change, lambda store: log(store, "other", "ice", "b"))(store)
+    assert data.get_plan(run, choice) == plan_choice(store, run, choice, data.launch_context())
+    assert data.get_contents(run) == run_contents(store, run.run_id)
+    assert made.count("plan_choice") == (2 if change in PLANNED_AGAIN else 1)
+    assert made.count("run_contents") == (2 if change in PLANNED_AGAIN and change not in FILES_ONLY else 1)
 
 
 LABEL_TABLES = re.compile(

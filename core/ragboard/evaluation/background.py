@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -25,7 +26,7 @@ from ragboard.judges import JudgeOptions, panel_named
 from ragboard.judges.llm.endpoint import OFFICIAL, SECRET_HEADERS, read_headers, require_address
 from ragboard.judges.options import command_options
 from ragboard.judges.panel import Panel
-from ragboard.judges.registry import uses_server
+from ragboard.judges.registry import reads_files, uses_server
 from ragboard.metrics import Metric, metrics_named
 from ragboard.metrics.plugins import metrics_with
 from ragboard.prices import read_prices
@@ -40,6 +41,7 @@ __all__ = [
     "evaluation_environment",
     "forwards_key",
     "plan_choice",
+    "plan_state",
     "planning_panel",
     "start_evaluation",
     "start_retry",
@@ -92,6 +94,25 @@ def plan_choice(store: Store, run: RunRef, choice: Choice, context: LaunchContex
         sample=sample,
         draws=None if options.draws is None else int(options.draws),
     )
+
+
+def plan_state(store: Store, choice: Choice, context: LaunchContext | None = None) -> str:
+    """Return a text that changes when a file changes that `plan_choice` reads besides the database.
+
+    These are the journals, the cache of replies, the prices and the plugins. Judges can read other files, such as
+    models and recorded replies; the text then changes with the database, too. An empty file is like a missing file.
+    """
+    context = context or LaunchContext()
+    journals = store.journal_path("any").parent
+    files = [path for path in sorted(journals.glob("*.json*")) if not path.name.endswith(".status.json")]
+    files += [store.cache_path, store.cache_path.with_name(f"{store.cache_path.name}-wal")]
+    files += [*filter(None, [context.prices]), *context.plugins]
+    states = [store.version] if reads_files(choice.judge_options) else []
+    for path in files:
+        with suppress(OSError):  # missing, or deleted in the meantime
+            found = path.stat()
+            states += [f"{path.name} {found.st_mtime_ns} {found.st_size}"] if found.st_size else []
+    return "; ".join(states)
 
 
 def start_evaluation(

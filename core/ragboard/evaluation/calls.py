@@ -170,7 +170,7 @@ def _evaluation_calls(
 def _why_missing(store: Store, evaluation: Evaluation, position: int) -> str:
     if "imported" in evaluation.identity:
         return "these scores and verdicts come from the run file; it has no record of calls"
-    if position not in store.covered(evaluation.id):
+    if not store.covered(evaluation.id, position, position):
         return "this evaluation does not cover this sample"
     return (
         "no judge calls are recorded for this sample: no call was needed, or an older version of ragboard evaluated it;"

@@ -303,7 +303,10 @@ class Estimator:
     tallies: dict[Needs, _Tally]
     sample: Sample = field(default_factory=lambda: Sample(id="", question=""))
     _estimates: dict[Task, TaskEstimate] = field(default_factory=dict["Task", TaskEstimate])
-    _identities: dict[type[Task], str] = field(default_factory=dict[type[Task], str])
+    _judges: dict[type[Task], tuple[str, ModelJudge | None]] = field(
+        default_factory=dict["type[Task]", "tuple[str, ModelJudge | None]"]
+    )
+    """By task type: the identity of the judge that answers, and this judge if it calls a model."""
 
     async def count_sample(self, sample: Sample) -> None:
         """Count the tasks of a sample in every tally."""
@@ -326,20 +329,21 @@ class Estimator:
         return self._estimates[task]
 
     def _simulate(self, task: Task) -> TaskEstimate:
-        judge = self.draws.panel.for_task(type(task))
-        if type(task) not in self._identities:
-            self._identities[type(task)] = judge.identity(type(task))
-        key = task_key(task, self._identities[type(task)])
-        stored, in_journal = self.known.get(key, shared=isinstance(judge, ModelJudge))
+        if type(task) not in self._judges:
+            judge = self.draws.panel.for_task(type(task))
+            self._judges[type(task)] = judge.identity(type(task)), judge if isinstance(judge, ModelJudge) else None
+        identity, model_judge = self._judges[type(task)]
+        key = task_key(task, identity)
+        stored, in_journal = self.known.get(key, shared=model_judge is not None)
         if stored is not None and is_valid_reply(task, stored):
             return TaskEstimate(bytes.fromhex(key), stored, known=True, in_journal=in_journal)
         reply, reply_text = task.simulate(self._sizes(task))
-        request = judge.request(task) if isinstance(judge, ModelJudge) else None
-        if not isinstance(judge, ModelJudge) or request is None:
+        request = model_judge.request(task) if model_judge else None
+        if model_judge is None or request is None:
             return TaskEstimate(bytes.fromhex(key), reply, known=False)
         embeds = task.role == "embed"
         count = self._count_tokens(request, "" if embeds else reply_text)
-        return TaskEstimate(bytes.fromhex(key), reply, known=False, model=(judge.model, embeds), count=count)
+        return TaskEstimate(bytes.fromhex(key), reply, known=False, model=(model_judge.model, embeds), count=count)
 
     def _sizes(self, task: Task) -> ReplySizes:
         """Return the assumed sizes for a task. Answers and references can have different numbers of statements."""

@@ -33,6 +33,7 @@ __all__ = [
     "judge_named",
     "no_prompt_text",
     "panel_named",
+    "reads_files",
     "uses_server",
 ]
 
@@ -255,9 +256,23 @@ def no_prompt_text(identity: str) -> str:
 
 def uses_server(options: JudgeOptions) -> bool:
     """Return whether any of the judges calls an OpenAI-compatible server, which can need an API key."""
-    servers = {backend.prefix for backend in (*JUDGES, *EMBEDDERS) if backend.is_openai_server}
-    names = (options.judge, options.extract, options.verify, options.embed)
-    return any(name and ":" in name and name.partition(":")[0] in servers for name in names)
+    return any(":" in name and name.partition(":")[0] in _server_prefixes() for name in _names(options))
+
+
+def reads_files(options: JudgeOptions) -> bool:
+    """Return whether any of the judges reads files, such as a model, recorded replies or prompts of the user."""
+    without = {_EMBEDDED.prefix, *_server_prefixes()}
+    prefixes = (name.partition(":")[0] for name in _names(options))
+    return bool(options.prompts or options.examples) or not without.issuperset(prefixes)
+
+
+def _server_prefixes() -> set[str]:
+    return {backend.prefix for backend in (*JUDGES, *EMBEDDERS) if backend.is_openai_server}
+
+
+def _names(options: JudgeOptions) -> list[str]:
+    """Return the names of the judges and the embedder."""
+    return [name for name in (options.judge, options.extract, options.verify, options.embed) if name]
 
 
 def panel_named(options: JudgeOptions, environment: Mapping[str, str] | None = None) -> Panel:

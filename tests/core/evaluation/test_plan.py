@@ -15,7 +15,21 @@ from tests.chat_server import ChatServer, Fault, chat_server, replies, spoils
 from tests.conftest import examples
 from tests.core.conftest import PlainJudge, make_run
 
-from ragboard import EmbeddedJudge, Metric, Panel, Passage, Run, Sample, SettingError, Store, Turn, evaluate_run
+from ragboard import (
+    EmbeddedJudge,
+    JudgeOptions,
+    Metric,
+    Panel,
+    Passage,
+    Run,
+    Sample,
+    SettingError,
+    Store,
+    Turn,
+    evaluate_run,
+)
+from ragboard.evaluation.background import LaunchContext, plan_state
+from ragboard.evaluation.identity import Choice
 from ragboard.evaluation.plan import LIKELY, WORST, Assumptions, estimate_tokens, plan_run
 from ragboard.judges.llm import Endpoint, LlmJudge, OpenAiEmbedder, judge_from
 from ragboard.judges.llm.dialogue import read_reply
@@ -393,3 +407,52 @@ def test_a_plan_can_be_made_while_the_evaluation_runs(store: Store, server: Chat
     path.write_bytes(torn)
     assert plan_run(store, run_id, SUITE[:1], panel(server)).total.tasks == 0
     assert path.read_bytes() == torn
+
+
+@pytest.mark.parametrize("name", ["journals/e.json", "journals/e.jsonl", "answers.sqlite", "answers.sqlite-wal"])
+def test_the_state_of_a_plan_changes_with_the_replies_in_files(store: Store, name: str) -> None:
+    choice, file = Choice(metrics=("faithfulness",)), store.folder / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    states = [plan_state(store, choice)]
+    for text in ("", "a", "aa", None):
+        file.unlink() if text is None else file.write_text(text, encoding="utf-8")
+        states.append(plan_state(store, choice))
+    assert states[0] == states[1] == states[4]
+    assert len(set(states)) == 3
+
+
+def test_the_state_of_a_plan_changes_with_prices_and_plugins_and_not_with_progress(
+    store: Store, tmp_path: Path
+) -> None:
+    prices, plugin = tmp_path / "prices.toml", tmp_path / "mine.py"
+    choice, context = Choice(metrics=("faithfulness",)), LaunchContext(prices=prices, plugins=(plugin,))
+    states = [plan_state(store, choice, context)]
+    for file in (prices, plugin):
+        file.write_text("x = 1\n", encoding="utf-8")
+        states.append(plan_state(store, choice, context))
+    assert len(set(states)) == 3
+    status = store.journal_path("e").with_suffix(".status.json")
+    status.parent.mkdir(parents=True, exist_ok=True)
+    status.write_text("{}", encoding="utf-8")
+    assert plan_state(store, choice, context) == states[-1]
+
+
+@pytest.mark.parametrize(
+    ("judge_options", "changes"),
+    [
+        (JudgeOptions(embed="embedded"), False),
+        (JudgeOptions(judge="openai:m", verify="embedded", embed="openai:e"), False),
+        (JudgeOptions(judge="openai:m", prompts=Path("prompts")), True),
+        (JudgeOptions(judge="openai:m", examples=Path("examples.tsv")), True),
+        (JudgeOptions(judge="replay:replies.jsonl"), True),
+        (JudgeOptions(verify="local:minicheck"), True),
+        (JudgeOptions(embed="st:encoder"), True),
+    ],
+)
+def test_the_state_of_a_plan_changes_with_the_database_if_a_judge_reads_files(
+    store: Store, judge_options: JudgeOptions, *, changes: bool
+) -> None:
+    choice = Choice(metrics=("faithfulness",), judge_options=judge_options)
+    before = plan_state(store, choice)
+    store.add_runs([make_run()])
+    assert (plan_state(store, choice) != before) == changes

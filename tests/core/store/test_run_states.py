@@ -96,3 +96,21 @@ def test_a_read_changes_no_state_and_a_deleted_run_has_none(runs: Store) -> None
     two = run_id(runs, "two")
     runs.remove_runs([run_id(runs, "one")])
     assert runs.run_states().by_run == {two: before.by_run[two]}
+
+
+def test_a_change_of_one_run_changes_the_states_of_its_dataset(store: Store) -> None:
+    for number, (name, dataset) in enumerate((("one", "tea"), ("two", "tea"), ("other", "ice"))):
+        store.append(replace(make_run(name), samples=(make_sample(number),), dataset=dataset))
+    one, two, other = (run_id(store, name) for name in ("one", "two", "other"))
+
+    def changed(write: Write) -> set[str]:
+        before = store.run_states().by_dataset
+        write(store)
+        after = store.run_states().by_dataset
+        return {run for run in (one, two, other) if before[run] != after.get(run)}
+
+    assert changed(lambda store: append(store, "two", 5)) == {one, two}
+    assert changed(lambda store: append(store, "other", 5)) == {other}
+    assert changed(lambda store: store.add_runs([replace(make_run("new"), dataset="tea")])) == {one, two}
+    assert changed(lambda store: store.rename_run(two, "second")) == {one, two}
+    assert changed(lambda store: store.remove_runs([two])) == {one, two}

@@ -145,6 +145,8 @@ class RunStates:
 
     by_run: Mapping[str, str]
     """For each run, by id: changes with the run, its results and thresholds."""
+    by_dataset: Mapping[str, str]
+    """For each run, by id: changes with any run of its dataset, from which it gets references that it does not have."""
     labels: str
     """Changes with human labels of answers and questions, with nuggets, rewritten questions, draws and agreements."""
 
@@ -153,10 +155,18 @@ def run_states(connection: Connection) -> RunStates:
     """Return the states of all runs. It reads small tables only."""
     rows = connection.execute(
         f"WITH shared AS (SELECT concat_ws(chr(31), {_SHARED}) AS state)"
-        f" SELECT r.run_id, md5(concat_ws(chr(31), shared.state, {_OF_RUN})) FROM runs r, shared"
+        f" SELECT r.run_id, r.dataset, md5(concat_ws(chr(31), shared.state, {_OF_RUN})) FROM runs r, shared"
+        " ORDER BY r.run_id"
     ).fetchall()
     ((labels,),) = connection.execute(f"SELECT concat_ws(chr(31), {_LABELS})").fetchall()
-    return RunStates(by_run=dict(rows), labels=labels)
+    of_dataset: dict[str, str] = {}
+    for _, dataset, state in rows:
+        of_dataset[dataset] = f"{of_dataset.get(dataset, '')} {state}"
+    return RunStates(
+        by_run={run_id: state for run_id, _, state in rows},
+        by_dataset={run_id: of_dataset[dataset] for run_id, dataset, _ in rows},
+        labels=labels,
+    )
 
 
 def listed_runs(connection: Connection) -> tuple[ListedRun, ...]:

@@ -422,7 +422,7 @@ def _draw_evaluations(a: RunRef, b: RunRef, compared: Comparison, running: froze
 
 def _default_metrics(run: RunRef) -> tuple[Metric, ...]:
     """Return the default metrics that the embedded judge can score in a run."""
-    return scorable_defaults(get_contents(run.run_id), planning_panel(EMBEDDED), judged_in_file(store(), run.run_id))
+    return scorable_defaults(get_contents(run), planning_panel(EMBEDDED), judged_in_file(store(), run.run_id))
 
 
 def _evaluate(metrics: Mapping[RunRef, tuple[Metric, ...]]) -> None:

@@ -72,7 +72,7 @@ def _draw_form(run: RunRef) -> None:
         judge_options = _choose_judge_options(judge_kind)
         ready = judge_options is not None and _is_loaded(judge_kind, judge_options)
     with start, st.spinner("Reading the run"):
-        contents = get_contents(run.run_id)
+        contents = get_contents(run)
     panel = _panel(judge_kind, judge_options if ready else None)
     default_metrics = scorable_defaults(contents, panel, judged_in_file(store(), run.run_id))
     with picker:
@@ -89,7 +89,7 @@ def _draw_form(run: RunRef) -> None:
             return
         choice = Choice(metrics=tuple(metric.spec for metric in chosen), judge_options=judge_options, limits=limits)
         with st.spinner("Planning; nothing is sent"):
-            plan = get_plan(run, choice, launch_context())
+            plan = get_plan(run, choice)
         _draw_plan_line(plan, choice, _expected_seconds(run, chosen, panel, plan))
         _draw_start_form(run, choice)
     with st.expander("Plan by metric", icon=":material/calculate:"):
@@ -128,12 +128,12 @@ def _panel(judge_kind: Kind, judge_options: JudgeOptions | None) -> Panel:
 
 def _expected_seconds(run: RunRef, chosen: Sequence[Metric], panel: Panel, plan: Plan) -> float | None:
     """Return the expected duration in seconds; None if it is not known, or if some tasks are already answered."""
-    if plan.total.answered or plan.samples < get_contents(run.run_id).samples:
+    if plan.total.answered or plan.samples < get_contents(run).samples:
         return None
     return session_cached(
         "seconds",
         (run, tuple(chosen), panel.name),
-        lambda: expected_seconds(get_contents(run.run_id), chosen, panel),
+        lambda: expected_seconds(get_contents(run), chosen, panel),
     )
 
 
