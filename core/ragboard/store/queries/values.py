@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal, NamedTuple, TypeGuard
+from typing import Literal, NamedTuple, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -286,19 +286,20 @@ METADATA_COLUMNS = Rollup(
 
 
 def categories(connection: Connection, run_id: str, column: str) -> Categories:
-    """Return the value of each sample in `column`, a metadata column or `TURN`."""
+    """Return the value of each sample in `column`, a metadata column with few values or `TURN`."""
     category = category_of(column)
-    sql = f"SELECT position, {category.sql} AS value FROM samples s WHERE run_id = $run"
-    found = connection.sql(sql, params={"run": run_id, **category.given}).to_arrow_table()
-    encoded: Any = found["value"].combine_chunks().dictionary_encode()
-    names = encoded.dictionary.to_pylist()
-    order = sorted(range(len(names)), key=names.__getitem__)
-    ranks = np.empty(len(names) + 1, dtype=np.int64)
-    ranks[[*order, -1]] = [*range(len(names)), -1]
-    positions = found["position"].to_numpy()
+    values = f"SELECT position, {category.sql} AS value FROM samples s WHERE run_id = $run"
+    given = {"run": run_id, **category.given}
+    found = connection.execute(f"SELECT DISTINCT value FROM ({values}) WHERE value IS NOT NULL ORDER BY 1", given)
+    names = tuple(name for (name,) in found.fetchall())
+    rows = connection.execute(
+        f"SELECT position, coalesce(list_position($names, value), 0) - 1 AS number FROM ({values})",
+        {"names": list(names), **given},
+    ).fetchnumpy()
+    positions = np.asarray(rows["position"], dtype=np.int64)
     numbers = np.full(1 + int(positions.max(initial=-1)), -1, dtype=np.int64)
-    numbers[positions] = ranks[encoded.indices.fill_null(len(names)).to_numpy()]
-    return Categories(tuple(names[index] for index in order), numbers)
+    numbers[positions] = rows["number"]
+    return Categories(names, numbers)
 
 
 def group_sizes(connection: Connection, run: RunRef, column: str, max_rows: int) -> list[GroupSize]:
