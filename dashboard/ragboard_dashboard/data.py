@@ -124,6 +124,7 @@ from ragboard.sample_files import SAMPLE_TAG
 from ragboard.stats.pairwise import Ties
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.agreements import StoredAgreement
+from ragboard.store.queries.nuggets import RunOfDataset
 from ragboard.store.queries.runs import ListedRun
 from ragboard.store.queries.statements import HallucinationQuery
 from ragboard_dashboard.settings import settings
@@ -239,9 +240,9 @@ def _state_of_runs(arguments: Iterable[object], *, by_dataset: bool) -> str:
 def _run_ids(values: Iterable[object]) -> Iterator[str]:
     for value in values:
         match value:
-            case RunRef() | ListedRun():
+            case RunRef() | ListedRun() | RunOfDataset():
                 yield value.run_id
-            case HallucinationQuery():
+            case HallucinationQuery() | DatasetRuns():
                 yield from _run_ids(value.runs)
             case tuple():
                 yield from _run_ids(value)
@@ -254,25 +255,25 @@ get_run_states = shared(4)(Store.run_states)
 get_runs = cached(4)(list_runs)
 get_run = cached(by_run=True, reads_labels=False)(run_summary)
 get_evaluations = cached(4)(evaluations_by_run)
-get_comparable = cached(64)(choose_evaluations)
+get_comparable = cached(64, by_run=True, reads_labels=False)(choose_evaluations)
 get_sample_rows = cached(64, by_run=True, reads_labels=False)(sample_rows)
 get_hallucinations = cached(64, by_run=True)(hallucinations)
 get_hallucination_groups = cached(64, by_run=True)(hallucination_groups)
 get_judges = cached(4)(list_judges)
 get_sample = cached(64)(sample_report)
-get_samples_sql = cached(64)(samples_sql)
-get_hallucinations_sql = cached(64)(hallucinations_sql)
-get_pairs_sql = cached(64)(pairs_sql)
+get_samples_sql = cached(64, by_run=True, reads_labels=False)(samples_sql)
+get_hallucinations_sql = cached(64, by_run=True, reads_labels=False)(hallucinations_sql)
+get_pairs_sql = cached(64, by_run=True, reads_labels=False)(pairs_sql)
 get_failures = cached(by_run=True, reads_labels=False)(failures)
-get_failed_evaluations = cached()(failed_evaluations)
+get_failed_evaluations = cached(by_run=True, reads_labels=False)(failed_evaluations)
 _diagnosis = cached(by_dataset=True)(diagnose)
 get_batch = cached(64, by_run=True, reads_labels=False)(plan_batch)
 get_draw = cached(64, by_run=True)(find_draw)
 get_queue = cached(by_run=True)(annotation_queue)
 get_annotator_agreement = cached(by_run=True)(annotator_agreement)
 get_columns = cached(32, by_run=True, reads_labels=False)(columns)
-get_self_agreement = cached(32)(self_agreement)
-get_bundling = cached(32)(compare_bundling)
+get_self_agreement = cached(32, by_run=True)(self_agreement)
+get_bundling = cached(32, by_run=True)(compare_bundling)
 get_question_label = cached(64)(find_question_label)
 get_truthfulness = cached(32, by_run=True, reads_labels=False)(truthfulness_shares)
 get_distribution = cached(64, by_run=True, reads_labels=False)(distribution)
@@ -280,7 +281,7 @@ get_breakdown = cached(64, by_run=True, reads_labels=False)(breakdown)
 get_scatter = cached(by_run=True, reads_labels=False)(scatter)
 get_tables = cached(4)(store_tables)
 get_estimated_metrics = cached(by_run=True, reads_labels=False)(estimated_metrics)
-get_noise = cached()(judge_noise)
+get_noise = cached(by_run=True)(judge_noise)
 get_judge_validation = cached(64, by_run=True)(validate_judge)
 get_datasets = cached(4)(datasets)
 get_graded_runs = cached(4)(graded_runs)
@@ -427,10 +428,10 @@ def get_diagnosis(run: RunRef) -> Diagnosis:
     return _diagnosis(run, runs_to_compare(get_runs(), run))
 
 
-@cached(16, spinner="Comparing runs")
-def get_trend(store: Store, dataset: str, metric: str = "") -> Trend:
+@cached(16, spinner="Comparing runs", by_run=True, reads_labels=False)
+def get_trend(store: Store, dataset: DatasetRuns, metric: str = "") -> Trend:
     """Return how a metric changed from run to run of a dataset. Raises NotFoundError and SettingError."""
-    return dataset_trend(store, dataset, metric, summaries=get_leaderboard(), compare=_metric_comparison)
+    return dataset_trend(store, dataset.name, metric, summaries=get_leaderboard(), compare=_metric_comparison)
 
 
 @cached(by_run=True)

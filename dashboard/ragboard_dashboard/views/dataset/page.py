@@ -97,9 +97,9 @@ def _trend(dataset: DatasetRuns) -> None:
         link_to("trend", "Trend over time", {"dataset": dataset.name}, ":material/timeline:")
     wanted = st.query_params.get("metric", "")
     try:
-        trend = get_trend(dataset.name, wanted)
+        trend = get_trend(dataset, wanted)
     except RagboardError:
-        trend = get_trend(dataset.name)
+        trend = get_trend(dataset)
     if not trend.metric:
         plain("No run of this dataset is evaluated.", "note")
         return
