@@ -28,7 +28,7 @@ from ragboard.analysis.reference_answers import compares_with_reference, read_re
 from ragboard.analysis.refusals import stated_answerability
 from ragboard.analysis.samples import SampleReport
 from ragboard.metrics import find_metric
-from ragboard.records import Answerability, Direction, MetricDescription
+from ragboard.records import Answerability, Direction, MetricDescription, Score
 from ragboard.stats.checks import FloatArray
 from ragboard.store import RunRef, Store
 from ragboard.store.queries.pairs import PairedRuns
@@ -153,12 +153,10 @@ def most_changed(
             has_statements_a, has_statements_b = answers_with_statements(connection, a, b, paired)
             in_part = np.where(refusals > 0, has_statements_b, has_statements_a) & (refusals != 0)
         refused = (refusals != 0) & ~in_part
-        values: dict[str, tuple[FloatArray, FloatArray]] = {}
         changes: dict[str, FloatArray] = {}
         improved = np.zeros(paired.a.size)
         for spec, ends in ranges.items():
             column = read_metric_column(connection, a, b, paired, spec)
-            values[spec] = column.a, column.b
             changes[spec] = _relative_changes(column, ends)
             improved += _improvements(column, changes[spec], descriptions[spec].direction)
             del column
@@ -183,7 +181,7 @@ def most_changed(
         _changed_question(
             reports[row],
             [
-                (descriptions[spec], float(values[spec][0][row]), float(values[spec][1][row]))
+                (descriptions[spec], _score(reports[row].a, spec), _score(reports[row].b, spec))
                 for spec in sorted(changes, key=lambda spec: (-float(changes[spec][row]), spec))
                 if changes[spec][row] >= NEGLIGIBLE
             ],
@@ -258,6 +256,11 @@ def _largest_changes(
         return first
     others = rest[signs[rest] == -direction.pop()]
     return [*first[:-1], int(others[0])] if others.size else first
+
+
+def _score(report: SampleReport, metric: str) -> float:
+    outcome = report.scores.get(metric) or report.file_scores[metric]
+    return outcome.value if isinstance(outcome, Score) else np.nan
 
 
 def _changed_question(

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ragboard.store.queries.query import Connection
+from ragboard.store.queries.question_sets import question_sets
 from ragboard.store.queries.references import dataset_reference_count
 
 __all__ = ["SampleParts", "count_parts"]
@@ -49,7 +50,7 @@ _MAY_HAVE_GOLD = """\
   OR contains(metadata::VARCHAR, '"documents"'))"""
 
 _COUNTS = f"""\
-SELECT count(*), count(DISTINCT (question, history::VARCHAR)), count(answer), count(*) FILTER (has_contexts),
+SELECT count(*), count(answer), count(*) FILTER (has_contexts),
        count(reference), count(reference_contexts), count(*) FILTER (history::VARCHAR <> '[]'),
        (SELECT count(*) FROM passages WHERE run_id = $run), EXISTS (FROM nugget_lists),
        coalesce(bool_or({_MAY_HAVE_GOLD}), false)
@@ -89,12 +90,12 @@ def count_parts(connection: Connection, run_id: str) -> SampleParts:
         (row,) = connection.execute(sql, {"run": run_id}).fetchall()
         return row
 
-    samples, questions, answers, contexts, references, gold_texts, histories, passages, *more = count(_COUNTS)
+    samples, answers, contexts, references, gold_texts, histories, passages, *more = count(_COUNTS)
     any_nuggets, may_have_gold = more
     gold, gold_without_ids = count(_GOLD) if may_have_gold else (0, 0)
     return SampleParts(
         samples=samples,
-        questions=questions,
+        questions=question_sets(connection, [run_id])[run_id].questions,
         columns={
             "answer": answers,
             "contexts": contexts,
