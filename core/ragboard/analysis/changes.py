@@ -259,8 +259,11 @@ def _largest_changes(
 
 
 def _score(report: SampleReport, metric: str) -> float:
-    outcome = report.scores.get(metric) or report.file_scores[metric]
-    return outcome.value if isinstance(outcome, Score) else np.nan
+    """Return the score of a sample that has one, from an evaluation or the run file."""
+    outcome = {**report.file_scores, **report.scores}[metric]
+    if not isinstance(outcome, Score):
+        raise TypeError(f"sample {report.sample.id!r} of run {report.run.name!r} has no score for {metric}")
+    return outcome.value
 
 
 def _changed_question(

@@ -560,7 +560,7 @@ class _Inputs:
         return measure(quantity, self.columns, self.clusters)
 
     def count(self, quantity: Quantity) -> int:
-        """Return the number of samples with a value, of two groups that of the second, which `unit` describes."""
+        """Return the number of samples with a value; of two groups, those of the second, which `unit` describes."""
         if quantity.inputs[0] in self.moments:
             found = self.moments[quantity.inputs[0]]
             return found.n if found else 0
@@ -627,7 +627,7 @@ def diagnose(store: Store, run: RunRef, others: Sequence[ListedRun] | None = Non
 
         findings, suspected = completed(findings), completed(suspected)
     is_judged = summary.judged is not None
-    listed = hallucinations(store, HallucinationQuery(runs=(run,), limit=0)) if is_judged else None
+    counted = hallucinations(store, HallucinationQuery(runs=(run,), limit=0)) if is_judged else None
     return Diagnosis(
         run=summary.name,
         judged=summary.judged,
@@ -640,8 +640,8 @@ def diagnose(store: Store, run: RunRef, others: Sequence[ListedRun] | None = Non
         suspected=suspected,
         not_triggered=not_triggered,
         missing=tuple(metric for metric in missing if references or "reference" not in METRICS[metric].requires),
-        unsupported=listed.total if listed else 0,
-        statements=sum(listed.labels.values()) if listed else 0,
+        unsupported=counted.total if counted else 0,
+        statements=sum(counted.labels.values()) if counted else 0,
         questions=_question_issues(store, run) if is_judged else (),
         passages=_passage_issues(store, run) if is_judged else (),
         weak_groups=worse,

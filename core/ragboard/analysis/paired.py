@@ -120,8 +120,8 @@ def metric_columns(
 
 def read_metric_column(connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns, metric: str) -> MetricColumn:
     """Return the values of one metric in A and B."""
-    first, judged_a = _values_at(metric_scores(connection, a, metric), paired.a)
-    second, judged_b = _values_at(metric_scores(connection, b, metric), paired.b)
+    first, judged_a = metric_scores(connection, a, metric).at(paired.a)
+    second, judged_b = metric_scores(connection, b, metric).at(paired.b)
     return MetricColumn(
         a=first,
         b=second,
@@ -140,7 +140,7 @@ def cost_columns(connection: Connection, a: RunRef, b: RunRef, paired: PairedRun
     columns: dict[str, MetricColumn] = {}
     for name in sorted(f"{META}{key}" for key in keys_a & keys_b):
         (first, has_a), (second, has_b) = (
-            _values_at(known_values(connection, column_query(run, name)), positions)
+            known_values(connection, column_query(run, name)).at(positions)
             for run, positions in ((a, paired.a), (b, paired.b))
         )
         columns[name] = MetricColumn(a=first, b=second, scored_a=has_a, scored_b=has_b, judged=has_a & has_b)
@@ -152,7 +152,7 @@ def grade_columns(connection: Connection, a: RunRef, b: RunRef, paired: PairedRu
     grades_a, grades_b = (grades_by_dimension(connection, run.run_id) for run in (a, b))
     columns: dict[str, MetricColumn] = {}
     for name in (grade for grade in grades_a if grade in grades_b):
-        (first, has_a), (second, has_b) = _values_at(grades_a[name], paired.a), _values_at(grades_b[name], paired.b)
+        (first, has_a), (second, has_b) = grades_a[name].at(paired.a), grades_b[name].at(paired.b)
         columns[name] = MetricColumn(a=first, b=second, scored_a=has_a, scored_b=has_b, judged=has_a & has_b)
     return columns
 
@@ -194,8 +194,7 @@ def same_passage_sets(connection: Connection, a: RunRef, b: RunRef, paired: Pair
     if of_runs and of_runs[0].set_digest == of_runs[1].set_digest:
         return np.isin(paired.a, samples_with_passages(connection, a.run_id))
     (set_a, any_a), (set_b, any_b) = (
-        _values_at(passage_set_digests(connection, run.run_id), positions)
-        for run, positions in ((a, paired.a), (b, paired.b))
+        passage_set_digests(connection, run.run_id).at(positions) for run, positions in ((a, paired.a), (b, paired.b))
     )
     same: Flags = any_a & any_b & (set_a == set_b)
     return same
@@ -245,7 +244,7 @@ def paired_refusals(
 def answers_with_statements(connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns) -> tuple[Flags, Flags]:
     """Return which answers of A and of B contain a statement. A refusal with a statement is a refusal in part."""
     stating_a, stating_b = (answer_sizes(connection, run.evaluation_id) for run in (a, b))
-    return _values_at(stating_a, paired.a)[1], _values_at(stating_b, paired.b)[1]
+    return stating_a.at(paired.a)[1], stating_b.at(paired.b)[1]
 
 
 def mean_statement_counts(
@@ -267,16 +266,8 @@ def passages_per_question(
 
 def _paired_values(a: Scored, b: Scored, paired: PairedRuns) -> tuple[FloatArray, FloatArray, Flags]:
     """Return the values of A and of B for the pairs that have both, and a mask of these pairs."""
-    (values_a, has_a), (values_b, has_b) = _values_at(a, paired.a), _values_at(b, paired.b)
+    (values_a, has_a), (values_b, has_b) = a.at(paired.a), b.at(paired.b)
     return values_a[has_a & has_b], values_b[has_a & has_b], has_a & has_b
-
-
-def _values_at(scored: Scored, positions: Positions) -> tuple[FloatArray, Flags]:
-    """Return the values at these positions, and a mask of the positions that have one."""
-    size = 1 + max(int(scored.positions.max(initial=0)), int(positions.max(initial=0)))
-    values, known = np.zeros(size, dtype=np.float64), np.zeros(size, dtype=np.bool_)
-    values[scored.positions], known[scored.positions] = scored.values, True
-    return values[positions], known[positions]
 
 
 def pair_clusters(connection: Connection, a: RunRef, b: RunRef, paired: PairedRuns) -> SampleClusters | None:

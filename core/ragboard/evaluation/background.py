@@ -96,15 +96,14 @@ def plan_choice(store: Store, run: RunRef, choice: Choice, context: LaunchContex
     )
 
 
-def plan_state(store: Store, choice: Choice, context: LaunchContext | None = None) -> str:
+def plan_state(store: Store, choice: Choice, context: LaunchContext) -> str:
     """Return a text that changes when a file changes that `plan_choice` reads besides the database.
 
     These are the journals, the cache of replies, the prices and the plugins. Judges can read other files, such as
     models and recorded replies; the text then changes with the database, too. An empty file is like a missing file.
     """
-    context = context or LaunchContext()
-    journals = store.journal_path("any").parent
-    files = [path for path in sorted(journals.glob("*.json*")) if not path.name.endswith(".status.json")]
+    journals = sorted(store.journal_folder.glob("*.json*"))
+    files = [path for path in journals if not path.name.endswith(".status.json")]
     files += [store.cache_path, store.cache_path.with_name(f"{store.cache_path.name}-wal")]
     files += [*filter(None, [context.prices]), *context.plugins]
     states = [store.version] if reads_files(choice.judge_options) else []

@@ -171,11 +171,16 @@ class Store:
         with self.database.read() as connection:
             return run_states(connection)
 
+    @property
+    def journal_folder(self) -> Path:
+        """The folder of the journals."""
+        return self.folder / "journals"
+
     def journal_path(self, evaluation_id: str) -> Path:
         """Return the path of an evaluation's journal. Raises NotFoundError for an invalid id."""
         if not JOURNAL_ID.fullmatch(evaluation_id):
             raise NotFoundError(f"the store has no evaluation {evaluation_id!r}")
-        return self.folder / "journals" / f"{evaluation_id}.jsonl"
+        return self.journal_folder / f"{evaluation_id}.jsonl"
 
     def add_runs(self, runs: Iterable[Run]) -> tuple[AddedRun, ...]:
         """Add all runs, or none if one fails. Runs that the store already has are not added again.
@@ -273,7 +278,7 @@ class Store:
                 evaluations = column(
                     connection, "SELECT evaluation_id FROM evaluations WHERE run_id IN (SELECT unnest(?))", [ids]
                 )
-                journals = journals_of(self.folder / "journals", ids, evaluations)
+                journals = journals_of(self.journal_folder, ids, evaluations)
                 locks.enter_context(lock_journals(journals))
                 for table in ("metrics", "sampling_rates", "score_hours", *RESULT_TABLES):
                     connection.execute(f"DELETE FROM {table} WHERE evaluation_id IN (SELECT unnest(?))", [evaluations])

@@ -413,10 +413,10 @@ def test_a_plan_can_be_made_while_the_evaluation_runs(store: Store, server: Chat
 def test_the_state_of_a_plan_changes_with_the_replies_in_files(store: Store, name: str) -> None:
     choice, file = Choice(metrics=("faithfulness",)), store.folder / name
     file.parent.mkdir(parents=True, exist_ok=True)
-    states = [plan_state(store, choice)]
+    states = [plan_state(store, choice, LaunchContext())]
     for text in ("", "a", "aa", None):
         file.unlink() if text is None else file.write_text(text, encoding="utf-8")
-        states.append(plan_state(store, choice))
+        states.append(plan_state(store, choice, LaunchContext()))
     assert states[0] == states[1] == states[4]
     assert len(set(states)) == 3
 
@@ -453,6 +453,6 @@ def test_the_state_of_a_plan_changes_with_the_database_if_a_judge_reads_files(
     store: Store, judge_options: JudgeOptions, *, changes: bool
 ) -> None:
     choice = Choice(metrics=("faithfulness",), judge_options=judge_options)
-    before = plan_state(store, choice)
+    before = plan_state(store, choice, LaunchContext())
     store.add_runs([make_run()])
-    assert (plan_state(store, choice) != before) == changes
+    assert (plan_state(store, choice, LaunchContext()) != before) == changes

@@ -14,7 +14,7 @@ from ragboard.records import Direction
 from ragboard.stats.checks import FloatArray
 from ragboard.store.queries.query import Connection, Query
 from ragboard.store.queries.rollups import Rollup, select
-from ragboard.store.queries.scores import Positions, Scored, metric_scores
+from ragboard.store.queries.scores import Positions, metric_scores
 from ragboard.store.queries.values import column_query
 from ragboard.store.run_refs import RunRef
 
@@ -337,20 +337,11 @@ def pair_gains(
 
     The result is the same as that of `pairs_query`, but joins of large tables would need more time and memory.
     """
-    first, second = (
-        _values_at(metric_scores(connection, run, metric), positions)
-        for run, positions in ((a, paired.a), (b, paired.b))
-    )
+    first, _ = metric_scores(connection, a, metric).at(paired.a)
+    second, _ = metric_scores(connection, b, metric).at(paired.b)
     difference = second - first
     gains = {"higher": difference, "lower": first - second, "neutral": -np.abs(difference)}[direction]
     return PairGains(paired=paired, first=first, second=second, gains=gains)
-
-
-def _values_at(scored: Scored, positions: Positions) -> FloatArray:
-    """Return the values at these positions, NaN where there is none."""
-    values = np.full(1 + max(int(scored.positions.max(initial=0)), int(positions.max(initial=0))), np.nan)
-    values[scored.positions] = scored.values
-    return values[positions]
 
 
 def compared_pairs(

@@ -60,6 +60,13 @@ class Scored(NamedTuple):
     positions: Positions
     values: Values
 
+    def at(self, positions: Positions) -> tuple[Values, NDArray[np.bool_]]:
+        """Return the values at these positions (NaN without one), and a mask of the positions that are in `self`."""
+        size = 1 + max(int(self.positions.max(initial=0)), int(positions.max(initial=0)))
+        values, known = np.full(size, np.nan), np.zeros(size, dtype=np.bool_)
+        values[self.positions], known[self.positions] = self.values, True
+        return values[positions], known[positions]
+
 
 class FailedScore(NamedTuple):
     """A score that is missing because a judge's reply or call failed."""
