@@ -142,7 +142,7 @@ def _group(index: int, group: HallucinationGroup, query: str) -> dict[str, Any]:
         "href": address("hallucinations", {query: group.key}),
         "css": contradicted.css if group.contradicted else "",
         "heading": f"{contradicted.icon} {group.contradicted:,} contradicted" if group.contradicted else "",
-        "text": strip_bidi_controls(group.title),
+        "text": strip_bidi_controls(group.title) or "(empty)",
         "reason": "",
         "where": strip_bidi_controls(group.passage_id),
         "aside": f"{group.statements:,} not supported",

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
 from tests.dashboard.views.conftest import Draw
 
 from ragboard import DEFAULT_METRICS, EmbeddedJudge, Panel, Passage, Run, Sample, Store, evaluate_run
@@ -50,6 +54,22 @@ def test_a_run_without_verdicts_is_not_shown_as_one_without_unsupported_statemen
     page = draw("hallucinations", runs="plain")
     assert [one.value for one in page.header] == ["No statement was judged yet"]
     assert "Evaluate plain" in [one.label for one in page.button]
+
+
+def test_the_link_of_an_empty_passage_has_a_text(draw: Draw, fresh: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    passages = (Passage(id="p", text="No.", rank=1), Passage(id="q", text="", rank=2))
+    (added,) = fresh.add_runs(
+        [Run(name="run", samples=(Sample(id="s", question="When?", answer="In 2000.", contexts=passages),))]
+    )
+    evaluate_run(fresh, added.id, DEFAULT_METRICS, Panel(judge=EmbeddedJudge()))
+    shown: list[str] = []
+
+    def keep_texts(_found: object, items: Sequence[dict[str, Any]], **_: object) -> None:
+        shown.extend(item["text"] for item in items)
+
+    monkeypatch.setattr("ragboard_dashboard.components.link_lists._draw_and_get_opened", keep_texts)
+    draw("hallucinations", by="by passage")
+    assert sorted(shown) == ["(empty)", "No."]
 
 
 def test_an_address_that_names_something_chooses_no_run(draw: Draw, fresh: Store) -> None:
