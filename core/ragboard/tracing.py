@@ -305,8 +305,11 @@ def _flush_at_exit() -> None:
     """Store the waiting answers when the process ends.
 
     DuckDB is imported first, so that its own exit functions, which are registered by the import, run after this one.
+    The thread pools are imported because the thread can import pandas, and pandas can import them, which is an error
+    once the process ends.
     """
     import_module("ragboard.store")
+    import_module("concurrent.futures.thread")
     atexit.register(lambda: flush(EXIT_SECONDS))
 
 

@@ -163,6 +163,21 @@ def test_the_caller_does_not_wait_for_the_store(store: Store) -> None:
 
 
 @pytest.mark.plain_database
+def test_an_answer_given_just_before_the_process_ends_is_stored(tmp_path: Path) -> None:
+    program = """
+import ragboard
+@ragboard.trace("chat", store="store")
+def answer(question): return "yes"
+answer("the last question")
+"""
+    ended = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=True, capture_output=True, text=True)
+    assert not ended.stderr
+    store = Store(tmp_path / "store")
+    (sample,) = [sample for _, sample in store.samples(store.resolve("chat").run_id)]
+    assert sample.question == "the last question"
+
+
+@pytest.mark.plain_database
 def test_the_process_waits_at_exit_and_a_fork_starts_with_an_empty_queue(tmp_path: Path) -> None:
     program = """
 import os, ragboard
