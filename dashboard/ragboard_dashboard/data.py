@@ -80,6 +80,8 @@ from ragboard.datasets import (
     DatasetRuns,
     NuggetTable,
     datasets,
+    list_datasets,
+    load_dataset_row,
     load_dataset_runs,
     load_question,
     nugget_table,
@@ -178,8 +180,9 @@ def cached(
     Each caller gets a copy of the result. `entries` is the maximum number of cached results, `spinner` the text that is
     shown during computation. With `by_run`, changes of runs that are not among the arguments do not matter: the
     function must read nothing else of the store than those runs and what `Store.run_states` covers. With `by_dataset`,
-    the function may also read the other runs of their datasets, as `Store.samples_at` does for references. Without
-    `reads_labels`, labels do not matter either, nor anything else in `RunStates.labels`.
+    the function may also read the other runs of their datasets, as `Store.samples_at` does for references, and the
+    datasets whose names are its argument `dataset`. Without `reads_labels`, labels do not matter either, nor anything
+    else in `RunStates.labels`.
     """
     cache = st.cache_data(max_entries=entries, show_spinner=spinner)
     return _cached(cache, by_run=by_run, by_dataset=by_dataset, reads_labels=reads_labels)
@@ -218,8 +221,8 @@ def _cached(
             call.apply_defaults()
             version = current.version
             if by_run or by_dataset:
-                version = _state_of_runs(call.arguments.values(), by_dataset=by_dataset)
-                version += get_run_states().labels if reads_labels else ""
+                states = _states_of_datasets if by_dataset else _states_of_runs
+                version = " ".join(states(call.arguments)) + (get_run_states().labels if reads_labels else "")
             return cached_read(str(current.folder), version, *call.args[1:], **call.kwargs)
 
         return get
@@ -227,14 +230,20 @@ def _cached(
     return keep
 
 
-def _state_of_runs(arguments: Iterable[object], *, by_dataset: bool) -> str:
-    """Return a text that changes when a run in the arguments changes; without one, when any evaluated run does.
+def _states_of_runs(arguments: Mapping[str, object]) -> list[str]:
+    """Return the states of the runs in the arguments; without one, of all evaluated runs."""
+    states = get_run_states().by_run
+    runs = set(_run_ids(arguments.values())) or {run.run_id for run in get_runs() if run.evaluated}
+    return [states.get(run_id, "deleted") for run_id in sorted(runs)]
 
-    With `by_dataset`, it also changes when another run of their datasets does.
-    """
-    states = get_run_states().by_dataset if by_dataset else get_run_states().by_run
-    runs = set(_run_ids(arguments)) or {run.run_id for run in get_runs() if run.evaluated}
-    return " ".join(states.get(run_id, "deleted") for run_id in sorted(runs))
+
+def _states_of_datasets(arguments: Mapping[str, object]) -> list[str]:
+    """Return the states of the dataset named by the argument `dataset` and of the datasets of runs in the arguments."""
+    states = get_run_states()
+    names = {states.dataset_of.get(run_id) for run_id in _run_ids(arguments.values())}
+    if isinstance(named := arguments.get("dataset"), str):
+        names.add(named)
+    return [states.by_dataset.get(name, "deleted") for name in sorted(name or "" for name in names)]
 
 
 def _run_ids(values: Iterable[object]) -> Iterator[str]:
@@ -286,8 +295,10 @@ get_judge_validation = cached(64, by_run=True)(validate_judge)
 get_datasets = cached(4)(datasets)
 get_graded_runs = cached(4)(graded_runs)
 get_reference_runs = cached(4)(reference_runs)
-get_dataset_runs = cached(16)(load_dataset_runs)
-get_dataset_question = cached(64)(load_question)
+get_dataset_names = cached(4)(list_datasets)
+get_dataset_row = cached(by_dataset=True)(load_dataset_row)
+get_dataset_runs = cached(by_dataset=True)(load_dataset_runs)
+get_dataset_question = cached(64, by_dataset=True)(load_question)
 get_series_states = cached(4, spinner="Looking for changes")(series_states)
 get_traffic_trend = cached(16)(traffic_trend)
 get_traffic_datasets = cached(4)(traffic_datasets)

@@ -15,6 +15,7 @@ from ragboard.store.queries.nuggets import (
     QuestionPage,
     RunOfDataset,
     dataset_name,
+    dataset_names,
     dataset_questions,
     dataset_rows,
     dataset_runs,
@@ -27,7 +28,9 @@ __all__ = [
     "DatasetVersion",
     "datasets",
     "find_dataset_name",
+    "list_datasets",
     "load_dataset",
+    "load_dataset_row",
     "load_dataset_runs",
     "load_question",
 ]
@@ -84,6 +87,21 @@ def datasets(store: Store) -> Sequence[DatasetRow]:
         return dataset_rows(connection)
 
 
+def list_datasets(store: Store) -> Sequence[str]:
+    """Return the names of all datasets, the dataset of the newest run first."""
+    with store.database.read() as connection:
+        return dataset_names(connection)
+
+
+def load_dataset_row(store: Store, dataset: str) -> DatasetRow:
+    """Return the sizes of a dataset. `dataset` is its exact name. Raises NotFoundError if it has no questions."""
+    with store.database.read() as connection:
+        rows = dataset_rows(connection, dataset)
+    if not rows:
+        raise NotFoundError(f"no dataset with questions is called {dataset!r}")
+    return rows[0]
+
+
 def find_dataset_name(store: Store, name: str) -> str:
     """Return `name` if a dataset has this name, else the dataset name of the run with this name.
 
@@ -92,7 +110,7 @@ def find_dataset_name(store: Store, name: str) -> str:
     with store.database.read() as connection:
         dataset = dataset_name(connection, name)
         if dataset is None:
-            names = [row.name for row in dataset_rows(connection)]
+            names = dataset_names(connection)
             near = get_close_matches(name, names, n=3) or names[:5]
             known = f"there are {', '.join(near)}" if near else "the store is empty"
             raise NotFoundError(f"no dataset or run is called {name!r}; {known}")

@@ -18,6 +18,7 @@ from ragboard.store.queries import rollups
 from ragboard.store.queries.nuggets import (
     DatasetRow,
     append_lists,
+    dataset_names,
     dataset_questions,
     dataset_rows,
     dataset_runs,
@@ -137,7 +138,10 @@ def expected_page(questions: Sequence[DatasetQuestion], shown: QuestionFilter, w
 
 def check(store: Store) -> None:
     with store.database.read() as connection:
-        assert dataset_rows(connection) == [DatasetRow(*row) for row in connection.execute(ROWS).fetchall()]
+        rows = [DatasetRow(*row) for row in connection.execute(ROWS).fetchall()]
+        assert dataset_rows(connection) == rows
+        assert dataset_names(connection) == [row.name for row in rows]
+        assert all(dataset_rows(connection, row.name) == [row] for row in rows)
         versions = dict(connection.execute("FROM run_versions").fetchall())
         for (name,) in connection.execute("SELECT DISTINCT dataset FROM runs").fetchall():
             assert all(run.version == versions[run.run_id] for run in dataset_runs(connection, name))

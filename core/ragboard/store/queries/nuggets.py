@@ -28,6 +28,7 @@ __all__ = [
     "asked_questions",
     "assigned_rows",
     "dataset_name",
+    "dataset_names",
     "dataset_questions",
     "dataset_rows",
     "dataset_runs",
@@ -194,11 +195,20 @@ def append_lists(connection: Connection, lists: Iterable[tuple[str, str, Sequenc
     connection.unregister("incoming")
 
 
-def dataset_rows(connection: Connection) -> list[DatasetRow]:
-    """Return all datasets, the dataset of the newest run first."""
+def dataset_names(connection: Connection) -> list[str]:
+    """Return the names of all datasets with questions, the dataset of the newest run first."""
+    rows = connection.execute(
+        "SELECT dataset FROM runs GROUP BY dataset HAVING sum(samples) > 0 ORDER BY max(imported) DESC, dataset"
+    ).fetchall()
+    return [name for (name,) in rows]
+
+
+def dataset_rows(connection: Connection, only: str | None = None) -> list[DatasetRow]:
+    """Return all datasets with questions, that of the newest run first; with `only`, the dataset with this name."""
     runs = connection.execute(
         "SELECT dataset, list(run_id ORDER BY imported DESC, name), list(dataset_key ORDER BY imported DESC, name)"
-        " FROM runs GROUP BY dataset ORDER BY max(imported) DESC, dataset"
+        " FROM runs WHERE dataset = $only OR $only IS NULL GROUP BY dataset ORDER BY max(imported) DESC, dataset",
+        {"only": only},
     ).fetchall()
     sets = question_sets(connection, [run for _, run_ids, _ in runs for run in run_ids])
     datasets = {name: {run: sets[run] for run in run_ids} for name, run_ids, _ in runs}
@@ -209,7 +219,8 @@ def dataset_rows(connection: Connection) -> list[DatasetRow]:
     labels: dict[str, int] = dict(
         connection.execute(
             "SELECT dataset, count(DISTINCT number) FROM current_labels JOIN samples s USING (answer_key)"
-            " JOIN runs r ON r.run_id = s.run_id GROUP BY dataset"
+            " JOIN runs r ON r.run_id = s.run_id WHERE dataset = $only OR $only IS NULL GROUP BY dataset",
+            {"only": only},
         ).fetchall()
     )
     return [
@@ -336,18 +347,21 @@ def question_page(
 
     The questions have the order of `dataset_questions`. None if no question matches.
     """
-    samples: dict[str, int] = dict(
+    positions: dict[str, int] = dict(
         connection.execute(
-            "SELECT run_id, samples FROM runs WHERE dataset = ? ORDER BY imported DESC, name", [dataset]
+            "SELECT run_id, coalesce(next_position, samples) FROM runs WHERE dataset = ? ORDER BY imported DESC, name",
+            [dataset],
         ).fetchall()
     )
-    sets = question_sets(connection, list(samples))
+    sets = question_sets(connection, list(positions))
     runs = different_sets(sets)
+    if shown == "all" and len(runs) == 1 and sets[runs[0]].questions == positions[runs[0]]:
+        return _page_by_position(connection, dataset, runs[0], number, positions[runs[0]])
     first, approved, join, group = "(r.place << 32) + s.position", "NULL", "", ""
     if shown != "all":
         approved = "n.approved"
         join = "LEFT JOIN current_nuggets n ON n.question = s.question AND n.history::VARCHAR = s.history::VARCHAR"
-    if len(runs) > 1 or any(sets[run].questions < samples[run] for run in runs):
+    if len(runs) > 1 or any(sets[run].questions < positions[run] for run in runs):
         first, approved = f"min({first})", f"any_value({approved})"
         group = "GROUP BY hash(s.question, s.history::VARCHAR)"
     row = connection.execute(
@@ -370,13 +384,8 @@ FROM matching, chosen GROUP BY chosen""",
     if row is None:
         return None
     chosen, questions, place, matching, previous, following, found = row
-    ((question, history),) = connection.execute(
-        "SELECT question, history::VARCHAR FROM samples WHERE run_id = ? AND position = ?",
-        [runs[(found >> 32) - 1], found & 0xFFFFFFFF],
-    ).fetchall()
-    (only,) = dataset_questions(connection, dataset, (question, history))
     return QuestionPage(
-        question=only,
+        question=_question_at(connection, dataset, runs[(found >> 32) - 1], found & 0xFFFFFFFF),
         number=chosen,
         questions=questions,
         place=place,
@@ -384,6 +393,29 @@ FROM matching, chosen GROUP BY chosen""",
         previous=previous,
         next=following,
     )
+
+
+def _page_by_position(connection: Connection, dataset: str, run_id: str, number: int, questions: int) -> QuestionPage:
+    """Return `question_page` for all questions of a run that has each once, at the positions from 0 on."""
+    chosen = min(max(number, 1), questions)
+    return QuestionPage(
+        question=_question_at(connection, dataset, run_id, chosen - 1),
+        number=chosen,
+        questions=questions,
+        place=chosen,
+        matching=questions,
+        previous=chosen - 1 if chosen > 1 else None,
+        next=chosen + 1 if chosen < questions else None,
+    )
+
+
+def _question_at(connection: Connection, dataset: str, run_id: str, position: int) -> DatasetQuestion:
+    """Return the question of a sample."""
+    ((question, history),) = connection.execute(
+        "SELECT question, history::VARCHAR FROM samples WHERE run_id = ? AND position = ?", [run_id, position]
+    ).fetchall()
+    (only,) = dataset_questions(connection, dataset, (question, history))
+    return only
 
 
 def _nugget_list(nuggets: str, author: str, approved: bool, written: datetime, versions: int) -> NuggetList:  # noqa: FBT001 - a row

@@ -146,7 +146,9 @@ class RunStates:
     by_run: Mapping[str, str]
     """For each run, by id: changes with the run, its results and thresholds."""
     by_dataset: Mapping[str, str]
-    """For each run, by id: changes with any run of its dataset, from which it gets references that it does not have."""
+    """For each dataset, by name: changes with any of its runs."""
+    dataset_of: Mapping[str, str]
+    """For each run, by id: the name of its dataset."""
     labels: str
     """Changes with human labels of answers and questions, with nuggets, rewritten questions, draws and agreements."""
 
@@ -164,7 +166,8 @@ def run_states(connection: Connection) -> RunStates:
         of_dataset[dataset] = f"{of_dataset.get(dataset, '')} {state}"
     return RunStates(
         by_run={run_id: state for run_id, _, state in rows},
-        by_dataset={run_id: of_dataset[dataset] for run_id, dataset, _ in rows},
+        by_dataset=of_dataset,
+        dataset_of={run_id: dataset for run_id, dataset, _ in rows},
         labels=labels,
     )
 

@@ -15,11 +15,13 @@ from ragboard.evaluation.background import start_evaluation
 from ragboard.evaluation.identity import Choice
 from ragboard.human.questions import label_question
 from ragboard.records import Answerability, Nugget
-from ragboard.store.queries.nuggets import DatasetRow, RunOfDataset
+from ragboard.store.queries.nuggets import RunOfDataset
 from ragboard_dashboard.controls import offer_upload, pager
 from ragboard_dashboard.data import (
     evaluates,
+    get_dataset_names,
     get_dataset_question,
+    get_dataset_row,
     get_dataset_runs,
     get_datasets,
     get_nugget_table,
@@ -47,13 +49,12 @@ EMPTY_ROWS = 2
 def draw() -> None:
     """Draw the page."""
     st.html(STYLES)
-    rows = get_datasets()
-    if not rows:
+    names = get_dataset_names()
+    if not names:
         st.header("No dataset yet", anchor=False)
         st.markdown("A dataset is the set of questions that runs share. Upload a run to start.")
         offer_upload()
         return
-    names = [row.name for row in rows]
     name = st.query_params.get("dataset") or (names[0] if len(names) == 1 else None)
     if name is None:
         plain("Datasets", "title")
@@ -61,19 +62,19 @@ def draw() -> None:
             "A dataset is the set of questions that runs share. Choose one to see its questions and their nuggets.",
             "note",
         )
-        st.html(datasets_html(rows))
+        st.html(datasets_html(get_datasets()))
         return
     if name not in names:
         st.warning("The dataset in this link is not in the store.", icon=":material/search_off:")
-        st.html(datasets_html(rows))
+        st.html(datasets_html(get_datasets()))
         return
     if len(names) > 1:
         st.selectbox("Dataset", names, **bound("dataset", name, drops=("question", "show")), width=420)
-    _dataset(next(row for row in rows if row.name == name))
+    _dataset(name)
 
 
-def _dataset(row: DatasetRow) -> None:
-    dataset = get_dataset_runs(row.name)
+def _dataset(name: str) -> None:
+    row, dataset = get_dataset_row(name), get_dataset_runs(name)
     plain(f"Dataset: {shortened(dataset.name, 80)}", "title")
     names = ", ".join(shortened(run.name) for run in dataset.runs[:3])
     facts(
