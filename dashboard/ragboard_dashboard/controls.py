@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory, gettempdir
-from typing import Literal, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 import pandas as pd
 import streamlit as st
@@ -32,8 +32,8 @@ from ragboard_dashboard.data import (
     writable,
 )
 from ragboard_dashboard.links import (
-    STETHOSCOPE,
     bound,
+    link_html,
     link_to,
     number_in_url,
     open_page,
@@ -41,19 +41,19 @@ from ragboard_dashboard.links import (
     open_run,
     write_to_url,
 )
-from ragboard_dashboard.text import markdown_escaped, plain, shortened
+from ragboard_dashboard.text import html_escaped, markdown_escaped, plain, shortened
 from ragboard_dashboard.updates import redraw_when
 
 __all__ = [
     "breadcrumb",
     "choose_evaluation",
     "choose_run",
-    "compare_link",
     "default_pair",
     "default_partner",
     "edit_run",
     "evaluations_help",
     "export_control",
+    "find_partner",
     "first_page",
     "label_file_line",
     "last_page",
@@ -82,12 +82,8 @@ UPLOAD_PREFIX = "ragboard-upload-"
 _NOT_IN_FILE_NAMES = re.compile(r"[^\w.-]+")
 
 
-RUN_PAGES = (
-    ("run", "Samples", ":material/bar_chart:"),
-    ("diagnosis", "Diagnosis", STETHOSCOPE),
-    ("hallucinations", "Hallucinations", ":material/error:"),
-)
-"""The pages of one run: page, link text, icon."""
+RUN_PAGES = {"run": "Samples", "diagnosis": "Diagnosis", "hallucinations": "Hallucinations"}
+"""The pages of one run, with the texts of their links."""
 
 
 def choose_run(where: str) -> RunRef | None:
@@ -118,34 +114,40 @@ def breadcrumb(run: RunRef, here: str, leaf: str = "") -> None:
     `here` is the slug of this page. `leaf` is the last part of the breadcrumb, by default the run's name.
     """
     query = {"run": st.query_params["run"]}  # it may name an evaluation
-    row = st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="breadcrumb")
-    with row:
-        link_to("runs", "Runs", {})
-        plain("›", "note", "content")
-        if here != "run":
-            link_to("run", markdown_escaped(shortened(run.name)), query)
-            plain("›", "note", "content")
-        plain(leaf or shortened(run.name), "note", "stretch")
-        for page, title, icon in RUN_PAGES:
-            if page != here:
-                link_to(page, title, query if page != "hallucinations" else {"runs": query["run"]}, icon)
-        compare_link(run.run_id)
+    way = [link_html("runs", "Runs", {})]
+    if here != "run":
+        way.append(link_html("run", shortened(run.name), query))
+    way.append(f"<span>{html_escaped(leaf or shortened(run.name))}</span>")
+    others = [
+        link_html(page, title, query if page != "hallucinations" else {"runs": query["run"]})
+        for page, title in RUN_PAGES.items()
+        if page != here
+    ]
+    if partner := find_partner(run.run_id):
+        others.append(link_html("compare", "Compare", partner.query))
+    with st.container(horizontal=True, vertical_alignment="center", key="breadcrumb"):
+        st.html(f"<nav><div>{' › '.join(way)}</div><div>{''.join(others)}</div></nav>")
         if here != "evaluate":
             choose_evaluation(run, "run", 300)
 
 
-def compare_link(run_id: str, *, named: bool = False) -> None:
-    """Draw a link that compares a run with the newest other run over the same questions, if there is one.
+class Partner(NamedTuple):
+    """A run to compare a run with."""
 
-    If `named`, the link names the other run.
-    """
+    name: str
+    query: Mapping[str, str]
+    """The URL parameters of the comparison."""
+
+
+def find_partner(run_id: str) -> Partner | None:
+    """Return the newest other run over the same questions, evaluated if there is one; None if there is no other run."""
     listed = sorted(get_runs(), key=lambda run: not run.evaluated)
     this = next((run for run in listed if run.run_id == run_id), None)
     other = next((run for run in listed if this and run is not this and run.dataset_key == this.dataset_key), None)
-    if this and other:
-        a, b = sorted((other, this), key=lambda run: (run.imported, run.name))
-        label = f"Compare with {markdown_escaped(shortened(other.name))}" if named else "Compare"
-        link_to("compare", label, {"a": a.name, "b": b.name}, ":material/compare_arrows:")
+    if this is None or other is None:
+        return None
+    a, b = sorted((other, this), key=lambda run: (run.imported, run.name))
+    return Partner(name=other.name, query={"a": a.name, "b": b.name})
 
 
 def run_choices(runs: Iterable[ListedRun]) -> dict[str, str]:

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import Any, NoReturn
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 import streamlit as st
+
+from ragboard.spans import strip_bidi_controls
 
 __all__ = [
     "STETHOSCOPE",
     "Link",
     "address",
     "bound",
+    "link_html",
     "link_to",
     "number_in_url",
+    "open_address",
     "open_comparison",
     "open_page",
     "open_query",
@@ -54,6 +59,11 @@ def store_pages(pages: Mapping[str, st.Page]) -> None:
     st.session_state["pages"] = pages
 
 
+def link_html(page: str, text: str, query: Mapping[str, str]) -> str:
+    """Return a link to a page as HTML for `st.html`: the browser draws it much faster than one of `link_to`."""
+    return f'<a class="in-session" href="{escape(address(page, query))}">{escape(strip_bidi_controls(text))}</a>'
+
+
 def link_to(page: str, label: str, query: Mapping[str, str], icon: str | None = None) -> None:
     """Draw a link to a page; the label is Markdown."""
     st.page_link(st.session_state["pages"][page], label=label, icon=icon, query_params=dict(query))
@@ -64,6 +74,13 @@ def open_page(page: str, query: Mapping[str, str] | None = None) -> NoReturn:
     chosen = st.query_params.get("unscored")
     unscored = {"unscored": chosen} if chosen else {}
     st.switch_page(st.session_state["pages"][page], query_params={**(query or {}), **unscored})
+
+
+def open_address(given: object) -> None:
+    """Go to an address of `address`, which the browser sent. Nothing happens if there is no such page."""
+    page, _, query = str(given).partition("?")
+    if page in st.session_state["pages"]:
+        open_page(page, dict(parse_qsl(query)))
 
 
 def open_run(run: str) -> NoReturn:

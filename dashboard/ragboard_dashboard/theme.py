@@ -62,6 +62,11 @@ STYLE = """<style>
 :has(> [data-testid=stHeaderLogo])::after {
   content: "ragboard"; font: 600 1.1rem "Source Serif", Georgia, serif; color: light-dark(#1d1c1a, #e9e6df);
 }
+.st-key-breadcrumb nav {
+  display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0.2rem 1.2rem; overflow-wrap: anywhere;
+}
+.st-key-breadcrumb nav div { display: flex; flex-wrap: wrap; gap: 0.2rem 0.5rem; }
+.st-key-breadcrumb nav div + div { column-gap: 1.2rem; }
 [data-testid=stExpandSidebarButton] { gap: 0.3rem; width: auto !important; }
 [data-testid=stExpandSidebarButton]::after { content: "Menu"; font-size: 1rem; }
 [data-testid=stFileUploaderDropzoneInstructions] span { white-space: normal; overflow: visible; }

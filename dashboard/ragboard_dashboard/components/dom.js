@@ -17,12 +17,17 @@ function shape(tag, attributes, text) {
   return node
 }
 
-// A plain click opens the item in this session. With a modifier key, the browser follows the link.
+// Whether the browser follows a link itself, for example into a new tab, because of a modifier key.
+function isForBrowser(event) {
+  return event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0
+}
+
+// A plain click opens the item in this session.
 function link(className, text, href, open) {
   const node = element("a", className, text)
   node.href = href
   node.addEventListener("click", (event) => {
-    if (event.metaKey || event.ctrlKey || event.shiftKey || event.button) return
+    if (isForBrowser(event)) return
     event.preventDefault()
     open()
   })

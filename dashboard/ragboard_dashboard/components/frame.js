@@ -1,5 +1,5 @@
 // Corrections of Streamlit's frame: a choice closes the drawer menu, a new item is scrolled to its top, and the message
-// that the server does not answer says what to do.
+// that the server does not answer says what to do. Links in HTML (`link_html` in Python) open in this session.
 
 const STOPPED =
   "The dashboard's server does not answer. If it was stopped, start it again with “ragboard serve”; this page then continues."
@@ -26,7 +26,7 @@ function correct() {
 
 let shown = null
 
-export default function ({ data }) {
+export default function ({ data, setTriggerValue }) {
   // Streamlit keeps the scroll position when an item replaces the list that it was opened from.
   if (shown !== null && shown !== data.shown) document.querySelector("[data-testid=stMain]")?.scrollTo({ top: 0 })
   shown = data.shown
@@ -34,12 +34,20 @@ export default function ({ data }) {
     if (!event.target.closest("[data-testid=stSidebarNavLink]")) return
     setTimeout(() => document.querySelector("[data-testid=stSidebarCollapseButton] button")?.click())
   }
+  const open = (event) => {
+    const link = event.target.closest("a.in-session")
+    if (!link || isForBrowser(event)) return
+    event.preventDefault()
+    setTriggerValue("open", link.getAttribute("href"))
+  }
   document.addEventListener("click", close)
+  document.addEventListener("click", open)
   const watch = new MutationObserver(correct)
   watch.observe(document.body, { childList: true, subtree: true })
   correct()
   return () => {
     document.removeEventListener("click", close)
+    document.removeEventListener("click", open)
     watch.disconnect()
   }
 }

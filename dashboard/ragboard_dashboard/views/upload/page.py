@@ -26,11 +26,11 @@ from ragboard.readers.runs import splitting_column
 from ragboard.records import Sample
 from ragboard.settings import read_pairs
 from ragboard.store import AddedRun, RunRef
-from ragboard_dashboard.controls import compare_link, session_cached, uploaded, without_folder
+from ragboard_dashboard.controls import find_partner, session_cached, uploaded, without_folder
 from ragboard_dashboard.data import evaluates, get_runs, known_metrics, launch_context, store, writable
 from ragboard_dashboard.links import link_to, open_comparison, open_page, open_run
 from ragboard_dashboard.progress import panel
-from ragboard_dashboard.text import plain
+from ragboard_dashboard.text import markdown_escaped, plain, shortened
 from ragboard_dashboard.views.agreement.measure import measure_agreement
 from ragboard_dashboard.views.upload.columns import (
     LABELS,
@@ -652,7 +652,9 @@ def _draw_imported(reports: Sequence[ImportReport], added: tuple[AddedRun, ...])
             link_to("run", "Open the run", {"run": added[0].name}, ":material/bar_chart:")
             if evaluates():
                 link_to("evaluate", "Evaluate", {"run": added[0].name}, ":material/gavel:")
-            compare_link(added[0].id, named=True)
+            if partner := find_partner(added[0].id):
+                label = f"Compare with {markdown_escaped(shortened(partner.name))}"
+                link_to("compare", label, partner.query, ":material/compare_arrows:")
     for report in reports:
         _draw_report(report)
 
