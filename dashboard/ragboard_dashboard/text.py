@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from html import escape
 from typing import Literal, TypeAlias
@@ -28,6 +28,7 @@ from ragboard_dashboard.data import get_metrics
 
 __all__ = [
     "UNSCORED_REASONS",
+    "Style",
     "ago",
     "column_label",
     "column_title",
@@ -44,6 +45,7 @@ __all__ = [
     "markdown_escaped",
     "mean_shown",
     "outcome_fact",
+    "paragraphs",
     "plain",
     "shortened",
     "summary_facts",
@@ -63,12 +65,15 @@ MAX_OPEN_TURN_CHARS = 600
 """Maximum number of characters of earlier turns that are shown without a click, so that the question stays in view."""
 Fact: TypeAlias = tuple[str, str, str]
 """A number as text, its name, and a note."""
-Style = Literal["title", "line", "note"]
+Style = Literal["title", "heading", "line", "note"]
+_HEADING = "font-family:'Source Serif',Georgia,serif;font-weight:600;line-height:1.3"
 _STYLES: dict[Style, str] = {
-    "title": "font-family:'Source Serif',Georgia,serif;font-size:1.6rem;font-weight:600;line-height:1.3",
+    "title": f"{_HEADING};font-size:1.6rem",
+    "heading": f"{_HEADING};font-size:1.1rem;padding:0.6rem 0 0",
     "line": "line-height:1.5",
     "note": "line-height:1.4;font-size:0.9rem;opacity:0.75",
 }
+_TAGS: dict[Style, str] = {"title": "h1", "heading": "h3"}
 
 
 def html_escaped(text: str) -> str:
@@ -88,12 +93,22 @@ def shortened(text: str, length: int = 40) -> str:
 
 def plain(text: str, style: Style = "line", width: Literal["content", "stretch"] = "stretch") -> None:
     """Draw text from users or models: markup is not interpreted, and bidi control characters are removed."""
-    tag = "h1" if style == "title" else "div"
-    bidi = (
-        "plaintext;text-align:start" if style == "title" else "isolate"
-    )  # a line can contain left-to-right and right-to-left texts
-    css = f"{_STYLES[style]};overflow-wrap:anywhere;white-space:pre-wrap;unicode-bidi:{bidi};margin:0;padding:0"
-    st.html(f'<{tag} style="{css}">{html_escaped(text)}</{tag}>', width=width)
+    st.html(_paragraph(text, style), width=width)
+
+
+def paragraphs(texts: Iterable[tuple[str, Style]]) -> None:
+    """Draw several texts as `plain` does, in one element: browsers draw it much faster than one for each text."""
+    drawn = "".join(_paragraph(text, style) for text, style in texts)
+    if drawn:
+        st.html(f'<div style="display:grid;gap:0.7rem">{drawn}</div>')
+
+
+def _paragraph(text: str, style: Style) -> str:
+    tag = _TAGS.get(style, "div")
+    # A line can contain left-to-right and right-to-left texts.
+    bidi = "plaintext;text-align:start" if style == "title" else "isolate"
+    css = f"margin:0;padding:0;{_STYLES[style]};overflow-wrap:anywhere;white-space:pre-wrap;unicode-bidi:{bidi}"
+    return f'<{tag} style="{css}">{html_escaped(text)}</{tag}>'
 
 
 def earlier_turns(history: Sequence[Turn]) -> None:
@@ -103,8 +118,7 @@ def earlier_turns(history: Sequence[Turn]) -> None:
     count = f"{len(history):,} earlier turn{'s' if len(history) > 1 else ''} of the conversation"
     short = len(history) <= MAX_OPEN_TURNS and sum(len(turn.text) for turn in history) <= MAX_OPEN_TURN_CHARS
     with st.expander(count, icon=":material/forum:", expanded=short):
-        for turn in history:
-            plain(f"{turn.role}: {turn.text}", "note")
+        paragraphs((f"{turn.role}: {turn.text}", "note") for turn in history)
 
 
 def facts(items: Sequence[Fact]) -> None:

@@ -67,6 +67,10 @@ STYLE = """<style>
 }
 .st-key-breadcrumb nav div { display: flex; flex-wrap: wrap; gap: 0.2rem 0.5rem; }
 .st-key-breadcrumb nav div + div { column-gap: 1.2rem; }
+.st-key-breadcrumb nav span { opacity: 0.75; }
+a.in-session { color: inherit !important; text-decoration: none !important; border-radius: 2px; }
+a.in-session:hover { text-decoration: underline !important; }
+a.in-session:focus-visible { outline: 2px solid light-dark(#24508f, #9dbcf0); outline-offset: 2px; }
 [data-testid=stExpandSidebarButton] { gap: 0.3rem; width: auto !important; }
 [data-testid=stExpandSidebarButton]::after { content: "Menu"; font-size: 1rem; }
 [data-testid=stFileUploaderDropzoneInstructions] span { white-space: normal; overflow: visible; }

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from urllib.parse import urlencode
+
 from playwright.sync_api import expect
 from tests.browser.conftest import OpenPage, serving, settled
 from tests.browser.test_pages import ROWS, keep_rows
@@ -31,6 +34,26 @@ def test_a_stopped_server_is_reported_in_words_that_help(store: Store, open_page
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text("start it again with “ragboard serve”")
     expect(dialog).not_to_contain_text("Streamlit")
+
+
+def test_a_link_in_html_opens_in_this_session_or_in_a_new_tab(
+    store: Store, dashboard: str, open_page: OpenPage
+) -> None:
+    name = 'a&b="c"<i>d</i>'
+    keep_rows(store, store.folder.parent, ROWS, name)
+    page = settled(open_page(f"{dashboard}/sample?{urlencode({'run': name})}"))
+    page.evaluate("window.kept = true")
+    link = page.get_by_role("link", name=name, exact=True)
+    with page.context.expect_page() as opened:
+        link.click(modifiers=["ControlOrMeta"])
+    expect(opened.value).to_have_url(f"{dashboard}/run?{urlencode({'run': name})}")
+    assert "/sample?" in page.url
+    link.click()
+    expect(page).to_have_url(re.compile(f"{dashboard}/run\\?"))
+    expect(page.get_by_role("heading", level=1)).to_have_text(name)
+    assert page.evaluate("window.kept")
+    page.go_back()
+    expect(page.locator("#reader [role=option]").first).to_be_visible()
 
 
 def test_a_name_of_a_run_is_never_an_icon_or_an_emoji(store: Store, dashboard: str, open_page: OpenPage) -> None:

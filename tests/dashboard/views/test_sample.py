@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from html import unescape
 from urllib.parse import urlencode
 
 from tests.dashboard.views.conftest import Draw, Went
@@ -17,8 +19,10 @@ def test_a_step_stays_with_the_evaluation_that_the_address_names(kept: Store, dr
     page = draw("sample", run=named)
     next(button for button in page.button if button.label == "Next").click().run()
     assert [(where, query["run"]) for where, query in went] == [("sample", named)]
-    led = {link.proto.label: link.proto.query_string for link in page.get("page_link")}
-    assert led["bm25-k3"] == led["Diagnosis"] == urlencode({"run": named})
+    drawn = "".join(one.proto.body for one in page.get("html"))
+    led = {text: unescape(href) for href, text in re.findall(r'<a [^>]*href="([^"]*)">([^<]*)</a>', drawn)}
+    query = urlencode({"run": named})
+    assert (led["bm25-k3"], led["Diagnosis"]) == (f"run?{query}", f"diagnosis?{query}")
 
 
 def test_earlier_turns_come_before_the_question_and_many_are_folded(draw: Draw, fresh: Store) -> None:

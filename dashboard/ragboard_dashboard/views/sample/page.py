@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -20,6 +20,7 @@ from ragboard_dashboard.controls import breadcrumb, choose_run
 from ragboard_dashboard.data import get_calls, get_grows, get_sample, get_sample_rows, resolve, store, writable
 from ragboard_dashboard.links import link_to, number_in_url, open_sample
 from ragboard_dashboard.text import (
+    Style,
     config_line,
     earlier_turns,
     facts,
@@ -29,6 +30,7 @@ from ragboard_dashboard.text import (
     html_escaped,
     markdown_escaped,
     outcome_fact,
+    paragraphs,
     plain,
     shortened,
 )
@@ -60,18 +62,18 @@ def draw() -> None:
     run = choose_run("Sample")
     if run is None:
         return
+    breadcrumb(run, "sample", "Sample")  # the browser draws it while the sample is read
     report = _report(run)
     if report is None:
         return
-    breadcrumb(run, "sample", "Sample")
     _head(report)
     earlier_turns(report.sample.history)
-    plain(report.sample.question, "title")
     judge = f"judged by {report.judged.in_words}" if report.judged else "not evaluated"
     about = [f"sample {shortened(report.sample.id, MAX_ID)}", config_line(report), judge]
-    plain(" · ".join(filter(None, about)), "note")
+    texts: list[tuple[str, Style]] = [(report.sample.question, "title"), (" · ".join(filter(None, about)), "note")]
     if report.rewritten:
-        plain(f"Standalone question ({report.rewritten.author}): {report.rewritten.text}", "note")
+        texts.append((f"Standalone question ({report.rewritten.author}): {report.rewritten.text}", "note"))
+    paragraphs(texts)
     scores = report.scores.items()
     folded_facts({spec: outcome_fact(spec, outcome, _recomputed_note(report, spec)) for spec, outcome in scores})
     if answer_is_reference(report.sample):
@@ -219,43 +221,48 @@ def _recomputed_note(report: SampleReport, spec: str) -> str:
 
 def _more(report: SampleReport) -> None:
     sample = report.sample
-    _reference(sample)
-    if report.nuggets:
-        st.subheader("Nuggets: facts that a good answer has", anchor=False)
-        for nugget in report.nuggets:
-            icon, word = NUGGET_STYLES[nugget.label]
-            plain(f"{icon} {word}: {nugget.nugget}{IMPORTANCE[nugget.importance] if nugget.importance else ''}")
-            plain(nugget.reason, "note") if nugget.reason else None
-    if report.questions:
-        st.subheader("Questions generated from the answer", anchor=False)
-        plain("Similarity to the actual question, -1 to 1:", "note")
-        for asked in report.questions:
-            plain(f"{asked.similarity:.2f}  {asked.question}")
-    if report.judgements:
-        st.subheader("Other judgements", anchor=False)
-        for one in report.judgements:
-            plain(f"{one}{f' – {one.reason}' if one.reason else ''}")
+    paragraphs([*_reference(sample), *_nuggets(report), *_other_results(report)])
     if sample.metadata:
         with st.expander("Metadata"):
-            for key, given in sample.metadata.items():
-                plain(f"{key}: {given}"[:2000], "note")
+            paragraphs((f"{key}: {given}"[:2000], "note") for key, given in sample.metadata.items())
 
 
-def _reference(sample: Sample) -> None:
-    """Draw the reference. If it is not from the run file, say where it is from, or why there is none."""
+def _reference(sample: Sample) -> Iterator[tuple[str, Style]]:
+    """Yield the reference. If it is not from the run file, say where it is from, or why there is none."""
     if sample.reference or sample.reference_note:
-        st.subheader("Reference", anchor=False)
+        yield "Reference", "heading"
     if sample.reference:
-        plain(sample.reference)
+        yield sample.reference, "line"
     if sample.reference_note:
-        plain(f"{sample.reference_note[0].upper()}{sample.reference_note[1:]}.", "note")
+        yield f"{sample.reference_note[0].upper()}{sample.reference_note[1:]}.", "note"
+
+
+def _nuggets(report: SampleReport) -> Iterator[tuple[str, Style]]:
+    if report.nuggets:
+        yield "Nuggets: facts that a good answer has", "heading"
+    for nugget in report.nuggets:
+        icon, word = NUGGET_STYLES[nugget.label]
+        yield f"{icon} {word}: {nugget.nugget}{IMPORTANCE[nugget.importance] if nugget.importance else ''}", "line"
+        if nugget.reason:
+            yield nugget.reason, "note"
+
+
+def _other_results(report: SampleReport) -> Iterator[tuple[str, Style]]:
+    if report.questions:
+        yield "Questions generated from the answer", "heading"
+        yield "Similarity to the actual question, -1 to 1:", "note"
+        for asked in report.questions:
+            yield f"{asked.similarity:.2f}  {asked.question}", "line"
+    if report.judgements:
+        yield "Other judgements", "heading"
+        for one in report.judgements:
+            yield f"{one}{f' – {one.reason}' if one.reason else ''}", "line"
 
 
 def _calls(report: SampleReport) -> None:
     """Draw the judge calls for this sample, with prompts and replies if the user asks for them."""
     found = get_calls(report.run, report.sample.id)
-    st.subheader("Judge calls", anchor=False)
-    plain(f"Not shown: {found.missing}." if found.missing else str(found), "note")
+    paragraphs([("Judge calls", "heading"), (f"Not shown: {found.missing}." if found.missing else str(found), "note")])
     if found.tasks and st.toggle("Show prompts and raw replies", key="calls", bind="query-params"):
         st.html(calls_html(found))
 
