@@ -22,11 +22,12 @@ function isForBrowser(event) {
   return event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0
 }
 
-// A plain click opens the item in this session.
+// A link to another page, which `frame.js` opens in this session. With `open`, a plain click calls it instead.
 function link(className, text, href, open) {
   const node = element("a", className, text)
   node.href = href
-  node.addEventListener("click", (event) => {
+  if (!open) node.classList.add("in-session")
+  else node.addEventListener("click", (event) => {
     if (isForBrowser(event)) return
     event.preventDefault()
     open()

@@ -1,5 +1,5 @@
 // Corrections of Streamlit's frame: a choice closes the drawer menu, a new item is scrolled to its top, and the message
-// that the server does not answer says what to do. Links in HTML (`link_html` in Python) open in this session.
+// that the server does not answer says what to do. Links with the class `in-session` open in this session.
 
 const STOPPED =
   "The dashboard's server does not answer. If it was stopped, start it again with “ragboard serve”; this page then continues."
@@ -35,7 +35,7 @@ export default function ({ data, setTriggerValue }) {
     setTimeout(() => document.querySelector("[data-testid=stSidebarCollapseButton] button")?.click())
   }
   const open = (event) => {
-    const link = event.target.closest("a.in-session")
+    const link = event.composedPath().find((node) => node.matches?.("a.in-session"))
     if (!link || isForBrowser(event)) return
     event.preventDefault()
     setTriggerValue("open", link.getAttribute("href"))

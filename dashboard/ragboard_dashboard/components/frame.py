@@ -15,7 +15,8 @@ _mount = widget("frame", "frame", COMPONENTS / "frame.js")
 def page_frame(shown: str) -> None:
     """Correct Streamlit's frame: close the narrow menu after a choice, and say how to restart the server.
 
-    If `shown`, the item in the URL, changes, the page is scrolled to its top. Links of `link_html` open in the session.
+    If `shown`, the item in the URL, changes, the page is scrolled to its top. Links with the class
+    `in-session` open in this session.
     """
     _mount(data={"shown": shown}, key="frame", on_open_change=_open)
 

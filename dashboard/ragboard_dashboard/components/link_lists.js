@@ -1,8 +1,8 @@
-// Links to unsupported statements, to groups of statements, or to other pages.
+// Links to unsupported statements or other pages, or groups of statements, which have keys and filter the page.
 
 function finding(item, open) {
   const node = element("li")
-  const opener = link("", undefined, item.href, () => open(item.key))
+  const opener = link("", undefined, item.href, item.key === undefined ? undefined : () => open(item.key))
   opener.append(element("span", `verdict ${item.css}`, item.heading), element("span", "said", item.text))
   node.append(opener)
   if (item.aside || item.note) {

@@ -1,11 +1,9 @@
-"""Draw lists of links to statements, groups of statements and pages, and return the link that was opened."""
+"""Draw lists of links to statements and pages, and of groups of statements."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeVar
-
-import streamlit as st
+from typing import Any
 
 from ragboard.analysis import Hallucination, HallucinationGroup, UnsupportedStatement
 from ragboard.analysis.verdict_style import (
@@ -20,31 +18,30 @@ from ragboard_dashboard.components import COMPONENTS, widget
 from ragboard_dashboard.links import Link, address
 from ragboard_dashboard.text import shortened
 
-__all__ = ["group_list", "hallucination_list", "link_list", "opened_hallucination", "statement_list"]
+__all__ = ["group_list", "hallucination_list", "link_list", "statement_list"]
 
-Shown = TypeVar("Shown")
 MAX_QUESTION_CHARS = 300
 """Maximum number of characters of a question below a statement."""
 
 _mount = widget("link_lists", "findings", COMPONENTS / "link_lists.js", COMPONENTS / "link_lists.css")
 
 
-def statement_list(found: Sequence[UnsupportedStatement], *, name: str, key: str) -> UnsupportedStatement | None:
-    """Draw statements in columns. Return the statement that was just opened, or None."""
+def statement_list(found: Sequence[UnsupportedStatement], *, name: str, key: str) -> None:
+    """Draw statements in columns; each is a link to its sample."""
     items = [
-        _item(index, VERDICT_STYLES[one.verdict.label], one.words, one.run, one.sample_id, one.number)
+        _item(VERDICT_STYLES[one.verdict.label], one.words, one.run, one.sample_id, one.number)
         | {
             "text": strip_bidi_controls(one.text),
             "reason": strip_bidi_controls(one.verdict.reason),
             "where": strip_bidi_controls(f"{shortened(one.run)} · {shortened(one.question, MAX_QUESTION_CHARS)}"),
         }
-        for index, one in enumerate(found)
+        for one in found
     ]
-    return _draw_and_get_opened(found, items, name=name, key=key, layout="columns")
+    _draw(items, name=name, key=key, layout="columns")
 
 
 def hallucination_list(found: Sequence[Hallucination], *, name: str, key: str) -> None:
-    """Draw a page of statements, one per row; `opened_hallucination` returns the statement that was opened.
+    """Draw a page of statements, one per row; each is a link to its sample.
 
     Runs and judges are shown if they differ between rows.
     """
@@ -54,27 +51,20 @@ def hallucination_list(found: Sequence[Hallucination], *, name: str, key: str) -
     _draw(items, name=name, key=key, layout="rows")
 
 
-def opened_hallucination(key: str) -> tuple[str, str, int] | None:
-    """Return (run, sample id, statement number) if a statement was just opened, else None. Call before drawing."""
-    drawn = st.session_state.get(key)
-    opened = drawn.get("open") if drawn else None
-    return (str(opened[0]), str(opened[1]), int(opened[2])) if opened else None
-
-
 def group_list(found: Sequence[HallucinationGroup], *, query: str, name: str, key: str) -> HallucinationGroup | None:
     """Draw groups of statements, one per row. Return the group that was just opened, or None.
 
     `query` is the URL parameter that filters by group.
     """
     items = [_group(index, group, query) for index, group in enumerate(found)]
-    return _draw_and_get_opened(found, items, name=name, key=key, layout="rows")
+    opened: int | None = _draw(items, name=name, key=key, layout="rows").open
+    return found[opened] if opened is not None and 0 <= opened < len(found) else None
 
 
-def link_list(links: Sequence[Link], *, name: str, key: str) -> Link | None:
-    """Draw links to pages. Return the link that was just opened, or None."""
+def link_list(links: Sequence[Link], *, name: str, key: str) -> None:
+    """Draw links to pages."""
     items = [
         {
-            "key": index,
             "href": address(link.page, link.query),
             "css": "",
             "heading": strip_bidi_controls(link.mark),
@@ -82,16 +72,9 @@ def link_list(links: Sequence[Link], *, name: str, key: str) -> Link | None:
             "reason": "",
             "where": strip_bidi_controls(link.where),
         }
-        for index, link in enumerate(links)
+        for link in links
     ]
-    return _draw_and_get_opened(links, items, name=name, key=key, layout="columns")
-
-
-def _draw_and_get_opened(
-    found: Sequence[Shown], items: list[dict[str, Any]], *, name: str, key: str, layout: str
-) -> Shown | None:
-    opened: int | None = _draw(items, name=name, key=key, layout=layout).open
-    return found[opened] if opened is not None and 0 <= opened < len(found) else None
+    _draw(items, name=name, key=key, layout="columns")
 
 
 def _draw(items: list[dict[str, Any]], *, name: str, key: str, layout: str) -> Any:
@@ -99,11 +82,8 @@ def _draw(items: list[dict[str, Any]], *, name: str, key: str, layout: str) -> A
     return _mount(key=key, data=data, on_open_change=lambda: None)
 
 
-def _item(
-    key: int | list[Any], style: VerdictStyle, words: str, run: str, sample_id: str, number: int
-) -> dict[str, Any]:
+def _item(style: VerdictStyle, words: str, run: str, sample_id: str, number: int) -> dict[str, Any]:
     return {
-        "key": key,
         "href": address("sample", {"run": run, "sample": sample_id, "statement": number}),
         "css": style.css,
         "heading": f"{style.icon} {words}",
@@ -113,8 +93,7 @@ def _item(
 def _hallucination(row: Hallucination, *, run: bool, judge: bool) -> dict[str, Any]:
     judged = row.judged_statement
     words = verdict_words(judged, rule_based=row.judged.heuristic)
-    key = [row.run, row.sample_id, row.number]
-    return _item(key, statement_style(judged), words, row.run, row.sample_id, row.number) | {
+    return _item(statement_style(judged), words, row.run, row.sample_id, row.number) | {
         "text": strip_bidi_controls(judged.statement.text),
         "reason": strip_bidi_controls(judged.verdict.reason if judged.verdict else judged.separate_verdicts_text),
         "where": strip_bidi_controls(shortened(row.question, MAX_QUESTION_CHARS)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -64,10 +65,11 @@ def test_the_link_of_an_empty_passage_has_a_text(draw: Draw, fresh: Store, monke
     evaluate_run(fresh, added.id, DEFAULT_METRICS, Panel(judge=EmbeddedJudge()))
     shown: list[str] = []
 
-    def keep_texts(_found: object, items: Sequence[dict[str, Any]], **_: object) -> None:
+    def keep_texts(items: Sequence[dict[str, Any]], **_: object) -> SimpleNamespace:
         shown.extend(item["text"] for item in items)
+        return SimpleNamespace(open=None)
 
-    monkeypatch.setattr("ragboard_dashboard.components.link_lists._draw_and_get_opened", keep_texts)
+    monkeypatch.setattr("ragboard_dashboard.components.link_lists._draw", keep_texts)
     draw("hallucinations", by="by passage")
     assert sorted(shown) == ["(empty)", "No."]
 

@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
-from tests.dashboard.views.conftest import Draw, Went
+from tests.dashboard.views.conftest import Draw
 
 from ragboard import EmbeddedJudge, Panel, Run, Sample, Store, evaluate_run
-from ragboard.analysis import Distribution, SampleRow
+from ragboard.analysis import Distribution
 from ragboard.metrics import metrics_named
 from ragboard.store import RunRef
 from ragboard_dashboard.views.run import page as run_page
 from ragboard_dashboard.views.run import samples
 
 
-def test_a_sample_is_opened_in_the_evaluation_that_the_address_names(
-    kept: Store, draw: Draw, went: Went, monkeypatch: pytest.MonkeyPatch
+def test_samples_are_links_to_the_evaluation_that_the_address_names(
+    kept: Store, draw: Draw, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     named = f"bm25-k3@{kept.resolve('bm25-k3').evaluation_id}"
-    linked: list[str] = []
-
-    def opens_the_first(rows: Sequence[SampleRow], _titles: Any, to: str, *_: Any, **__: Any) -> str:
-        linked.append(to)
-        return rows[0].sample_id
-
-    monkeypatch.setattr(samples, "sample_list", opens_the_first)
+    links: list[str] = []
+    monkeypatch.setattr(samples, "_draw", lambda *, data, **_: links.extend(row["href"] for row in data["rows"]))
     draw("run", run=named)
-    assert (linked, went[-1][1]["run"]) == ([named], named)
+    assert len(links) == samples.PAGE_SIZE
+    assert all(link.startswith(f"sample?{urlencode({'run': named})}&sample=") for link in links)
 
 
 def test_a_run_of_conversations_says_what_its_intervals_are_of(kept: Store, draw: Draw) -> None:

@@ -20,7 +20,7 @@ function picture(row, reach) {
   return node
 }
 
-function line(row, data, open) {
+function line(row, data) {
   const node = element("tr")
   const name = headerCell("row", "", `${row.label} ${row.arrow}`)
   name.title = row.metric
@@ -30,7 +30,7 @@ function line(row, data, open) {
   difference.append(element("div", "", row.interval))
   if (row.caution) {
     const caution = element("div", "note")
-    caution.append(link("", row.caution, row.href, () => open(row.metric)))
+    caution.append(link("", row.caution, row.href))
     difference.append(caution)
   }
   for (const note of row.notes) difference.append(element("div", "note", note))
@@ -46,9 +46,9 @@ function line(row, data, open) {
 }
 
 export default function (component) {
-  const { data, parentElement, setTriggerValue } = component
+  const { data, parentElement } = component
   const { metric, change, difference, a, b, pairs } = data.titles
   const titles = [metric, change, difference, ...(data.reach === null ? [] : [""]), a, b, pairs]
-  const rows = data.rows.map((row) => line(row, data, (metric) => setTriggerValue("open", metric)))
+  const rows = data.rows.map((row) => line(row, data))
   parentElement.querySelector("#compare").replaceChildren(table(data.caption, titles, rows))
 }

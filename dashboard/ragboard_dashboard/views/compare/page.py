@@ -87,7 +87,7 @@ from ragboard_dashboard.data import (
     resolve,
     store,
 )
-from ragboard_dashboard.links import STETHOSCOPE, bound, link_to, open_page, open_sample
+from ragboard_dashboard.links import STETHOSCOPE, bound, link_to, open_sample
 from ragboard_dashboard.progress import run_panels, under_way
 from ragboard_dashboard.text import (
     column_label,
@@ -254,8 +254,8 @@ def _bound(name: str, value: str, *drops: str) -> dict[str, Any]:
 def _draw_result(a: RunRef, b: RunRef, compared: Comparison, noise: tuple[JudgeNoise, ...]) -> None:
     """Draw the difference of each metric, the questions that changed most, grades, costs, and details."""
     many_unpaired = _unpaired_count(compared) > MANY_UNPAIRED * (compared.paired + _unpaired_count(compared))
-    if compared.metrics and (metric := _draw_metrics(compared, noise)):
-        open_page("metrics", {"q": metric})
+    if compared.metrics:
+        _draw_metrics(compared, noise)
     changed_questions = get_most_changed(a, b, shown_metrics(compared))
     if changed_questions:
         data = changed_data(changed_questions, compared, _url_parameters(compared))
@@ -291,19 +291,18 @@ def _detectable_difference(compared: Comparison) -> str:
     return next((f"{label}: {words[0].lower()}{words[1:]}" for label, words in detectable if words), "")
 
 
-def _draw_metrics(compared: Comparison, noise: tuple[JudgeNoise, ...]) -> str | None:
-    """Draw the main metrics and, collapsed, the others. Return the metric whose caution was clicked."""
+def _draw_metrics(compared: Comparison, noise: tuple[JudgeNoise, ...]) -> None:
+    """Draw the main metrics and, collapsed, the others."""
     shown = shown_metrics(compared)
     collapsed = [one for one in compared.metrics if one.metric not in shown]
-    clicked = forest(compared, noise, key="forest", shown=shown)
+    forest(compared, noise, key="forest", shown=shown)
     if collapsed:
         counts = Counter(_why_collapsed(one) for one in collapsed)
         kinds = ", ".join(f"{count} {why}" for why, count in counts.items())
         reason = f" {next(iter(counts))}" if len(counts) == 1 else f": {kinds}"
         with st.expander(f"{len(collapsed)} more metric{'s' if len(collapsed) > 1 else ''}{reason}"):
             specs = [one.metric for one in collapsed]
-            clicked = forest(compared, noise, key="forest-more", shown=specs) or clicked
-    return clicked
+            forest(compared, noise, key="forest-more", shown=specs)
 
 
 def _why_collapsed(one: MetricComparison) -> str:

@@ -68,14 +68,9 @@ _MEANS = "Means are over the questions scored in both runs. The Runs page shows 
 
 def forest(
     compared: Comparison, noise: Sequence[JudgeNoise], *, key: str, shown: Collection[str] | None = None
-) -> str | None:
-    """Draw the difference of each metric in `shown`, and behind it the judge noise.
-
-    Return the metric whose caution was clicked, or None.
-    """
-    data = forest_data(compared, noise, shown)
-    opened: str | None = _draw_forest(key=key, data=data, on_open_change=lambda: None).open
-    return opened
+) -> None:
+    """Draw the difference of each metric in `shown`, and behind it the judge noise. Cautions link to their metric."""
+    _draw_forest(key=key, data=forest_data(compared, noise, shown))
 
 
 def cost_table(compared: Comparison, *, key: str) -> None:

@@ -290,9 +290,7 @@ def _group_lines(groups: Sequence[WeakGroup]) -> None:
 
 
 def _open(links: list[Link], name: str) -> None:
-    opened = link_list(links, name=name, key=safe_key("links", name))
-    if opened:
-        open_page(opened.page, opened.query)
+    link_list(links, name=name, key=safe_key("links", name))
 
 
 def _rules(found: Diagnosis) -> None:

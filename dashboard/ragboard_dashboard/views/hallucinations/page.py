@@ -20,7 +20,7 @@ from ragboard.errors import NotFoundError
 from ragboard.records import Label
 from ragboard.sample_files import SAMPLE_TAG
 from ragboard.store import RunRef
-from ragboard_dashboard.components.link_lists import group_list, hallucination_list, opened_hallucination
+from ragboard_dashboard.components.link_lists import group_list, hallucination_list
 from ragboard_dashboard.controls import (
     evaluations_help,
     export_control,
@@ -41,7 +41,7 @@ from ragboard_dashboard.data import (
     resolve,
     store,
 )
-from ragboard_dashboard.links import STETHOSCOPE, link_to, open_page, open_sample
+from ragboard_dashboard.links import STETHOSCOPE, link_to, open_page
 from ragboard_dashboard.text import markdown_escaped, plain, shortened
 from ragboard_dashboard.updates import offer_refresh, redraw_when
 
@@ -69,16 +69,12 @@ FILTERS = ("by", "judge", "people", "passage", "miscited")
 """URL parameters of the collapsed filters."""
 RUNS_CLEARED = "hallucinations-all"
 """Session key, true once the user has cleared the run selection; the page then no longer preselects runs."""
-LISTED = "statements"
 OPENED = "hallucinations-opened"
 """Session key of the group that was clicked. The next script run filters by it."""
 
 
 def draw() -> None:
-    """Draw the page, or open the sample if a statement was clicked."""
-    opened = opened_hallucination(LISTED)
-    if opened:
-        open_sample(*opened)
+    """Draw the page."""
     if not get_runs():
         _empty()
         redraw_when(lambda: bool(get_runs()))
@@ -288,7 +284,7 @@ def _counts(found: HallucinationPage) -> None:
 
 
 def _statements(found: HallucinationPage, at: int) -> None:
-    hallucination_list(found.rows, name="Unsupported statements", key=LISTED)
+    hallucination_list(found.rows, name="Unsupported statements", key="statements")
     pager(found.total, PAGE_SIZE, at)
 
 

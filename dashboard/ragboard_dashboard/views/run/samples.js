@@ -10,10 +10,10 @@ function verdicts(row) {
   return node
 }
 
-function line(row, data, open) {
+function line(row, data) {
   const node = element("tr")
   const question = headerCell("row")
-  question.append(link("", row.question, row.href, () => open(row.key)))
+  question.append(link("", row.question, row.href))
   if (row.note) question.append(element("div", "why", row.note))
   node.append(question, verdicts(row))
   row.scores.forEach((score, place) => {
@@ -28,9 +28,9 @@ function line(row, data, open) {
 }
 
 export default function (component) {
-  const { data, parentElement, setTriggerValue } = component
+  const { data, parentElement } = component
   const numbers = data.titles.map((title) => headerCell("col", "number", title))
-  const rows = data.rows.map((row) => line(row, data, (key) => setTriggerValue("open", key)))
+  const rows = data.rows.map((row) => line(row, data))
   const list = table(data.caption, ["Question", "Statements", ...numbers, "Id"], rows)
   parentElement.querySelector("#samples").replaceChildren(list)
 }

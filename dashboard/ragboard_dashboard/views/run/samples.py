@@ -28,7 +28,7 @@ from ragboard_dashboard.data import (
     get_self_agreement,
     store,
 )
-from ragboard_dashboard.links import address, open_sample
+from ragboard_dashboard.links import address
 from ragboard_dashboard.text import column_title
 from ragboard_dashboard.views.run.charts import Range
 
@@ -87,9 +87,7 @@ def _list_samples(run: RunRef, summary: RunSummary, column: str, between: Range 
     caption = f"{found.total:,} of {summary.samples:,} samples. Click a question to open it."
     name = st.query_params["run"]  # it may name an evaluation
     with st.container(key="first-on-phones-samples"):
-        opened = sample_list(found.rows, titles, name, caption, key=f"samples-{run.run_id}")
-    if opened:
-        open_sample(name, opened)
+        sample_list(found.rows, titles, name, caption, key=f"samples-{run.run_id}")
     offer_sql(get_samples_sql(run, query), "samples")
     pager(found.total, PAGE_SIZE, query.offset // PAGE_SIZE + 1)
 
@@ -116,12 +114,9 @@ def _query(run: RunRef, column: str, between: Range | None) -> SampleQuery:
     return query
 
 
-def sample_list(
-    rows: Sequence[SampleRow], titles: Mapping[str, str], run: str, caption: str, *, key: str
-) -> str | None:
-    """Draw samples with a column for each metric in `titles`. Return the id of the sample that was clicked, or None."""
-    opened: str | None = _draw(key=key, data=samples_data(rows, titles, run, caption), on_open_change=lambda: None).open
-    return opened
+def sample_list(rows: Sequence[SampleRow], titles: Mapping[str, str], run: str, caption: str, *, key: str) -> None:
+    """Draw samples with a column for each metric in `titles`."""
+    _draw(key=key, data=samples_data(rows, titles, run, caption))
 
 
 def samples_data(rows: Sequence[SampleRow], titles: Mapping[str, str], run: str, caption: str) -> dict[str, Any]:
@@ -144,7 +139,6 @@ def _row(row: SampleRow, titles: Mapping[str, str], run: str, *, has_flips: bool
     unscored = [_note(reason, names) for reason, names in reasons.items()]
     refuses = "" if "refusal" in reasons or not row.refuses else "refuses, in full or in part"
     return {
-        "key": row.sample_id,
         "href": address("sample", {"run": run, "sample": row.sample_id}),
         "question": strip_bidi_controls(row.question[:MAX_QUESTION]),
         "labels": [

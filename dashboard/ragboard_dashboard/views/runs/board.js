@@ -84,9 +84,9 @@ function editButton(row, edit) {
   return node
 }
 
-function runCell(row, open, edit) {
+function runCell(row, edit) {
   const node = headerCell("row", "run")
-  node.append(link("name", row.name, row.href, () => open(row.key)))
+  node.append(link("name", row.name, row.href))
   if (edit) node.append(editButton(row, edit))
   for (const tag of row.tags) node.append(element("span", "tag", tag))
   node.append(element("div", "config", row.config))
@@ -121,11 +121,10 @@ function updateScrolling(wide, board) {
 
 export default function (component) {
   const { data, parentElement, setTriggerValue } = component
-  const open = (key) => setTriggerValue("open", key)
   const edit = data.editable ? (key) => setTriggerValue("edit", key) : null
   const rows = data.rows.map((row) => {
     const line = element("tr")
-    line.append(runCell(row, open, edit), ...data.columns.map((column, place) => metricCell(row.metrics[place], column)))
+    line.append(runCell(row, edit), ...data.columns.map((column, place) => metricCell(row.metrics[place], column)))
     line.append(statementBar(row), cell("Refusals", "text", row.refusals, row.refused))
     line.append(cell("Dataset", "text", row.dataset, row.samples), cell("Judge", "text", row.judge, row.when))
     return line

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -50,7 +49,7 @@ from ragboard_dashboard.data import (
     get_unsupported_statements,
     writable,
 )
-from ragboard_dashboard.links import address, link_to, open_comparison, open_run, open_sample
+from ragboard_dashboard.links import address, link_to, open_comparison
 from ragboard_dashboard.progress import draw_running_evaluations
 from ragboard_dashboard.text import UNSCORED_REASONS, ago, counted, mean_shown, plain
 from ragboard_dashboard.updates import offer_refresh, redraw_when
@@ -95,7 +94,7 @@ def draw() -> None:
         every = specs != headline(specs) and st.toggle(f"All {len(specs)} metrics", key="every", bind="query-params")
         offer_sql(means_sql(get_leaderboard()), "runs")
     with board:
-        action = run_board(
+        edited = run_board(
             shown,
             get_metrics(),
             specs if every else headline(specs),
@@ -105,10 +104,8 @@ def draw() -> None:
             unscored=unscored,
         )
     by_id = {run.run_id: run for run in runs}
-    if action.open in by_id:
-        open_run(by_id[action.open].name)
-    if writable() and action.edit in by_id:
-        edit_run(by_id[action.edit], back=True)
+    if writable() and edited in by_id:
+        edit_run(by_id[edited], back=True)
     _statements()
 
 
@@ -183,9 +180,7 @@ def _statements() -> None:
     if not found:
         return
     st.subheader("Unsupported statements to check first", anchor=False)
-    opened = statement_list(found, name="Unsupported statements", key="first")
-    if opened:
-        open_sample(opened.run, opened.sample_id, opened.number)
+    statement_list(found, name="Unsupported statements", key="first")
 
 
 def _empty() -> None:
@@ -199,14 +194,6 @@ def _empty() -> None:
     st.code("ragboard evaluate answers.jsonl --name my-run --config k=5", language=None, wrap_lines=True)
 
 
-@dataclass(frozen=True, kw_only=True)
-class BoardAction:
-    """The id of the run that the user clicked to open, or to edit; else None."""
-
-    open: str | None
-    edit: str | None
-
-
 def run_board(
     runs: Sequence[RunSummary],
     metrics: Mapping[str, MetricDescription],
@@ -216,11 +203,11 @@ def run_board(
     key: str,
     now: datetime,
     unscored: UnscoredPolicy = "excluded",
-) -> BoardAction:
-    """Draw the leaderboard with a column for each of `specs`. Return what the user clicked."""
+) -> str | None:
+    """Draw the leaderboard with a column for each of `specs`. Return the id of the run to edit, or None."""
     data = board_data(runs, metrics, specs, now, unscored) | {"editable": editable}
-    result = _draw_board(key=key, data=data, on_open_change=lambda: None, on_edit_change=lambda: None)
-    return BoardAction(open=result.open, edit=result.edit)
+    edited: str | None = _draw_board(key=key, data=data, on_edit_change=lambda: None).edit
+    return edited
 
 
 def board_data(
