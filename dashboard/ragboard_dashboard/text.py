@@ -259,15 +259,15 @@ def judged_line(summary: RunSummary) -> None:
         now = datetime.now(UTC).replace(tzinfo=None)
         judge = f"judged by {summary.judged.in_words}, {ago(summary.judged.finished, now)}"
     named = "" if dataset_label(summary.dataset) != summary.dataset else f" of {summary.dataset}"
-    plain(" · ".join(filter(None, [f"{counted(summary.samples, 'sample')}{named}", config, judge, part])), "note")
+    notes = [" · ".join(filter(None, [f"{counted(summary.samples, 'sample')}{named}", config, judge, part]))]
     if summary.judged and summary.judged.heuristic:
-        plain(
+        notes.append(
             'The judge is rule-based: its verdicts are hints, even "likely" ones. Means count "possibly supported" as'
-            " supported.",
-            "note",
+            " supported."
         )
     if summary.clustered:
-        plain(f"Intervals are clustered by {summary.clustered}.", "note")
+        notes.append(f"Intervals are clustered by {summary.clustered}.")
+    paragraphs((note, "note") for note in notes)
 
 
 def ago(then: datetime, now: datetime) -> str:

@@ -90,6 +90,7 @@ from ragboard_dashboard.data import (
 from ragboard_dashboard.links import STETHOSCOPE, bound, link_to, open_sample
 from ragboard_dashboard.progress import run_panels, under_way
 from ragboard_dashboard.text import (
+    Style,
     column_label,
     column_title,
     earlier_turns,
@@ -97,6 +98,7 @@ from ragboard_dashboard.text import (
     grade_facts,
     markdown_escaped,
     outcome_fact,
+    paragraphs,
     plain,
     shortened,
 )
@@ -166,14 +168,11 @@ def draw() -> None:
         unscored = unscored_choice()
     compared = get_comparison(a, b, unscored)
     with head:
-        plain(verdict_in_words(compared), "title")
-        if power := _detectable_difference(compared):
-            plain(power)
-        if graded := grades_in_words(compared):
-            plain(graded)
-        plain(_summary(compared), "note")
-        for caution in (*_all_cautions(compared), *_trust_cautions(b, compared)):
-            plain(f"⚠ {caution}")
+        texts: list[tuple[str, Style]] = [(verdict_in_words(compared), "title")]
+        texts += [(text, "line") for text in (_detectable_difference(compared), grades_in_words(compared)) if text]
+        texts.append((_summary(compared), "note"))
+        texts += [(f"⚠ {one}", "line") for one in (*_all_cautions(compared), *_trust_cautions(b, compared))]
+        paragraphs(texts)
         _offer_better_run(runs, compared)
         _draw_evaluations(a, b, compared, running)
     with result:
