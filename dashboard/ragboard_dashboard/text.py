@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from html import escape
 from typing import Literal, TypeAlias
@@ -123,26 +123,30 @@ def earlier_turns(history: Sequence[Turn]) -> None:
 
 def facts(items: Sequence[Fact]) -> None:
     """Draw a row of numbers, each with a name and a note."""
+    st.html(_facts_html(items))
+
+
+def _facts_html(items: Sequence[Fact]) -> str:
     pieces = "".join(
         '<div style="min-width:7rem;max-width:100%;overflow-wrap:anywhere"><div><b style="font-size:1.15rem">'
         f"{escape(number)}</b> {html_escaped(title)}</div>"
         f'<div style="font-size:0.87rem;opacity:0.75">{html_escaped(note)}</div></div>'
         for number, title, note in items
     )
-    st.html(
+    return (
         f'<div style="display:flex;flex-wrap:wrap;gap:0.5rem 1.8rem;font-variant-numeric:tabular-nums">{pieces}</div>'
     )
 
 
-def folded_facts(by_metric: Mapping[str, Fact], more: Callable[[], None] = lambda: None) -> None:
-    """Draw the main metrics and, collapsed, the other metrics and what `more` draws."""
+def folded_facts(by_metric: Mapping[str, Fact], note: str = "") -> None:
+    """Draw the main metrics and, collapsed, the other metrics and a note."""
     first = headline(list(by_metric))
-    facts([by_metric[spec] for spec in first])
     rest = [fact for spec, fact in by_metric.items() if spec not in first]
+    shown = _facts_html([by_metric[spec] for spec in first])
     if rest:
-        with st.expander(f"{len(rest)} more metric{'s' if len(rest) > 1 else ''}"):
-            facts(rest)
-            more()
+        inner = _facts_html(rest) + (_paragraph(note, "note") if note else "")
+        shown += f'<details class="folded"><summary>{counted(len(rest), "more metric")}</summary>{inner}</details>'
+    st.html(shown)
 
 
 def file_facts(items: Sequence[Fact]) -> None:

@@ -68,6 +68,9 @@ STYLE = """<style>
 .st-key-breadcrumb nav div { display: flex; flex-wrap: wrap; gap: 0.2rem 0.5rem; }
 .st-key-breadcrumb nav div + div { column-gap: 1.2rem; }
 .st-key-breadcrumb nav span { opacity: 0.75; }
+details.folded { margin-top: 1rem; border: 1px solid light-dark(#dcd8cd, #373b44); border-radius: 0.35rem; }
+details.folded summary { padding: 0.45rem 0.9rem; cursor: pointer; font-size: 0.93rem; }
+details.folded > :not(summary) { padding: 0.4rem 0.9rem 0.8rem !important; }
 a.in-session { color: inherit !important; text-decoration: none !important; border-radius: 2px; }
 a.in-session:hover { text-decoration: underline !important; }
 a.in-session:focus-visible { outline: 2px solid light-dark(#24508f, #9dbcf0); outline-offset: 2px; }

@@ -120,9 +120,7 @@ def draw() -> None:
     if summary.notes:
         plain(summary.notes)
     run_panels(run)
-    folded_facts(
-        summary_facts(summary.metrics, get_overruled_verdicts(run, unscored), summary), partial(_ragas_score, summary)
-    )
+    folded_facts(summary_facts(summary.metrics, get_overruled_verdicts(run, unscored), summary), _ragas_score(summary))
     for spec in headline(list(summary.metrics)):
         trust_line(run, spec, column_title(spec))
     file_facts(list(summary_facts(summary.file_scores).values()))
@@ -164,10 +162,9 @@ def _title(run: RunRef) -> tuple[RunSummary, UnscoredPolicy]:
     return summary, unscored
 
 
-def _ragas_score(summary: RunSummary) -> None:
+def _ragas_score(summary: RunSummary) -> str:
     score = ragas_score(summary.metrics)
-    if isinstance(score, Score):
-        plain(f"ragas score {score.value:.3f}: {score.counted}", "note")
+    return f"ragas score {score.value:.3f}: {score.counted}" if isinstance(score, Score) else ""
 
 
 def _draw_failures(run: RunRef) -> None:
