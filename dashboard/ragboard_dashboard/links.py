@@ -59,9 +59,16 @@ def store_pages(pages: Mapping[str, st.Page]) -> None:
     st.session_state["pages"] = pages
 
 
-def link_html(page: str, text: str, query: Mapping[str, str]) -> str:
-    """Return a link to a page as HTML for `st.html`: the browser draws it much faster than one of `link_to`."""
-    return f'<a class="in-session" href="{escape(address(page, query))}">{escape(strip_bidi_controls(text))}</a>'
+def link_html(page: str, text: str, query: Mapping[str, str], key: str = "") -> str:
+    """Return a link to a page as HTML for `st.html`: the browser draws it much faster than one of `link_to`.
+
+    If there is a `key`, pressing it opens the link, which shows it.
+    """
+    shown = escape(strip_bidi_controls(text))
+    if key:
+        shown += f' <kbd aria-hidden="true">{key.upper()}</kbd>'
+    shortcut = f' aria-keyshortcuts="{key}"' if key else ""
+    return f'<a class="in-session"{shortcut} href="{escape(address(page, query))}">{shown}</a>'
 
 
 def link_to(page: str, label: str, query: Mapping[str, str], icon: str | None = None) -> None:

@@ -39,6 +39,7 @@ __all__ = [
     "facts",
     "file_facts",
     "folded_facts",
+    "folded_facts_html",
     "grade_facts",
     "html_escaped",
     "judged_line",
@@ -46,6 +47,7 @@ __all__ = [
     "mean_shown",
     "outcome_fact",
     "paragraphs",
+    "paragraphs_html",
     "plain",
     "shortened",
     "summary_facts",
@@ -98,9 +100,15 @@ def plain(text: str, style: Style = "line", width: Literal["content", "stretch"]
 
 def paragraphs(texts: Iterable[tuple[str, Style]]) -> None:
     """Draw several texts as `plain` does, in one element: browsers draw it much faster than one for each text."""
-    drawn = "".join(_paragraph(text, style) for text, style in texts)
+    drawn = paragraphs_html(texts)
     if drawn:
-        st.html(f'<div style="display:grid;gap:0.7rem">{drawn}</div>')
+        st.html(drawn)
+
+
+def paragraphs_html(texts: Iterable[tuple[str, Style]]) -> str:
+    """Return `paragraphs` as HTML; empty if there are no texts."""
+    drawn = "".join(_paragraph(text, style) for text, style in texts)
+    return f'<div style="display:grid;gap:0.7rem">{drawn}</div>' if drawn else ""
 
 
 def _paragraph(text: str, style: Style) -> str:
@@ -140,13 +148,18 @@ def _facts_html(items: Sequence[Fact]) -> str:
 
 def folded_facts(by_metric: Mapping[str, Fact], note: str = "") -> None:
     """Draw the main metrics and, collapsed, the other metrics and a note."""
+    st.html(folded_facts_html(by_metric, note))
+
+
+def folded_facts_html(by_metric: Mapping[str, Fact], note: str = "") -> str:
+    """Return `folded_facts` as HTML."""
     first = headline(list(by_metric))
     rest = [fact for spec, fact in by_metric.items() if spec not in first]
     shown = _facts_html([by_metric[spec] for spec in first])
     if rest:
         inner = _facts_html(rest) + (_paragraph(note, "note") if note else "")
         shown += f'<details class="folded"><summary>{counted(len(rest), "more metric")}</summary>{inner}</details>'
-    st.html(shown)
+    return shown
 
 
 def file_facts(items: Sequence[Fact]) -> None:

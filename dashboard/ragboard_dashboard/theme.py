@@ -68,6 +68,12 @@ STYLE = """<style>
 .st-key-breadcrumb nav div { display: flex; flex-wrap: wrap; gap: 0.2rem 0.5rem; }
 .st-key-breadcrumb nav div + div { column-gap: 1.2rem; }
 .st-key-breadcrumb nav span { opacity: 0.75; }
+nav.steps { display: flex; gap: 0.9rem; }
+nav.steps > * {
+  padding: 0.4rem 0.8rem; border: 1px solid light-dark(#dcd8cd, #373b44); border-radius: 0.35rem; font-size: 0.93rem;
+}
+nav.steps span { opacity: 0.5; }
+nav.steps kbd { margin-left: 0.3rem; border: 0; background: none; font: inherit; opacity: 0.75; }
 details.folded { margin-top: 1rem; border: 1px solid light-dark(#dcd8cd, #373b44); border-radius: 0.35rem; }
 details.folded summary { padding: 0.45rem 0.9rem; cursor: pointer; font-size: 0.93rem; }
 details.folded > :not(summary) { padding: 0.4rem 0.9rem 0.8rem !important; }
@@ -78,7 +84,7 @@ a.in-session:focus-visible { outline: 2px solid light-dark(#24508f, #9dbcf0); ou
 [data-testid=stExpandSidebarButton]::after { content: "Menu"; font-size: 1rem; }
 [data-testid=stFileUploaderDropzoneInstructions] span { white-space: normal; overflow: visible; }
 @media (max-width: 640px), (pointer: coarse) {
-  button kbd { display: none !important; } /* no keyboard: no shortcut */
+  :is(button, nav.steps) kbd { display: none !important; } /* no keyboard: no shortcut */
 }
 @media (max-width: 640px) {
   :has(> [class*="st-key-first-on-phones"]) { order: -1; }

@@ -56,6 +56,23 @@ def test_a_link_in_html_opens_in_this_session_or_in_a_new_tab(
     expect(page.locator("#reader [role=option]").first).to_be_visible()
 
 
+def test_a_key_opens_the_next_sample_unless_it_is_typed_into_a_field(
+    store: Store, dashboard: str, open_page: OpenPage
+) -> None:
+    keep_rows(store, store.folder.parent, ROWS, "rows")
+    first, second, *_ = (str(row["id"]) for row in ROWS)
+    page = settled(open_page(f"{dashboard}/sample?{urlencode({'run': 'rows', 'sample': first, 'statement': 1})}"))
+    field = page.get_by_label("Your name")
+    field.press("j")
+    expect(field).to_have_value("j")
+    field.blur()
+    expect(page.get_by_role("button", name="✓ supported")).to_be_visible()
+    settled(page).keyboard.press("j")
+    expect(page).to_have_url(re.compile(f"sample={second}"))
+    settled(page).keyboard.press("k")
+    expect(page).to_have_url(re.compile(f"sample={first}"))
+
+
 def test_a_name_of_a_run_is_never_an_icon_or_an_emoji(store: Store, dashboard: str, open_page: OpenPage) -> None:
     keep_rows(store, store.folder.parent, ROWS, ":material/delete: :smile: run")  # type: ignore[arg-type]
     page = settled(open_page(f"{dashboard}/sample?run=:material/delete:+:smile:+run"))

@@ -1,8 +1,11 @@
 // Corrections of Streamlit's frame: a choice closes the drawer menu, a new item is scrolled to its top, and the message
-// that the server does not answer says what to do. Links with the class `in-session` open in this session.
+// that the server does not answer says what to do. Links with the class `in-session` open in this session, by a
+// click or with their key.
 
 const STOPPED =
   "The dashboard's server does not answer. If it was stopped, start it again with “ragboard serve”; this page then continues."
+
+const FIELDS = "input, textarea, select, [contenteditable]"
 
 function attributes(selector, given) {
   for (const node of document.querySelectorAll(selector)) {
@@ -40,14 +43,20 @@ export default function ({ data, setTriggerValue }) {
     event.preventDefault()
     setTriggerValue("open", link.getAttribute("href"))
   }
+  const press = (event) => {
+    if (event.metaKey || event.ctrlKey || event.altKey || event.composedPath()[0].matches?.(FIELDS)) return
+    document.querySelector(`a.in-session[aria-keyshortcuts="${CSS.escape(event.key)}"]`)?.click()
+  }
   document.addEventListener("click", close)
   document.addEventListener("click", open)
+  document.addEventListener("keydown", press)
   const watch = new MutationObserver(correct)
   watch.observe(document.body, { childList: true, subtree: true })
   correct()
   return () => {
     document.removeEventListener("click", close)
     document.removeEventListener("click", open)
+    document.removeEventListener("keydown", press)
     watch.disconnect()
   }
 }

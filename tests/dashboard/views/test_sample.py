@@ -7,22 +7,39 @@ import re
 from html import unescape
 from urllib.parse import urlencode
 
-from tests.dashboard.views.conftest import Draw, Went
+from streamlit.testing.v1 import AppTest
+from tests.dashboard.views.conftest import Draw
 
 from ragboard import DEFAULT_METRICS, EmbeddedJudge, Nugget, Panel, Run, Sample, Store, evaluate_run, judge_from
 from ragboard.metrics import metrics_named
 from ragboard.records import Turn
 
+PREVIOUS, NEXT = STEPS = "← Previous", "Next →"
 
-def test_a_step_stays_with_the_evaluation_that_the_address_names(kept: Store, draw: Draw, went: Went) -> None:
-    named = f"bm25-k3@{kept.resolve('bm25-k3').evaluation_id}"
-    page = draw("sample", run=named)
-    next(button for button in page.button if button.label == "Next").click().run()
-    assert [(where, query["run"]) for where, query in went] == [("sample", named)]
+
+def links(page: AppTest) -> dict[str, str]:
+    """Return {text: address} of the links in HTML."""
     drawn = "".join(one.proto.body for one in page.get("html"))
-    led = {text: unescape(href) for href, text in re.findall(r'<a [^>]*href="([^"]*)">([^<]*)</a>', drawn)}
+    return {text.strip(): unescape(href) for href, text in re.findall(r'<a [^>]*href="([^"]*)">([^<]*)', drawn)}
+
+
+def test_links_stay_with_the_evaluation_that_the_address_names(kept: Store, draw: Draw) -> None:
+    named = f"bm25-k3@{kept.resolve('bm25-k3').evaluation_id}"
     query = urlencode({"run": named})
-    assert (led["bm25-k3"], led["Diagnosis"]) == (f"run?{query}", f"diagnosis?{query}")
+    found = links(draw("sample", run=named))
+    assert (found["bm25-k3"], found["Diagnosis"]) == (f"run?{query}", f"diagnosis?{query}")
+    assert found["Next →"].startswith(f"sample?{query}&sample=")
+
+
+def test_steps_lead_to_the_neighbours_and_end_at_the_ends(draw: Draw, fresh: Store) -> None:
+    samples = tuple(Sample(id=f"s&{number}", question="When?", answer="Now.") for number in range(3))
+    fresh.add_runs([Run(name="run", samples=samples)])
+    steps = [
+        {text: address for text, address in links(draw("sample", run="run", sample=sample.id)).items() if text in STEPS}
+        for sample in samples
+    ]
+    to = [f"sample?{urlencode({'run': 'run', 'sample': sample.id})}" for sample in samples]
+    assert steps == [{NEXT: to[1]}, {PREVIOUS: to[0], NEXT: to[2]}, {PREVIOUS: to[1]}]
 
 
 def test_earlier_turns_come_before_the_question_and_many_are_folded(draw: Draw, fresh: Store) -> None:

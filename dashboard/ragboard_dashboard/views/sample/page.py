@@ -18,19 +18,20 @@ from ragboard.store import RunRef
 from ragboard_dashboard.components import safe_key
 from ragboard_dashboard.controls import breadcrumb, choose_run
 from ragboard_dashboard.data import get_calls, get_grows, get_sample, get_sample_rows, resolve, store, writable
-from ragboard_dashboard.links import link_to, number_in_url, open_sample
+from ragboard_dashboard.links import link_html, link_to, number_in_url
 from ragboard_dashboard.text import (
     Style,
     config_line,
     earlier_turns,
     facts,
     file_facts,
-    folded_facts,
+    folded_facts_html,
     grade_facts,
     html_escaped,
     markdown_escaped,
     outcome_fact,
     paragraphs,
+    paragraphs_html,
     plain,
     shortened,
 )
@@ -66,18 +67,22 @@ def draw() -> None:
     report = _report(run)
     if report is None:
         return
-    _head(report)
+    name = st.query_params["run"]  # it may name an evaluation
+    st.html(_steps(report, name), width="content")
     earlier_turns(report.sample.history)
     judge = f"judged by {report.judged.in_words}" if report.judged else "not evaluated"
     about = [f"sample {shortened(report.sample.id, MAX_ID)}", config_line(report), judge]
     texts: list[tuple[str, Style]] = [(report.sample.question, "title"), (" · ".join(filter(None, about)), "note")]
     if report.rewritten:
         texts.append((f"Standalone question ({report.rewritten.author}): {report.rewritten.text}", "note"))
-    paragraphs(texts)
-    scores = report.scores.items()
-    folded_facts({spec: outcome_fact(spec, outcome, _recomputed_note(report, spec)) for spec, outcome in scores})
     if answer_is_reference(report.sample):
-        plain("⚠ The answer is a copy of the reference: metrics that compare the two say nothing here.")
+        texts.append(
+            ("⚠ The answer is a copy of the reference: metrics that compare the two say nothing here.", "line")
+        )
+    scores = {
+        spec: outcome_fact(spec, outcome, _recomputed_note(report, spec)) for spec, outcome in report.scores.items()
+    }
+    st.html(f'{paragraphs_html(texts)}<div style="margin-top:1rem">{folded_facts_html(scores)}</div>')
     file_facts([outcome_fact(spec, outcome) for spec, outcome in report.file_scores.items()])
     if grades := human_grades(report.sample.metadata):
         plain("Human grades", "note")
@@ -112,13 +117,14 @@ def _redraw_when(run: RunRef, ready: Callable[[SampleReport], bool]) -> None:
         redraw_when(lambda: ready(get_sample(resolve(name), sample_id)))
 
 
-def _head(report: SampleReport) -> None:
-    name = st.query_params["run"]  # it may name an evaluation
-    row = st.container(horizontal=True, vertical_alignment="center")
-    if row.button("Previous", icon=":material/chevron_left:", shortcut="k", disabled=report.previous is None):
-        open_sample(name, str(report.previous))
-    if row.button("Next", icon=":material/chevron_right:", shortcut="j", disabled=report.following is None):
-        open_sample(name, str(report.following))
+def _steps(report: SampleReport, run: str) -> str:
+    """Return links to the previous and next sample as HTML. At an end of the run, one of them is only a text."""
+    steps = (("← Previous", report.previous, "k"), ("Next →", report.following, "j"))
+    links = (
+        f"<span>{text}</span>" if to is None else link_html("sample", text, {"run": run, "sample": to}, key)
+        for text, to, key in steps
+    )
+    return f'<nav class="steps" aria-label="Samples">{"".join(links)}</nav>'
 
 
 def _reader(report: SampleReport) -> None:

@@ -46,9 +46,14 @@ const selectedMark = () => element("mark", "selected")
 
 const evidenceMark = (mark) => element("mark", `evidence ${mark.look}`)
 
-// Scrolls the box, but nothing around it, until the node is visible.
+// Scrolls the box, but nothing around it, until the node is visible. It is measured with the next frame, because
+// measuring now would make the browser lay out the page twice.
 function reveal(box, node) {
-  if (!node || box.scrollHeight <= box.clientHeight) return
+  if (node) requestAnimationFrame(() => scrollTo(box, node))
+}
+
+function scrollTo(box, node) {
+  if (box.scrollHeight <= box.clientHeight) return
   const [outer, inner] = [box.getBoundingClientRect(), node.getBoundingClientRect()]
   if (inner.top >= outer.top && inner.bottom <= outer.bottom) return
   box.scrollTop += inner.top - outer.top - Math.max(12, (outer.height - inner.height) / 3)
