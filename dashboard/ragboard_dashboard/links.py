@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any, NoReturn
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import urlencode
 
 import streamlit as st
 
@@ -20,7 +20,6 @@ __all__ = [
     "link_html",
     "link_to",
     "number_in_url",
-    "open_address",
     "open_comparison",
     "open_page",
     "open_query",
@@ -81,13 +80,6 @@ def open_page(page: str, query: Mapping[str, str] | None = None) -> NoReturn:
     chosen = st.query_params.get("unscored")
     unscored = {"unscored": chosen} if chosen else {}
     st.switch_page(st.session_state["pages"][page], query_params={**(query or {}), **unscored})
-
-
-def open_address(given: object) -> None:
-    """Go to an address of `address`, which the browser sent. Nothing happens if there is no such page."""
-    page, _, query = str(given).partition("?")
-    if page in st.session_state["pages"]:
-        open_page(page, dict(parse_qsl(query)))
 
 
 def open_run(run: str) -> NoReturn:

@@ -29,7 +29,14 @@ function correct() {
 
 let shown = null
 
-export default function ({ data, setTriggerValue }) {
+// Streamlit shows the page of the URL after a step in the history, as for the browser's buttons. Its own function for
+// other pages, `st.switch_page`, would first run the script of this page.
+function go(href) {
+  history.pushState(null, "", href)
+  window.dispatchEvent(new PopStateEvent("popstate"))
+}
+
+export default function ({ data }) {
   // Streamlit keeps the scroll position when an item replaces the list that it was opened from.
   if (shown !== null && shown !== data.shown) document.querySelector("[data-testid=stMain]")?.scrollTo({ top: 0 })
   shown = data.shown
@@ -41,7 +48,7 @@ export default function ({ data, setTriggerValue }) {
     const link = event.composedPath().find((node) => node.matches?.("a.in-session"))
     if (!link || isForBrowser(event)) return
     event.preventDefault()
-    setTriggerValue("open", link.getAttribute("href"))
+    go(link.href)
   }
   const press = (event) => {
     if (event.metaKey || event.ctrlKey || event.altKey || event.composedPath()[0].matches?.(FIELDS)) return
