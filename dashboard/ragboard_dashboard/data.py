@@ -381,7 +381,8 @@ def get_contents(store: Store, run: RunRef) -> Contents:
 @cached(32, by_dataset=True)
 def _plan(store: Store, run: RunRef, choice: Choice, context: LaunchContext, files: str) -> Plan:
     del files  # part of the cache key
-    return plan_choice(store, run, choice, context)
+    # Its reads share no connection, because an open connection keeps what was read, which is much for a large run.
+    return plan_choice(Store(store.folder), run, choice, context)
 
 
 def get_plan(run: RunRef, choice: Choice) -> Plan:
