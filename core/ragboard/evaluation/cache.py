@@ -127,6 +127,8 @@ class ReplyCache:
         """Claim the key for this evaluation. Return False if it has a reply, or while another evaluation claims it."""
         if self._journal is None:
             return True
+        if key in self._unwritten:
+            return False
         own, digest = self._journal.name, bytes.fromhex(key)
         with _store_errors(self._path):
             claimed = self._connection.execute(CLAIM, [digest, own, digest]).rowcount

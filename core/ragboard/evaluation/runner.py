@@ -250,7 +250,7 @@ class TaskRunner:
             return await self._under_way[key]
         future = self._under_way[key] = asyncio.get_running_loop().create_future()
         try:
-            reply = self._from_cache(key, route, task, sample_id) or await self._ask_once(key, route, task, sample_id)
+            reply = await self._ask_once(key, route, task, sample_id)
         except BaseException as error:
             future.cancel(str(error))
             raise
@@ -280,7 +280,11 @@ class TaskRunner:
         return reply
 
     async def _ask_once(self, key: str, route: _Route, task: Task, sample_id: str) -> Reply | Failure:
-        """Ask the judge. If another evaluation of the store has sent the same task, wait for its reply instead."""
+        """Return the reply in the cache, or ask the judge if there is none.
+
+        If another evaluation of the store has sent the same task, wait for its reply. The key is claimed before the
+        cache is read, because a claim succeeds only if the cache has no reply; one statement is enough for a new task.
+        """
         cache = route.cache
         if cache is None:
             return await self._ask(key, route, task, sample_id)
@@ -288,6 +292,8 @@ class TaskRunner:
             reply = self._from_cache(key, route, task, sample_id)
             if reply is not None:
                 return reply
+            if cache.claim(key):  # the reply in the cache was unusable, and was deleted
+                break
             if not self.budget.allows():
                 return self.journal.get(key) or NotSent(detail=self.budget.stopped)
             await asyncio.sleep(CLAIM_POLL_SECONDS)

@@ -85,6 +85,7 @@ def test_new_replies_are_written_together_and_their_claims_are_released_then(tmp
         mine.release(key())
         assert mine.get(key()) == REPLY
         assert mine.has(key())
+        assert not mine.claim(key())
         mine.write()
         assert other.get(key()) == REPLY
         assert not other.claim(key())
