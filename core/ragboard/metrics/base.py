@@ -94,30 +94,29 @@ class Ask:
         """Return the reply to the task, or an Unscored with the reason if there is no reply."""
         task = self._for_this_draw(task)
         answer = self._replies.get(task)
-        if answer is None:
-            answer = self._replies[task] = asyncio.ensure_future(self.send(task))
-        reply = await answer
+        reply = await (self._send(task) if answer is None else answer)
         if isinstance(reply, Failure):
             return Unscored(reason="skipped" if isinstance(reply, NotSent) else "failed", detail=reply.detail)
         if not isinstance(reply, task.reply):
             raise TypeError(f"the judge answered {type(task).__name__} with {type(reply).__name__}")
         return cast("R", reply)
 
+    async def _send(self, task: Task) -> Reply | Failure:
+        """Send the task, and keep its reply for other needs.
+
+        This runs in the asyncio task of the first need, because another one would take more CPU time.
+        """
+        future = self._replies[task] = asyncio.get_running_loop().create_future()
+        reply: Reply | Failure = await _share(self.send(task), future)
+        await asyncio.sleep(0)  # requests that waited for this one, as with a cost limit, precede the need's next task
+        return reply
+
     async def resolve(self, need: Need[T]) -> T | Unscored:
         """Return the result of a need, which is resolved once per sample and draw, however many needs use it."""
         if need in self._results:
             return cast("T | Unscored", await self._results[need])
         future = self._results[need] = asyncio.get_running_loop().create_future()
-        try:
-            result = await need.resolve(self.sample, self)
-        except BaseException as error:
-            if not future.done():  # a need that is cancelled while it waits for this one cancels the future
-                future.set_exception(error)
-                future.exception()  # otherwise asyncio logs an exception for which no other need waits
-            raise
-        if not future.done():
-            future.set_result(result)
-        return result
+        return await _share(need.resolve(self.sample, self), future)
 
     def knows(self, task: Task) -> bool:
         """Return whether a reply to the task is stored. A need that can send different tasks prefers such a task."""
@@ -136,6 +135,20 @@ class Ask:
             return read_file_verdicts(self.sample)
         except UnusableError as error:
             return Unscored(reason="failed", detail=f"{error.column} of the run file: {error}")
+
+
+async def _share(work: Awaitable[T], future: asyncio.Future[T]) -> T:
+    """Return the result of `work`, and pass it, or its exception, to the needs that wait for `future`."""
+    try:
+        result = await work
+    except BaseException as error:
+        if not future.done():  # a need that is cancelled while it waits for this one cancels the future
+            future.set_exception(error)
+            future.exception()  # otherwise asyncio logs an exception for which no other need waits
+        raise
+    if not future.done():
+        future.set_result(result)
+    return result
 
 
 class Need(ABC, Generic[T]):
@@ -218,6 +231,8 @@ async def resolve_draws(
         results = await asyncio.gather(*map(ask.resolve, unique))
         return NeedResults(dict(zip(unique, results, strict=True)))
 
+    if len(draws) == 1:  # the usual case needs no asyncio task
+        return (await resolve_draw(0, draws[0]),)
     return tuple(await asyncio.gather(*(resolve_draw(draw, needs) for draw, needs in enumerate(draws))))
 
 
