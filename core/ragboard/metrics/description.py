@@ -39,6 +39,8 @@ def describe(metric: Metric) -> MetricDescription:
 
 def setting_types(metric: Metric) -> dict[str, Any]:
     """Return the type of each setting by name."""
+    if not fields(metric):
+        return {}
     hints = get_type_hints(type(metric))
     return {field.name: hints[field.name] for field in fields(metric)}
 
