@@ -185,8 +185,7 @@ class ResultFiles:
         if not self._rows[table]:
             return
         schema, rows = self._schemas[table], self._rows[table]
-        columns = ([row[place] for row in rows] for place in range(len(schema)))
-        arrays = [pa.array(column, kind) for column, kind in zip(columns, schema.types, strict=True)]
+        arrays = [pa.array(column, kind) for column, kind in zip(zip(*rows, strict=True), schema.types, strict=True)]
         with _store_errors(self.folder):
             if table not in self._writers:
                 self._writers[table] = pq.ParquetWriter(self._path(table), schema)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Annotated, Any, ClassVar, Generic, Literal, TypeAlias, TypeVar
 
 from pydantic import BeforeValidator, ValidationInfo, model_validator
@@ -244,7 +245,7 @@ class Verify(Task[Verification]):
             problem = problem or wrong_count("verdicts", len(row), passages)
         if problem:
             return problem
-        for verdict in (*reply.joint, *(verdict for row in reply.single for verdict in row)):
+        for verdict in chain(reply.joint, *reply.single):
             for evidence in verdict.evidence:
                 if not 1 <= evidence.rank <= passages:
                     return f"evidence is in passage {evidence.rank}, but there are {passages}"

@@ -316,8 +316,7 @@ class Endpoint:
     ) -> T | _Wait:
         import aiohttp
 
-        wait = _Wait(pause + self.jitter(0, pause / 2), lengthens=True)
-        may_be_billed = True
+        may_be_billed, timed_out = True, False
         cause: Exception
         try:
             async with asyncio.timeout(seconds):
@@ -325,12 +324,12 @@ class Endpoint:
         except MalformedResponseError as error:
             problem, cause = str(error), error
         except TimeoutError as error:
-            problem, cause, wait = f"no reply within {seconds:g} s", error, _Wait(0.0)
+            problem, cause, timed_out = f"no reply within {seconds:g} s", error, True
         except ErrorResponse as error:
             session.traffic.record_response(too_many=error.status in _OVERLOAD_STATUSES)
             if meter:
                 meter.unanswered(may_be_billed=error.status in _TIMEOUT_STATUSES)
-            return self._handle_error_status(error, session, retries_left, wait)
+            return self._handle_error_status(error, session, retries_left, self._wait(pause))
         except (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError) as error:
             problem, cause = f"the connection to {self.address} failed: {error}", error
             may_be_billed = not isinstance(error, aiohttp.ClientConnectorError)
@@ -341,7 +340,10 @@ class Endpoint:
             return result
         if meter:
             meter.unanswered(may_be_billed=may_be_billed)
-        return self._wait_or_fail(retries_left, wait, problem, cause)
+        return self._wait_or_fail(retries_left, _Wait(0.0) if timed_out else self._wait(pause), problem, cause)
+
+    def _wait(self, pause: float) -> _Wait:
+        return _Wait(pause + self.jitter(0, pause / 2), lengthens=True)
 
     def _handle_error_status(self, error: ErrorResponse, session: _Session, retries_left: int, wait: _Wait) -> _Wait:
         problem = str(error)

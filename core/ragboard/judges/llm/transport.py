@@ -20,7 +20,7 @@ import orjson
 import pydantic_core
 
 if TYPE_CHECKING:
-    from aiohttp import ClientSession, TCPConnector
+    from aiohttp import ClientResponse, ClientSession, TCPConnector
     from openai import AsyncOpenAI
     from yarl import URL
 
@@ -86,7 +86,7 @@ class Transport:
         pending = self._targets[route]
         target = pending.result() if pending.done() else await asyncio.shield(pending)
         async with target.http.post(target.url, data=to_json(body)) as response:
-            return RawResponse(response.status, response.headers, await response.text(errors="replace"))
+            return RawResponse(response.status, response.headers, await _text(response))
 
     async def close(self) -> None:
         """Close all connections."""
@@ -128,6 +128,13 @@ class Transport:
         given = request.headers.multi_items()
         headers = [(name, value) for name, value in given if name.lower() not in _CLIENT_HEADERS]
         return str(request.url), headers
+
+
+async def _text(response: ClientResponse) -> str:
+    """Return the body as text. UTF-8 is decoded here, because aiohttp parses the content type of every response."""
+    if "charset" in response.headers.get("Content-Type", "").lower():
+        return await response.text(errors="replace")
+    return (await response.read()).decode(errors="replace")
 
 
 def to_json(value: object) -> bytes:
