@@ -45,7 +45,7 @@ ITEM_NOUNS = {"verdicts": "statement", "passages": "passage", "nuggets": "nugget
 """What the items of each list are called in messages, by the key of the list."""
 
 NONE_IF_MISSING = Field(default=None, validate_default=True)
-"""The default of every field. If the JSON lacks the field, its validator gets None."""
+"""The default of a field. If the JSON lacks the field, its validator gets None."""
 
 
 class ReplyFormatError(ValueError):
@@ -212,9 +212,9 @@ Text = Annotated[str, BeforeValidator(_text), NONE_IF_MISSING]
 """A text with at least one letter or digit."""
 Texts = Annotated[list[str], BeforeValidator(_texts), NONE_IF_MISSING]
 """A list of texts with at least one letter or digit each."""
-Comment = Annotated[str, BeforeValidator(_comment), NONE_IF_MISSING]
+Comment = Annotated[str, BeforeValidator(_comment), Field(default="")]
 """A text without surrounding space; empty if it is missing."""
-Quote = Annotated[str, BeforeValidator(_text_or_empty), NONE_IF_MISSING]
+Quote = Annotated[str, BeforeValidator(_text_or_empty), Field(default="")]
 """A text with its surrounding space; empty if it is missing."""
 YesNo = Annotated[Literal["yes", "no"], BeforeValidator(_yes_or_no), NONE_IF_MISSING]
 """`yes` or `no`. The model may also write true or false."""

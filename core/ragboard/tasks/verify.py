@@ -38,7 +38,7 @@ from ragboard.tasks.replies import (
     shortened_repr,
     whole_number,
 )
-from ragboard.text.quotes import locate
+from ragboard.text.quotes import find_quote
 
 __all__ = ["Verification", "VerifiedAgainst", "Verify"]
 
@@ -229,9 +229,9 @@ class Verify(Task[Verification]):
             number = whole_number(rank)
             if number is None or not 1 <= number <= len(self.passages) or not isinstance(quote, str):
                 continue
-            if span := locate(quote, self.passages[number - 1]):
+            if span := find_quote(quote, self.passages[number - 1]):
                 stance: Literal["for", "against"] = "for" if label == "supported" else "against"
-                place = Evidence(rank=number, start=span.start, end=span.end, stance=stance, how="quoted")
+                place = Evidence(rank=number, start=span[0], end=span[1], stance=stance, how="quoted")
                 if place not in evidence:
                     evidence.append(place)
         return Verdict(label=label, reason=reason, evidence=tuple(evidence))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from ragboard.records import Span
 
-__all__ = ["locate"]
+__all__ = ["find_quote", "locate"]
 
 _MARKS = "\"'\u201c\u201d\u2018\u2019 \t\n"
 
@@ -15,6 +17,12 @@ def locate(quote: str, text: str, start: int = 0) -> Span | None:
     The exact quote is searched from `start`, then in the whole text. If it is not found, case and the amount of white
     space are ignored.
     """
+    found = find_quote(quote, text, start)
+    return Span(start=found[0], end=found[1], how=found[2]) if found else None
+
+
+def find_quote(quote: str, text: str, start: int = 0) -> tuple[int, int, Literal["verbatim", "aligned"]] | None:
+    """Return the fields of the span that `locate` returns."""
     for exact in (quote.strip(), quote.strip(_MARKS)):
         if not exact:
             return None
@@ -22,17 +30,17 @@ def locate(quote: str, text: str, start: int = 0) -> Span | None:
         if position < 0 < start:
             position = text.find(exact)
         if position >= 0:
-            return Span(start=position, end=position + len(exact), how="verbatim")
-    return _locate_folded(quote.strip(_MARKS), text)
+            return position, position + len(exact), "verbatim"
+    return _find_folded(quote.strip(_MARKS), text)
 
 
-def _locate_folded(quote: str, text: str) -> Span | None:
+def _find_folded(quote: str, text: str) -> tuple[int, int, Literal["aligned"]] | None:
     folded_text, offsets = _fold(text)
     folded_quote, _ = _fold(quote)
     position = folded_text.find(folded_quote)
     if position < 0 or not folded_quote:
         return None
-    return Span(start=offsets[position], end=offsets[position + len(folded_quote) - 1] + 1, how="aligned")
+    return offsets[position], offsets[position + len(folded_quote) - 1] + 1, "aligned"
 
 
 def _fold(text: str) -> tuple[str, list[int]]:
