@@ -33,7 +33,7 @@ from ragboard.export.prometheus import CONTENT_TYPE, prometheus_text
 from ragboard.store import Store
 from ragboard_dashboard.page_keeper import PageKeeper
 from ragboard_dashboard.pages import PAGES
-from ragboard_dashboard.security import RequestGuard, accepted_host_names, security_headers
+from ragboard_dashboard.security import SERVER_ADDRESS, RequestGuard, accepted_host_names, security_headers
 from ragboard_dashboard.settings import LOOPBACK, ServerSettings, publish_settings, settings
 from ragboard_dashboard.theme import DARK, LIGHT, OPTIONS
 
@@ -137,14 +137,14 @@ def build_app(given: ServerSettings, script: Path = APP, *, traces: EndpointOpti
 
 
 def _loading_response(_request: Request) -> HTMLResponse:
-    """Return Streamlit's HTML page, with a title and a first line to show while scripts are loaded."""
+    """Return Streamlit's HTML page, with the server's address, a title, and a first line while scripts are loaded."""
     return HTMLResponse(_loading_page(), headers={"Cache-Control": "no-cache"})
 
 
 @cache
 def _loading_page() -> str:
     page = (Path(st.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
-    page = re.sub(r"<title>.*?</title>", "<title>ragboard</title>", page)
+    page = re.sub(r"<title>.*?</title>", f"<title>ragboard</title><script>{SERVER_ADDRESS}</script>", page)
     page = re.sub(r"<noscript>.*?</noscript>", f"<noscript>{NO_SCRIPT}</noscript>", page, flags=re.DOTALL)
     return page.replace('<div id="root"></div>', f'<div id="root">{LOADING}</div>')
 

@@ -73,6 +73,16 @@ def test_a_key_opens_the_next_sample_unless_it_is_typed_into_a_field(
     expect(page).to_have_url(re.compile(f"sample={first}"))
 
 
+def test_a_page_finds_the_server_with_its_first_request(dashboard: str, open_page: OpenPage) -> None:
+    page = open_page("about:blank")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url) if "_stcore" in request.url else None)
+    page.goto(f"{dashboard}/metrics?q=faithfulness")
+    settled(page)
+    assert asked
+    assert all(url.startswith(f"{dashboard}/_stcore/") for url in asked)
+
+
 def test_a_name_of_a_run_is_never_an_icon_or_an_emoji(store: Store, dashboard: str, open_page: OpenPage) -> None:
     keep_rows(store, store.folder.parent, ROWS, ":material/delete: :smile: run")  # type: ignore[arg-type]
     page = settled(open_page(f"{dashboard}/sample?run=:material/delete:+:smile:+run"))

@@ -26,7 +26,13 @@ from ragboard.evaluation.identity import Choice
 from ragboard.evaluation.progress import stop_evaluation
 from ragboard.store import RunRef
 from ragboard_dashboard import data, server
-from ragboard_dashboard.security import RequestGuard, accepted_host_names, content_policy, security_headers
+from ragboard_dashboard.security import (
+    SERVER_ADDRESS,
+    RequestGuard,
+    accepted_host_names,
+    content_policy,
+    security_headers,
+)
 from ragboard_dashboard.server import health_route
 from ragboard_dashboard.settings import ServerSettings, publish_settings, settings
 
@@ -91,12 +97,14 @@ def test_our_own_pages_can(client: TestClient) -> None:
         assert socket.receive_text() == "here"
 
 
-def test_the_policy_names_streamlit_s_one_inline_script_and_allows_no_other() -> None:
+def test_the_policy_names_the_two_inline_scripts_of_a_page_and_allows_no_other() -> None:
     page = (Path(streamlit.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
     script = page.split("<script>")[1].split("</script>")[0]
-    digest = b64encode(sha256(script.encode()).digest()).decode()
+    digests = " ".join(
+        f"'sha256-{b64encode(sha256(one.encode()).digest()).decode()}'" for one in (SERVER_ADDRESS, script)
+    )
     rules = dict(rule.split(" ", 1) for rule in content_policy().split("; "))
-    assert rules["script-src"] == f"'self' blob: 'wasm-unsafe-eval' 'sha256-{digest}'"
+    assert rules["script-src"] == f"'self' blob: 'wasm-unsafe-eval' {digests}"
     assert rules["default-src"] == "'none'"
     assert "'unsafe-inline'" not in rules["script-src"]
 
