@@ -160,8 +160,7 @@ def sample_rows(store: Store, run: RunRef, query: SampleQuery) -> SamplePage:
     with store.database.read() as connection:
         page = listed_samples(connection, _page_query(connection, run, query))
         positions = [row.position for row in page]
-        scores = sample_outcomes(connection, run, positions)
-        file_scores = sample_outcomes(connection, run, positions, of_file=True)
+        scores, file_scores = sample_outcomes(connection, run, positions)
         flipped = flips(connection, run.evaluation_id, positions)
     rows: list[SampleRow] = []
     for row in page:
@@ -253,8 +252,8 @@ def sample_report(store: Store, run: RunRef, sample_id: str) -> SampleReport:
     """Load one sample with all its results. Raises NotFoundError if the run has no such sample."""
     with store.database.read() as connection:
         position, sample = find_sample(connection, run, sample_id)
-        scores = _in_metric_order(sample_outcomes(connection, run, [position]).get(position, {}))
-        file_scores = _in_metric_order(sample_outcomes(connection, run, [position], of_file=True).get(position, {}))
+        own, of_file = sample_outcomes(connection, run, [position])
+        scores, file_scores = (_in_metric_order(outcomes.get(position, {})) for outcomes in (own, of_file))
         statements, refuses = answer_statements(connection, run.evaluation_id, position)
         sentences = sample_sentences(connection, run.evaluation_of("ragas.context_relevance"), position)
         previous, following = neighbours(connection, run.run_id, position)

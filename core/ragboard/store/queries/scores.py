@@ -118,25 +118,23 @@ def _outcome(value: float | None, counted: str | None, reason: Any, detail: str 
 
 
 def sample_outcomes(
-    connection: Connection, run: RunRef, positions: Sequence[int], *, of_file: bool = False
-) -> dict[int, dict[str, Outcome]]:
-    """Return {position: {metric: outcome}} of the evaluations of `run` or, with `of_file`, of its run file.
+    connection: Connection, run: RunRef, positions: Sequence[int]
+) -> tuple[dict[int, dict[str, Outcome]], dict[int, dict[str, Outcome]]]:
+    """Return {position: {metric: outcome}} of the evaluations of `run`, and the same of its run file.
 
-    If `run` refers to the scores in the run file, they are returned only without `of_file`.
+    If `run` refers to the scores in the run file, they are only in the first.
     """
-    selected = own_scores(run)
-    if of_file:
-        sql = f"{_OF_FILE} AND evaluation_id IS DISTINCT FROM $evaluation"
-        selected = Query(sql=sql, given={"run": run.run_id, "evaluation": run.evaluation_id})
+    own, shown = own_scores(run), shown_scores(run)
     rows = connection.execute(
-        f"SELECT position, metric, value, counted, reason, detail FROM scores WHERE {selected.sql}"
+        f"SELECT {own.sql}, position, metric, value, counted, reason, detail FROM scores WHERE {shown.sql}"
         " AND position IN (SELECT unnest($positions))",
-        {**selected.given, "positions": list(positions)},
+        {**own.given, **shown.given, "positions": list(positions)},
     ).fetchall()
-    found: dict[int, dict[str, Outcome]] = {}
-    for position, metric, *outcome in rows:
-        found.setdefault(position, {})[metric] = _outcome(*outcome)
-    return found
+    scores: dict[int, dict[str, Outcome]] = {}
+    file_scores: dict[int, dict[str, Outcome]] = {}
+    for is_own, position, metric, *outcome in rows:
+        (scores if is_own else file_scores).setdefault(position, {})[metric] = _outcome(*outcome)
+    return scores, file_scores
 
 
 def value_counts(connection: Connection, run: RunRef, metric: str) -> dict[str, dict[float, int]]:
