@@ -28,7 +28,8 @@ def test_links_stay_with_the_evaluation_that_the_address_names(kept: Store, draw
     query = urlencode({"run": named})
     found = links(draw("sample", run=named))
     assert (found["bm25-k3"], found["Diagnosis"]) == (f"run?{query}", f"diagnosis?{query}")
-    assert found["Next →"].startswith(f"sample?{query}&sample=")
+    assert found[NEXT].startswith(f"sample?{query}&sample=")
+    assert links(draw("sample", run=named, calls="true"))[NEXT].startswith(f"sample?{query}&calls=true&sample=")
 
 
 def test_steps_lead_to_the_neighbours_and_end_at_the_ends(draw: Draw, fresh: Store) -> None:

@@ -118,10 +118,14 @@ def _redraw_when(run: RunRef, ready: Callable[[SampleReport], bool]) -> None:
 
 
 def _steps(report: SampleReport, run: str) -> str:
-    """Return links to the previous and next sample as HTML. At an end of the run, one of them is only a text."""
+    """Return links to the previous and next sample as HTML. At an end of the run, one of them is only a text.
+
+    If the calls of this sample are shown, those of the next are, too.
+    """
     steps = (("← Previous", report.previous, "k"), ("Next →", report.following, "j"))
+    query = {"run": run} | {name: st.query_params[name] for name in ("calls",) if name in st.query_params}
     links = (
-        f"<span>{text}</span>" if to is None else link_html("sample", text, {"run": run, "sample": to}, key)
+        f"<span>{text}</span>" if to is None else link_html("sample", text, {**query, "sample": to}, key)
         for text, to, key in steps
     )
     return f'<nav class="steps" aria-label="Samples">{"".join(links)}</nav>'
