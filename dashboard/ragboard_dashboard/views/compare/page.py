@@ -168,11 +168,7 @@ def draw() -> None:
         unscored = unscored_choice()
     compared = get_comparison(a, b, unscored)
     with head:
-        texts: list[tuple[str, Style]] = [(verdict_in_words(compared), "title")]
-        texts += [(text, "line") for text in (_detectable_difference(compared), grades_in_words(compared)) if text]
-        texts.append((_summary(compared), "note"))
-        texts += [(f"⚠ {one}", "line") for one in (*_all_cautions(compared), *_trust_cautions(b, compared))]
-        paragraphs(texts)
+        paragraphs(_head_lines(b, compared))
         _offer_better_run(runs, compared)
         _draw_evaluations(a, b, compared, running)
     with result:
@@ -180,6 +176,17 @@ def draw() -> None:
     with tools:
         _draw_tools(a, b, compared)
     _draw_pairs(a, b, compared)
+
+
+def _head_lines(b: RunRef, compared: Comparison) -> Iterator[tuple[str, Style]]:
+    """Yield the result, what was compared, and cautions."""
+    yield verdict_in_words(compared), "title"
+    for text in (_detectable_difference(compared), grades_in_words(compared)):
+        if text:
+            yield text, "line"
+    yield _summary(compared), "note"
+    for caution in (*_all_cautions(compared), *_trust_cautions(b, compared)):
+        yield f"⚠ {caution}", "line"
 
 
 def _draw_empty_page() -> None:
