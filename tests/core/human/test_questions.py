@@ -123,8 +123,10 @@ def test_the_scores_of_mtrag_follow_without_a_further_call(store: Store) -> None
     label_question_of_sample(store, store.resolve("towers"), "0", "unanswerable", annotator="Ann")
     evaluate_run(store, run_id, metrics, Panel(judge=judge))
     with store.database.read() as connection:
-        scored = sample_outcomes(connection, store.resolve("towers"), [0])[0]["mtrag.faithfulness"]
-    assert scored == Score(value=0.0, counted="the question is unanswerable and the answer does not refuse")
+        scores, _ = sample_outcomes(connection, store.resolve("towers"), [0])
+    assert scores[0]["mtrag.faithfulness"] == Score(
+        value=0.0, counted="the question is unanswerable and the answer does not refuse"
+    )
     assert len(judge.asked) == asked
     assert done.failed == 0
 
