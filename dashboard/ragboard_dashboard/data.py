@@ -181,8 +181,8 @@ def cached(
     shown during computation. With `by_run`, changes of runs that are not among the arguments do not matter: the
     function must read nothing else of the store than those runs and what `Store.run_states` covers. With `by_dataset`,
     the function may also read the other runs of their datasets, as `Store.samples_at` does for references, and the
-    datasets whose names are its argument `dataset`. Without `reads_labels`, labels do not matter either, nor anything
-    else in `RunStates.labels`.
+    dataset that its argument `dataset` names. Without `reads_labels`, labels do not matter either, nor anything else in
+    `RunStates.labels`.
     """
     cache = st.cache_data(max_entries=entries, show_spinner=spinner)
     return _cached(cache, by_run=by_run, by_dataset=by_dataset, reads_labels=reads_labels)
@@ -240,10 +240,10 @@ def _states_of_runs(arguments: Mapping[str, object]) -> list[str]:
 def _states_of_datasets(arguments: Mapping[str, object]) -> list[str]:
     """Return the states of the dataset named by the argument `dataset` and of the datasets of runs in the arguments."""
     states = get_run_states()
-    names = {states.dataset_of.get(run_id) for run_id in _run_ids(arguments.values())}
+    names = {states.dataset_of.get(run_id, "") for run_id in _run_ids(arguments.values())}
     if isinstance(named := arguments.get("dataset"), str):
         names.add(named)
-    return [states.by_dataset.get(name, "deleted") for name in sorted(name or "" for name in names)]
+    return [states.by_dataset.get(name, "deleted") for name in sorted(names)]
 
 
 def _run_ids(values: Iterable[object]) -> Iterator[str]:

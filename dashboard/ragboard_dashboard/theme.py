@@ -72,7 +72,7 @@ nav.steps { display: flex; gap: 0.9rem; }
 nav.steps > * {
   padding: 0.4rem 0.8rem; border: 1px solid light-dark(#dcd8cd, #373b44); border-radius: 0.35rem; font-size: 0.93rem;
 }
-nav.steps span { opacity: 0.5; }
+nav.steps span { opacity: 0.7; border-style: dashed; }
 nav.steps kbd { margin-left: 0.3rem; border: 0; background: none; font: inherit; opacity: 0.75; }
 details.folded { margin-top: 1rem; border: 1px solid light-dark(#dcd8cd, #373b44); border-radius: 0.35rem; }
 details.folded summary { padding: 0.45rem 0.9rem; cursor: pointer; font-size: 0.93rem; }

@@ -69,8 +69,10 @@ def test_a_key_opens_the_next_sample_unless_it_is_typed_into_a_field(
     expect(page.get_by_role("button", name="✓ supported")).to_be_visible()
     settled(page).keyboard.press("j")
     expect(page).to_have_url(re.compile(f"sample={second}"))
+    expect(page.get_by_role("heading", name="Who owns the mill?")).to_be_visible()
     settled(page).keyboard.press("k")
     expect(page).to_have_url(re.compile(f"sample={first}"))
+    expect(page.get_by_role("heading", name="When did the bridge open?")).to_be_visible()
 
 
 def test_a_page_finds_the_server_with_its_first_request(dashboard: str, open_page: OpenPage) -> None:

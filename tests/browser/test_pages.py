@@ -124,20 +124,6 @@ def test_an_address_opens_at_its_sample_and_statement(
     expect(settled(page).locator("[data-testid=stException]")).to_have_count(0)
 
 
-def test_j_and_k_go_to_the_next_sample_and_back(
-    store: Store, dashboard: str, open_page: OpenPage, tmp_path: Path
-) -> None:
-    keep_rows(store, tmp_path, ROWS, "rows")  # type: ignore[arg-type]
-    page = settled(open_page(f"{dashboard}/sample?run=rows&sample=bridge"))
-    expect(page.get_by_role("link", name="Next")).to_be_visible()
-    expect(page.get_by_role("link", name="Previous")).to_have_count(0)
-    settled(page).keyboard.press("j")
-    expect(page.get_by_role("heading", name="Who owns the mill?")).to_be_visible()
-    expect(page.get_by_role("link", name="Previous")).to_be_visible()
-    settled(page).keyboard.press("k")
-    expect(page.get_by_role("heading", name="When did the bridge open?")).to_be_visible()
-
-
 def test_a_file_that_cannot_be_read_is_reported_on_the_page_and_nothing_is_stored(
     store: Store, dashboard: str, open_page: OpenPage, tmp_path: Path
 ) -> None:

@@ -162,6 +162,14 @@ def test_the_caller_does_not_wait_for_the_store(store: Store) -> None:
     assert len(samples(store)) == 100
 
 
+def questions_logged_by(program: str, folder: Path) -> list[str]:
+    """Run a program in a folder, in which it logs to run `chat` of the store `store`. Return the logged questions."""
+    ended = subprocess.run([sys.executable, "-c", program], cwd=folder, check=True, capture_output=True, text=True)
+    assert "not logged" not in ended.stderr
+    store = Store(folder / "store")
+    return sorted(sample.question for _, sample in store.samples(store.resolve("chat").run_id))
+
+
 @pytest.mark.plain_database
 def test_an_answer_given_just_before_the_process_ends_is_stored(tmp_path: Path) -> None:
     program = """
@@ -170,11 +178,7 @@ import ragboard
 def answer(question): return "yes"
 answer("the last question")
 """
-    ended = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=True, capture_output=True, text=True)
-    assert not ended.stderr
-    store = Store(tmp_path / "store")
-    (sample,) = [sample for _, sample in store.samples(store.resolve("chat").run_id)]
-    assert sample.question == "the last question"
+    assert questions_logged_by(program, tmp_path) == ["the last question"]
 
 
 @pytest.mark.plain_database
@@ -193,8 +197,5 @@ if hasattr(os, "fork"):
     os.waitpid(child, 0)
 answer("parent again")
 """
-    subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=True)
-    store = Store(tmp_path / "store")
-    questions = [sample.question for _, sample in store.samples(store.resolve("chat").run_id)]
     expected = ["child", "parent", "parent again"] if hasattr(os, "fork") else ["parent", "parent again"]
-    assert sorted(questions) == expected
+    assert questions_logged_by(program, tmp_path) == expected

@@ -123,7 +123,7 @@ def _steps(report: SampleReport, run: str) -> str:
     If the calls of this sample are shown, those of the next are, too.
     """
     steps = (("← Previous", report.previous, "k"), ("Next →", report.following, "j"))
-    query = {"run": run} | {name: st.query_params[name] for name in ("calls",) if name in st.query_params}
+    query = {"run": run} | ({"calls": st.query_params["calls"]} if "calls" in st.query_params else {})
     links = (
         f"<span>{text}</span>" if to is None else link_html("sample", text, {**query, "sample": to}, key)
         for text, to, key in steps
