@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -52,7 +53,9 @@ def planned(page: Page, server: ChatServer, model: str = "m", together: int = 4)
     page.get_by_role("radio", name="Chat model").click()
     expect(page.get_by_role("checkbox", name="Answer relevance (rated)")).to_have_count(0)
     for name in ("Answer relevance", "Context relevance"):
-        settled(page).get_by_role("checkbox", name=name, exact=True).uncheck()
+        chosen = settled(page).get_by_role("checkbox", name=name, exact=True)
+        expect(chosen).to_be_checked()  # the default metrics of a chat model are there, no longer the embedded judge's
+        chosen.uncheck()
     page.get_by_role("textbox", name="Model", exact=True).fill(model)
     page.get_by_role("textbox", name="Base URL").fill(server.url)
     page.get_by_role("spinbutton", name="Concurrent requests").fill(str(together))
@@ -60,6 +63,58 @@ def planned(page: Page, server: ChatServer, model: str = "m", together: int = 4)
     expect(page.get_by_text(f"by openai:{model}: ", exact=False)).to_contain_text("1 metric of ")
     expect(page.get_by_text(f"are sent to {server.url.split('/')[2]}")).to_be_visible()
     return settled(page)
+
+
+class Together:
+    """Between a browser and its server: two requests for a rerun arrive within `gap` seconds, once `holding` is set."""
+
+    def __init__(self, page: Page) -> None:
+        self.gap = 0.0
+        self.holding = False
+        self.held: list[bytes] = []
+        page.route_web_socket("**", self._between)
+
+    def _between(self, browser: WebSocketRoute) -> None:
+        server = browser.connect_to_server()
+
+        def asks(message: str | bytes) -> None:
+            reruns = isinstance(message, bytes) and BackMsg.FromString(message).WhichOneof("type") == "rerun_script"
+            if not (self.holding and reruns):
+                server.send(message)
+                return
+            assert isinstance(message, bytes)
+            self.held.append(message)
+            if len(self.held) == 2:
+                self.holding = False
+                server.send(self.held[0])
+                time.sleep(self.gap)
+                server.send(self.held[1])
+                self.held.clear()
+
+        browser.on_message(asks)
+        server.on_message(browser.send)
+
+
+@pytest.mark.slow
+def test_a_tick_counts_even_if_the_next_input_comes_before_the_server_has_looked_at_it(
+    store: Store, dashboard: str, open_page: OpenPage, server: ChatServer
+) -> None:
+    keep(store)
+    page = open_page("about:blank")
+    together = Together(page)
+    page.goto(f"{dashboard}/evaluate?run=bridges")
+    planned(page, server)
+    box = page.get_by_role("checkbox", name="Context relevance", exact=True)
+    for attempt in range(16):
+        together.gap = attempt % 8 / 2000
+        together.holding = True
+        settled(page)
+        box.click()
+        page.wait_for_timeout(50)
+        page.get_by_role("textbox", name="Model", exact=True).fill(f"m{attempt}")
+        page.keyboard.press("Tab")
+        number = "2 metrics" if box.is_checked() else "1 metric"
+        expect(page.get_by_text(f"by openai:m{attempt}: ")).to_contain_text(f"{number} of ")
 
 
 def started(page: Page, server: ChatServer, **given: object) -> Page:

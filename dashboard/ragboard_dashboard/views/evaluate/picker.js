@@ -115,5 +115,5 @@ export default function (component) {
     if (open?.length === picker.groups.length) picker.groups.forEach(({ node }, place) => (node.open = open[place]))
     else picker.unfold()
   } else picker.adopt(data.chosen, data.refused)
-  picker.tell = (chosen) => setStateValue("chosen", chosen)
+  picker.tell = (chosen) => setStateValue("chosen", { run: data.run, metrics: chosen })
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +31,7 @@ _mount = widget("metric_picker", "picker", _HERE / "picker.js", _HERE / "picker.
 def chosen_metrics(run: str, defaults: Sequence[Metric]) -> tuple[Metric, ...]:
     """Return the metrics that are selected or in the URL, else `defaults`. Draw a warning about unknown names."""
     named = st.query_params.get(ADDRESS)
-    own: list[str] = st.session_state.get(TICKED, {}).get(run, [])
+    own = _selections(run, named)
     if own and (named is None or named in own):  # after two quick clicks, the second still carries the old URL
         if named != own[-1]:
             st.query_params[ADDRESS] = own[-1]
@@ -64,17 +63,27 @@ def pick_metrics(run: str, chosen: Sequence[Metric], defaults: Sequence[Metric],
             "groups": [{"title": title, "items": items} for title, items in groups.items() if items],
             "chosen": [metric.spec for metric in chosen],
             "refused": dict(refused),
+            "run": run,
         },
-        on_chosen_change=partial(_keep, run),
+        on_chosen_change=lambda: None,
     )
 
 
-def _keep(run: str) -> None:
-    chosen: Any = st.session_state[KEY].get("chosen")
-    if chosen is not None:
-        st.query_params[ADDRESS] = named = ",".join(map(str, chosen))
-        earlier = st.session_state.get(TICKED, {}).get(run, [])
-        st.session_state[TICKED] = {run: [*(one for one in earlier if one != named), named]}
+def _selections(run: str, named: str | None) -> list[str]:
+    """Return the selections made for this run, with that of the widget as the last. `named` is the one in the URL.
+
+    The widget is read here and not in a callback, which Streamlit ends early if the user clicks again meanwhile.
+    """
+    own: list[str] = st.session_state.get(TICKED, {}).get(run, [])
+    chosen: Any = st.session_state.get(KEY, {}).get("chosen")
+    if not chosen or chosen["run"] != run:
+        return own
+    now = ",".join(map(str, chosen["metrics"]))
+    if own[-1:] != [now]:
+        before = [*own, *([] if named is None else [named])]
+        own = [*(one for one in dict.fromkeys(before) if one != now), now]
+        st.session_state[TICKED] = {run: own}
+    return own
 
 
 def _item(metric: Metric) -> dict[str, str]:
