@@ -80,8 +80,8 @@ def _selections(run: str, named: str | None) -> list[str]:
         return own
     now = ",".join(map(str, chosen["metrics"]))
     if own[-1:] != [now]:
-        before = [*own, *([] if named is None else [named])]
-        own = [*(one for one in dict.fromkeys(before) if one != now), now]
+        earlier = dict.fromkeys([*own, named])  # also what the URL said when the widget was used
+        own = [*(one for one in earlier if one is not None and one != now), now]
         st.session_state[TICKED] = {run: own}
     return own
 
