@@ -49,8 +49,8 @@ class Link:
 
 
 def address(page: str, query: Mapping[str, Any]) -> str:
-    """Return the URL of a page, relative to any other page."""
-    return f"{page}?{urlencode(query)}"
+    """Return the URL of a page, relative to any other page. A parameter can have a list of values."""
+    return f"{page}?{urlencode(query, doseq=True)}"
 
 
 def store_pages(pages: Mapping[str, st.Page]) -> None:

@@ -50,6 +50,25 @@ def test_the_address_holds_the_filters_and_a_group_leads_to_its_statements(
     expect(page.get_by_text("Question: When did the bridge open?")).to_have_count(0)
 
 
+def test_a_group_keeps_the_other_filters_and_back_returns_to_the_groups(
+    store: Store, dashboard: str, open_page: OpenPage, tmp_path: Path
+) -> None:
+    kept(store, tmp_path, "one", "two", "three")
+    page = settled(open_page(f"{dashboard}/hallucinations?runs=one&runs=two&verdict=unsupported&by=by+passage"))
+    groups = page.get_by_role("list", name="Statements by passage").get_by_role("listitem").first
+    expect(groups).to_contain_text("2 not supported")
+    groups.get_by_role("link").click()
+    page.wait_for_url("**runs=one&runs=two&verdict=unsupported&passage=*")
+    expect(page.get_by_role("list", name=LIST).get_by_role("link")).to_have_count(2)
+    settled(page).get_by_role("button", name="Filters (1)").click()
+    expect(page.get_by_role("textbox", name="Passage")).not_to_have_value("")
+    expect(page.get_by_role("radio", name="one by one")).to_be_checked()
+    expect(page.get_by_role("radio", name="unsupported", exact=True)).to_be_checked()
+    page.go_back()
+    expect(groups).to_contain_text("2 not supported")
+    expect(page.get_by_role("radio", name="by passage")).to_be_checked()
+
+
 def test_the_statements_can_be_downloaded(store: Store, dashboard: str, open_page: OpenPage, tmp_path: Path) -> None:
     kept(store, tmp_path, "rows")
     page = settled(open_page(f"{dashboard}/hallucinations"))

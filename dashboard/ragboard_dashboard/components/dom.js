@@ -22,16 +22,11 @@ function isForBrowser(event) {
   return event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0
 }
 
-// A link to another page, which `frame.js` opens in this session. With `open`, a plain click calls it instead.
-function link(className, text, href, open) {
+// A link to another page, or to other parameters of this one, which `frame.js` opens in this session.
+function link(className, text, href) {
   const node = element("a", className, text)
   node.href = href
-  if (!open) node.classList.add("in-session")
-  else node.addEventListener("click", (event) => {
-    if (isForBrowser(event)) return
-    event.preventDefault()
-    open()
-  })
+  node.classList.add("in-session")
   return node
 }
 

@@ -1,8 +1,8 @@
-// Links to unsupported statements or other pages, or groups of statements, which have keys and filter the page.
+// Links to unsupported statements, to groups of them, or to other pages.
 
-function finding(item, open) {
+function finding(item) {
   const node = element("li")
-  const opener = link("", undefined, item.href, item.key === undefined ? undefined : () => open(item.key))
+  const opener = link("", undefined, item.href)
   opener.append(element("span", `verdict ${item.css}`, item.heading), element("span", "said", item.text))
   node.append(opener)
   if (item.aside || item.note) {
@@ -18,9 +18,9 @@ function finding(item, open) {
 }
 
 export default function (component) {
-  const { data, parentElement, setTriggerValue } = component
+  const { data, parentElement } = component
   const list = element("ul", data.layout)
   list.setAttribute("aria-label", data.name)
-  for (const item of data.items) list.append(finding(item, (key) => setTriggerValue("open", key)))
+  for (const item of data.items) list.append(finding(item))
   parentElement.querySelector("#findings").replaceChildren(list)
 }

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ragboard.analysis import Hallucination, HallucinationGroup, UnsupportedStatement
+from ragboard.analysis import Grouping, Hallucination, HallucinationGroup, UnsupportedStatement
 from ragboard.analysis.verdict_style import (
     VERDICT_STYLES,
     VerdictStyle,
@@ -51,14 +51,14 @@ def hallucination_list(found: Sequence[Hallucination], *, name: str, key: str) -
     _draw(items, name=name, key=key, layout="rows")
 
 
-def group_list(found: Sequence[HallucinationGroup], *, query: str, name: str, key: str) -> HallucinationGroup | None:
-    """Draw groups of statements, one per row. Return the group that was just opened, or None.
+def group_list(
+    found: Sequence[HallucinationGroup], *, by: Grouping, query: Mapping[str, Sequence[str]], name: str, key: str
+) -> None:
+    """Draw groups of statements, one per row; each is a link to its statements.
 
-    `query` is the URL parameter that filters by group.
+    `by` is the URL parameter that filters by group, and `query` has the other parameters of the links.
     """
-    items = [_group(index, group, query) for index, group in enumerate(found)]
-    opened: int | None = _draw(items, name=name, key=key, layout="rows").open
-    return found[opened] if opened is not None and 0 <= opened < len(found) else None
+    _draw([_group(group, by, query) for group in found], name=name, key=key, layout="rows")
 
 
 def link_list(links: Sequence[Link], *, name: str, key: str) -> None:
@@ -77,9 +77,8 @@ def link_list(links: Sequence[Link], *, name: str, key: str) -> None:
     _draw(items, name=name, key=key, layout="columns")
 
 
-def _draw(items: list[dict[str, Any]], *, name: str, key: str, layout: str) -> Any:
-    data = {"name": name, "items": items, "layout": layout}
-    return _mount(key=key, data=data, on_open_change=lambda: None)
+def _draw(items: list[dict[str, Any]], *, name: str, key: str, layout: str) -> None:
+    _mount(key=key, data={"name": name, "items": items, "layout": layout})
 
 
 def _item(style: VerdictStyle, words: str, run: str, sample_id: str, number: int) -> dict[str, Any]:
@@ -114,11 +113,10 @@ def _hallucination(row: Hallucination, *, run: bool, judge: bool) -> dict[str, A
     }
 
 
-def _group(index: int, group: HallucinationGroup, query: str) -> dict[str, Any]:
+def _group(group: HallucinationGroup, by: Grouping, query: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     contradicted = VERDICT_STYLES["contradicted"]
     return {
-        "key": index,
-        "href": address("hallucinations", {query: group.key}),
+        "href": address("hallucinations", {**query, by: group.key}),
         "css": contradicted.css if group.contradicted else "",
         "heading": f"{contradicted.icon} {group.contradicted:,} contradicted" if group.contradicted else "",
         "text": strip_bidi_controls(group.title) or "(empty)",

@@ -6,10 +6,10 @@ function score(title, side) {
   return node
 }
 
-function line(row, titles, open) {
+function line(row, titles) {
   const node = element("tr")
   const question = headerCell("row")
-  question.append(link("", row.question, row.href, () => open(row.key)), element("div", "note", row.where))
+  question.append(link("", row.question, row.href), element("div", "note", row.where))
   const change = cell(titles.change)
   change.append(element("span", `change ${row.look}`, row.change))
   node.append(change, question, score(titles.a, row.a), score(titles.b, row.b))
@@ -17,8 +17,8 @@ function line(row, titles, open) {
 }
 
 export default function (component) {
-  const { data, parentElement, setTriggerValue } = component
+  const { data, parentElement } = component
   const titles = [data.titles.change, "Question", data.titles.a, data.titles.b]
-  const rows = data.rows.map((row) => line(row, data.titles, (key) => setTriggerValue("open", key)))
+  const rows = data.rows.map((row) => line(row, data.titles))
   parentElement.querySelector("#compare").replaceChildren(table(data.caption, titles, rows))
 }

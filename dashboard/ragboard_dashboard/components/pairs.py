@@ -16,10 +16,9 @@ _draw_list = widget("pairs", "compare", COMPONENTS / "pairs.js", _STYLES)
 _draw_pair = widget("pair", "compare", COMPONENTS / "pair.js", _STYLES)
 
 
-def pair_list(data: Mapping[str, Any], *, key: str) -> str | None:
-    """Draw a list of pairs. Return the key of the pair that was just opened, or None."""
-    opened: str | None = _draw_list(key=key, data=data, on_open_change=lambda: None).open
-    return opened
+def pair_list(data: Mapping[str, Any], *, key: str) -> None:
+    """Draw a list of pairs; each is a link to its texts."""
+    _draw_list(key=key, data=data)
 
 
 def pair_view(data: Mapping[str, Any], *, key: str) -> None:

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from tests.dashboard.views.conftest import Draw
 
-from ragboard import Store
-from ragboard.analysis import HallucinationGroup, HallucinationQuery, hallucination_groups
+from ragboard.analysis import HallucinationGroup
 from ragboard_dashboard.views.hallucinations import page as hallucinations
 
 
@@ -44,13 +43,3 @@ def test_groups_of_a_later_page_than_there_is_are_those_of_the_first(
     monkeypatch.setattr(hallucinations, "group_list", counted)
     draw("hallucinations", page="4", by="by judge")
     assert shown == [1]
-
-
-def test_a_page_that_was_set_is_forgotten_with_its_pager(kept: Store, draw: Draw) -> None:
-    group = next(
-        one for one in hallucination_groups(kept, HallucinationQuery(), "passage").groups if one.statements < 20
-    )
-    page = draw("hallucinations", by="by passage")
-    page.session_state[hallucinations.OPENED] = ("passage", group.key)
-    page.run()
-    assert "page" not in page.session_state

@@ -60,7 +60,8 @@ def list_pairs(stored: StoredAgreement, dimension: str, scorer: str, ties: Ties)
     caption = (
         f"{wrong:,} of {len(comparisons):,} pairs wrong{how}; wrong pairs come first. Click one to see both sides."
     )
-    _list({"change": "Result", "a": "Annotators prefer", "b": "Scorer prefers"}, rows, caption)
+    titles = {"change": "Result", "a": "Annotators prefer", "b": "Scorer prefers"}
+    pair_list({"caption": caption, "titles": titles, "rows": rows}, key="items")
     pager(len(comparisons), PAGE_SIZE, at, LIST_PAGE)
 
 
@@ -72,15 +73,9 @@ def list_grades(stored: StoredAgreement, dimension: str, scorer: str) -> None:
     texts = get_texts(stored.agreement.id, [one.position for one in shown])
     rows = grade_rows(shown, texts, dict(st.query_params), statements=stored.agreement.form == "statements")
     caption = "Result: rank of the score minus rank of the grade, from -1 to 1. The largest gaps come first."
-    _list({"change": "Result", "a": "Mean grade", "b": "Score"}, rows, caption)
+    titles = {"change": "Result", "a": "Mean grade", "b": "Score"}
+    pair_list({"caption": caption, "titles": titles, "rows": rows}, key="items")
     pager(len(comparisons), PAGE_SIZE, at, LIST_PAGE)
-
-
-def _list(titles: Mapping[str, str], rows: Sequence[Mapping[str, Any]], caption: str) -> None:
-    opened = pair_list({"caption": caption, "titles": titles, "rows": rows}, key="items")
-    if opened:
-        st.query_params["item"] = opened
-        st.rerun()
 
 
 def pair_rows(
@@ -171,7 +166,6 @@ def _row(
 ) -> dict[str, Any]:
     change, look = outcome
     return {
-        "key": item_id,
         "href": address("agreement", {**query, "item": item_id}),
         "question": strip_bidi_controls(shortened(text, MAX_TEXT)),
         "where": strip_bidi_controls(where),

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal
 
 import pandas as pd
 import streamlit as st
@@ -265,8 +265,7 @@ def _draw_result(a: RunRef, b: RunRef, compared: Comparison, noise: tuple[JudgeN
     changed_questions = get_most_changed(a, b, shown_metrics(compared))
     if changed_questions:
         data = changed_data(changed_questions, compared, _url_parameters(compared))
-        if clicked := pair_list(data, key="changed"):
-            _open_pair(clicked)
+        pair_list(data, key="changed")
     changes = {one.change for one in compared.metrics}
     loser = "b" if "worse" in changes else "a" if "better" in changes else ""
     if loser:
@@ -588,11 +587,9 @@ def _draw_pairs(a: RunRef, b: RunRef, compared: Comparison) -> None:
         )
     list_parameters = _url_parameters(compared) | {"metric": metric, "which": which}
     caption = f"{page.total:,} of {compared.paired:,} pairs. Click a question to see both answers."
-    clicked = pair_list(pairs_data(page.rows, compared, list_parameters, caption), key="pairs")
+    pair_list(pairs_data(page.rows, compared, list_parameters, caption), key="pairs")
     offer_sql(get_pairs_sql(a, b, query), "pairs")
     pager(page.total, PAGE_SIZE, page_index)
-    if clicked:
-        _open_pair(clicked)
 
 
 def _pairs_heading(shown: MetricComparison, counts: Mapping[Which, int]) -> str:
@@ -603,14 +600,9 @@ def _pairs_heading(shown: MetricComparison, counts: Mapping[Which, int]) -> str:
 
 
 def _url_parameters(compared: Comparison) -> dict[str, str]:
-    """Return the query parameters of this comparison."""
-    runs = {"a": st.query_params["a"], "b": st.query_params["b"]}
-    return runs if compared.policy == "excluded" else runs | {"unscored": compared.policy}
-
-
-def _open_pair(sample_id: str) -> NoReturn:
-    st.query_params["pair"] = sample_id
-    st.rerun()
+    """Return the query parameters of this page, with the policy for unscored samples."""
+    shown = st.query_params.to_dict()
+    return shown if compared.policy == "excluded" else shown | {"unscored": compared.policy}
 
 
 def _pairs_table(a: RunRef, b: RunRef, query: PairQuery) -> pd.DataFrame:

@@ -252,7 +252,6 @@ def _largest_caption(found: Sequence[ChangedQuestion]) -> str:
 
 def _changed_row(one: ChangedQuestion, query: dict[str, str]) -> dict[str, Any]:
     row = {
-        "key": one.sample_a,
         "href": address("compare", query | {"pair": one.sample_a}),
         "question": strip_bidi_controls(one.question),
         "where": strip_bidi_controls(" · ".join(filter(None, [*map(str, one.scores[1:]), str(one)]))),
@@ -288,7 +287,6 @@ def _pair_row(row: PairRow, query: dict[str, str]) -> dict[str, Any]:
     difference = "" if row.difference is None or row.change == "same" else f" {row.difference:+.2f}"
     renamed = "" if row.sample_a == row.sample_b else f" and {row.sample_b}"
     return {
-        "key": row.sample_a,
         "href": address("compare", query | {"pair": row.sample_a}),
         "question": strip_bidi_controls(row.question),
         "where": strip_bidi_controls(f"sample {row.sample_a}{renamed}"),

@@ -69,8 +69,6 @@ FILTERS = ("by", "judge", "people", "passage", "miscited")
 """URL parameters of the collapsed filters."""
 RUNS_CLEARED = "hallucinations-all"
 """Session key, true once the user has cleared the run selection; the page then no longer preselects runs."""
-OPENED = "hallucinations-opened"
-"""Session key of the group that was clicked. The next script run filters by it."""
 
 
 def draw() -> None:
@@ -182,7 +180,6 @@ def _missing_runs() -> bool:
 
 def _query() -> tuple[HallucinationQuery, Grouping | None]:
     """Draw the choice of runs and the filters. Return the query and the grouping."""
-    _enter_group()
     row = st.container(horizontal=True, vertical_alignment="center")
     in_url: dict[str, Any] = {"bind": "query-params", "on_change": first_page}
     without_label: dict[str, Any] = in_url | {"label_visibility": "collapsed"}
@@ -229,20 +226,6 @@ def _query() -> tuple[HallucinationQuery, Grouping | None]:
 def _runs_chosen() -> None:
     st.session_state[RUNS_CLEARED] = not st.session_state["runs"]
     first_page()
-
-
-def _enter_group() -> None:
-    """If a group was clicked, filter by it and list its statements one by one."""
-    opened = st.session_state.pop(OPENED, None)
-    if opened is None:
-        return
-    by, key = opened
-    st.session_state["by"] = "one by one"
-    first_page()
-    if by == "question":
-        st.query_params["question"] = key
-    else:
-        st.session_state[by] = key
 
 
 def _judge_title(judge: str) -> str:
@@ -299,10 +282,8 @@ def _groups(query: HallucinationQuery, by: Grouping) -> None:
             "and, after ✕, the statements that the passage contradicts.",
             "note",
         )
-    opened = group_list(found.groups, query=by, name=f"Statements by {by}", key=f"groups-{by}")
-    if opened:
-        st.session_state[OPENED] = by, opened.key
-        st.rerun()
+    filters = {name: st.query_params.get_all(name) for name in st.query_params if name not in ("by", "page")}
+    group_list(found.groups, by=by, query=filters, name=f"Statements by {by}", key=f"groups-{by}")
     pager(found.total, PAGE_SIZE, query.offset // PAGE_SIZE + 1)
 
 

@@ -60,7 +60,7 @@ def test_a_change_has_a_sign_and_a_word_and_a_link_that_opens_it(store: Store) -
     rows = pairs_data(page.rows, compare_runs(store, a, b), {"a": a.name, "b": b.name}, "")["rows"]
     assert rows[0]["change"].startswith("▼ worse -")
     assert {row["change"].split()[0] for row in rows} == {"▼", "=", "▲", "unscored"}
-    assert rows[0]["href"] == f"compare?a=bm25-k3&b=bm25-rerank-k5&pair={rows[0]['key']}"
+    assert rows[0]["href"] == f"compare?a=bm25-k3&b=bm25-rerank-k5&pair={page.rows[0].sample_a}"
 
 
 def test_each_answer_is_shown_whole_with_its_own_words_marked(store: Store) -> None:
@@ -85,10 +85,11 @@ def test_answers_with_few_words_in_common_are_shown_whole_and_unmarked(store: St
 
 def test_what_changed_most_is_a_row_by_the_score_that_moved_furthest(store: Store) -> None:
     a, b = store.resolve("bm25-k3"), store.resolve("bm25-rerank-k5")
-    data = changed_data(most_changed(store, a, b), compare_runs(store, a, b), {"a": "x", "b": "y"})
+    changed = most_changed(store, a, b)
+    data = changed_data(changed, compare_runs(store, a, b), {"a": "x", "b": "y"})
     assert len(data["rows"]) == 3
-    for row in data["rows"]:
-        assert row["href"] == f"compare?a=x&b=y&pair={row['key']}"
+    for row, question in zip(data["rows"], changed, strict=True):
+        assert row["href"] == f"compare?a=x&b=y&pair={question.sample_a}"
         if row["change"].startswith("≠ only"):
             continue
         assert row["change"].split()[0] in ("▲", "▼")
