@@ -275,7 +275,6 @@ get_hallucinations_sql = cached(64, by_run=True, reads_labels=False)(hallucinati
 get_pairs_sql = cached(64, by_run=True, reads_labels=False)(pairs_sql)
 get_failures = cached(by_run=True, reads_labels=False)(failures)
 get_failed_evaluations = cached(by_run=True, reads_labels=False)(failed_evaluations)
-_diagnosis = cached(by_dataset=True)(diagnose)
 get_batch = cached(64, by_run=True, reads_labels=False)(plan_batch)
 get_draw = cached(64, by_run=True)(find_draw)
 get_queue = cached(by_run=True)(annotation_queue)
@@ -378,11 +377,15 @@ def get_contents(store: Store, run: RunRef) -> Contents:
     return run_contents(store, run.run_id)
 
 
+def _without_sharing(store: Store) -> Store:
+    """Return the store for several reads of much data, because a shared connection keeps what all of them read."""
+    return Store(store.folder)
+
+
 @cached(32, by_dataset=True)
 def _plan(store: Store, run: RunRef, choice: Choice, context: LaunchContext, files: str) -> Plan:
     del files  # part of the cache key
-    # Its reads share no connection, because an open connection keeps what was read, which is much for a large run.
-    return plan_choice(Store(store.folder), run, choice, context)
+    return plan_choice(_without_sharing(store), run, choice, context)
 
 
 def get_plan(run: RunRef, choice: Choice) -> Plan:
@@ -433,6 +436,11 @@ def get_comparison(store: Store, a: RunRef, b: RunRef, unscored: UnscoredPolicy 
 @cached(64, by_run=True, reads_labels=False)
 def _metric_comparison(store: Store, a: RunRef, b: RunRef, metric: str) -> MetricComparison | None:
     return compare_metric(store, a, b, metric, _pairing(a, b))
+
+
+@cached(by_dataset=True)
+def _diagnosis(store: Store, run: RunRef, others: tuple[ListedRun, ...]) -> Diagnosis:
+    return diagnose(_without_sharing(store), run, others)
 
 
 def get_diagnosis(run: RunRef) -> Diagnosis:

@@ -536,6 +536,8 @@ INPUT_COLUMNS = tuple(
     dict.fromkeys([*GROUP_METRICS, *(name for quantity in QUANTITIES.values() for name in quantity.inputs)])
 )
 """The columns that a diagnosis reads."""
+SCORE_COLUMNS = tuple(name for name in INPUT_COLUMNS if name in METRICS)
+VERDICT_COLUMNS = tuple(name for name in INPUT_COLUMNS if name not in (*METRICS, *FROM_RUN_FILE))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -585,18 +587,18 @@ def diagnose(store: Store, run: RunRef, others: Sequence[ListedRun] | None = Non
         answered = answered_unanswerable(connection, run.run_id, run.evaluation_of(FAITHFULNESS), stated)
         may_be_answerable = np.ones(position_end(connection, run.run_id))
         may_be_answerable[[position for position, value in stated.items() if value not in ANSWERABLE]] = 0.0
-        columns, found_moments = _read_inputs(connection, run)
-        columns |= {
+        of_run = {
             RETRIEVED_NOTHING: _retrieved_nothing(connection, run, may_be_answerable),
             MAY_BE_ANSWERABLE: may_be_answerable,
         }
         if answered is not None:
-            columns[ANSWERS_UNANSWERABLE] = _by_position(answered, position_end(connection, run.run_id))
+            of_run[ANSWERS_UNANSWERABLE] = _by_position(answered, position_end(connection, run.run_id))
         by_column = {by: categories(connection, run.run_id, by) for by in category_columns}
         clusters = sample_clusters(connection, run.run_id)
         positions = sample_positions(connection, run.run_id)
         judges = judged_by(connection, run.evaluations)
-    columns = {name: values[positions] for name, values in columns.items()}
+    columns, found_moments = _read_inputs(store, run)
+    columns = {name: values[positions] for name, values in (columns | of_run).items()}
     by_column = {by: Categories(names, numbers[positions]) for by, (names, numbers) in by_column.items()}
     clusters = clusters and replace(clusters, ids=clusters.ids[positions])
     inputs = _Inputs(columns=columns, moments=found_moments, clusters=clusters, samples=positions.size)
@@ -667,24 +669,28 @@ def _by_position(value_by_position: Mapping[int, bool], end: int) -> FloatArray:
     return values
 
 
-def _read_inputs(connection: Connection, run: RunRef) -> tuple[dict[str, FloatArray], dict[str, AnyMoments | None]]:
-    """Return the input columns that were evaluated, even if no sample has a value, and the moments of `SUMMARIZED`."""
-    evaluated = {metric for _, metric in evaluated_metrics(connection, run.evaluations)}
+def _read_inputs(store: Store, run: RunRef) -> tuple[dict[str, FloatArray], dict[str, AnyMoments | None]]:
+    """Return the input columns that were evaluated, even if no sample has a value, and the moments of `SUMMARIZED`.
+
+    Verdicts, of which a run has the most, are read first, and scores with another connection, because a connection
+    keeps what it has read.
+    """
     columns: dict[str, FloatArray] = {}
     found_moments: dict[str, AnyMoments | None] = {}
-    for name in INPUT_COLUMNS:
-        if name in FROM_RUN_FILE:
-            continue
-        metric = EVALUATED_WITH.get(name, name)
-        evaluation = run.evaluation_of(metric)
-        if name in SUMMARIZED:
-            summarized = quantity_moments(connection, evaluation).get(name) if evaluation else None
-            if metric in evaluated or summarized:
-                found_moments[name] = summarized
-            continue
-        values = sample_values(connection, run, evaluation, name)
-        if metric in evaluated or not np.isnan(values).all():
-            columns[name] = values
+    for names in (VERDICT_COLUMNS, SCORE_COLUMNS):
+        with store.database.read() as connection:
+            evaluated = {metric for _, metric in evaluated_metrics(connection, run.evaluations)}
+            for name in names:
+                metric = EVALUATED_WITH.get(name, name)
+                evaluation = run.evaluation_of(metric)
+                if name in SUMMARIZED:
+                    summarized = quantity_moments(connection, evaluation).get(name) if evaluation else None
+                    if metric in evaluated or summarized:
+                        found_moments[name] = summarized
+                    continue
+                values = sample_values(connection, run, evaluation, name)
+                if metric in evaluated or not np.isnan(values).all():
+                    columns[name] = values
     return columns, found_moments
 
 

@@ -116,6 +116,8 @@ JOURNAL_ID = re.compile("[0-9A-Za-z_-]{1,100}")
 MAX_POSITION = 2**31 - 1
 PAGE_SIZE = 1_000
 """Number of samples that `Store.samples` reads at a time."""
+SCATTERED_SIZE = 100
+"""Number of samples that `Store.samples_at` reads at a time. A connection keeps up to 1 MB of the file for each."""
 RESULTS_MEMORY = "128MB"
 """DuckDB's memory limit while results of an evaluation are loaded. DuckDB also uses memory that it does not count."""
 MIN_GROWTH = 0.1
@@ -415,8 +417,11 @@ class Store:
 
         Positions without a sample are left out.
         """
-        with self.database.read() as connection:
-            return read_samples_at(connection, run_id, positions)
+        found: list[tuple[int, Sample]] = []
+        for start in range(0, len(positions), SCATTERED_SIZE):
+            with self.database.read() as connection:
+                found += read_samples_at(connection, run_id, positions[start : start + SCATTERED_SIZE])
+        return found
 
     def sample(self, run: RunRef, sample_id: str) -> tuple[int, Sample]:
         """Return a sample of a run and its position. Raises NotFoundError if the run has no such sample."""
