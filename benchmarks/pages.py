@@ -12,8 +12,8 @@ anew    with a running server and a used browser, after a sample was logged to a
 again   the same, without a write
 
 A sample is opened from the list of hallucinations, each time another one. The mouse is on the statement before it is
-pressed, because Playwright's `click` also waits until the element does not move. Times are medians in seconds; ratios are to
-the empty page opened in the same way. Linux only: the memory of the server is read from /proc.
+pressed, because Playwright's `click` also waits until the element does not move. Times are medians in seconds; ratios
+are to the empty page opened in the same way. Linux only: the memory of the server is read from /proc.
 """
 
 from __future__ import annotations
