@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from ragboard.evaluation.budget import Budget, TaskMeter
 from ragboard.evaluation.cache import ReplyCache
@@ -119,22 +119,28 @@ class _Queue:
         answer: asyncio.Future[Reply | Failure] = asyncio.get_running_loop().create_future()
         self.waiting.append(_PendingTask(task, on_call, answer))
         if len(self.working) < self.batches:
-            worker = asyncio.ensure_future(self._work())
-            self.working.add(worker)
-            worker.add_done_callback(self.working.discard)
+            self.working.add(asyncio.ensure_future(self._work()))
         return await answer
 
     async def _work(self) -> None:
-        await asyncio.sleep(0)
-        while self.waiting:
-            batch, self.waiting = self.waiting[: self.batch_size], self.waiting[self.batch_size :]
-            try:
-                await self._serve(batch)
-            except Exception as error:  # noqa: BLE001 - every waiting task raises it
-                for pending in (*batch, *self.waiting):
-                    if not pending.answer.done():
-                        pending.answer.set_exception(error)
-                self.waiting.clear()
+        """Answer batches until no task waits.
+
+        At the end, the worker leaves `working` immediately: a done callback would run after the callers that the last
+        batch woke, and their next tasks would wait forever for a worker that has ended.
+        """
+        try:
+            await asyncio.sleep(0)
+            while self.waiting:
+                batch, self.waiting = self.waiting[: self.batch_size], self.waiting[self.batch_size :]
+                try:
+                    await self._serve(batch)
+                except Exception as error:  # noqa: BLE001 - every waiting task raises it
+                    for pending in (*batch, *self.waiting):
+                        if not pending.answer.done():
+                            pending.answer.set_exception(error)
+                    self.waiting.clear()
+        finally:
+            self.working.discard(cast("asyncio.Task[None]", asyncio.current_task()))
 
     async def _serve(self, batch: Sequence[_PendingTask]) -> None:
         calls = _BatchMeter({id(pending.task): pending.on_call for pending in batch})

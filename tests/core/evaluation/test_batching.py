@@ -109,6 +109,18 @@ def test_who_waits_no_longer_does_not_keep_the_others_from_their_answer() -> Non
     assert [found[n] for n in (0, 2, 3, 4)] == [Questions(questions=(str(n),)) for n in (0, 2, 3, 4)]
 
 
+def test_a_caller_that_asks_again_at_once_gets_an_answer_from_a_new_worker() -> None:
+    judge, batcher = Batches(), Batcher()
+
+    async def work() -> list[Any]:
+        tasks = [Generate(answer=str(number), n=1) for number in range(3)]
+        async with asyncio.timeout(60):
+            return [await batcher.answer(judge, task, ignore_call) for task in tasks]
+
+    assert asyncio.run(work()) == [Questions(questions=(str(number),)) for number in range(3)]
+    assert judge.sizes == [1, 1, 1]
+
+
 def test_a_judge_without_batches_is_asked_at_once() -> None:
     judge = PlainJudge()
     ask_all(judge, ["a", "b"])
