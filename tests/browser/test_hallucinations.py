@@ -54,7 +54,7 @@ def test_a_group_keeps_the_other_filters_and_back_returns_to_the_groups(
     store: Store, dashboard: str, open_page: OpenPage, tmp_path: Path
 ) -> None:
     kept(store, tmp_path, "one", "two", "three")
-    page = settled(open_page(f"{dashboard}/hallucinations?runs=one&runs=two&verdict=unsupported&by=by+passage"))
+    page = settled(open_page(f"{dashboard}/hallucinations?runs=one&runs=two&verdict=unsupported&by=by+passage&page=1"))
     groups = page.get_by_role("list", name="Statements by passage").get_by_role("listitem").first
     expect(groups).to_contain_text("2 not supported")
     groups.get_by_role("link").click()
